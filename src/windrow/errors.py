@@ -1,0 +1,74 @@
+"""Every error that a user can cause: what is wrong, where, and the way out."""
+
+from __future__ import annotations
+
+
+class WindrowError(Exception):
+    """The root of all errors that Windrow raises on purpose."""
+
+
+class QueryError(WindrowError):
+    """A mistake in a text, shown with its line, its column and the words underlined.
+
+    >>> raise QueryError("unknown stream 'trips'", text="SELECT 1\\nFROM trips", at=14, end=19,
+    ...                  hint="known streams: taxi_trips, zones")
+    Traceback (most recent call last):
+    windrow.errors.QueryError: unknown stream 'trips' (line 2, column 6)
+      FROM trips
+           ^^^^^
+    hint: known streams: taxi_trips, zones
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        text: str | None = None,
+        at: int | None = None,
+        end: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.message, self.text, self.at, self.hint = message, text, at, hint
+        self.end = end if end is not None else (None if at is None else at + 1)
+        super().__init__(self._rendered())
+
+    @property
+    def line(self) -> int | None:
+        """The line of the mistake, counted from 1."""
+        return None if self.text is None or self.at is None else self.text.count("\n", 0, self.at) + 1
+
+    @property
+    def column(self) -> int | None:
+        """The column of the mistake, counted from 1."""
+        if self.text is None or self.at is None:
+            return None
+        return self.at - (self.text.rfind("\n", 0, self.at) + 1) + 1
+
+    def _rendered(self) -> str:
+        lines = [self.message]
+        if self.text is not None and self.at is not None and self.end is not None:
+            lines[0] += f" (line {self.line}, column {self.column})"
+            begin = self.text.rfind("\n", 0, self.at) + 1
+            stop = self.text.find("\n", begin)
+            shown = self.text[begin : len(self.text) if stop < 0 else stop].replace("\t", " ")
+            width = max(1, min(self.end - self.at, len(shown) - (self.at - begin)))
+            lines += [f"  {shown}", "  " + " " * (self.at - begin) + "^" * width]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class NotSupportedYet(QueryError):
+    """The language has it, this version does not run it."""
+
+
+class SettingsError(WindrowError):
+    """A Spark setting, an option or an argument that Windrow cannot work with."""
+
+
+class StateError(WindrowError):
+    """State in a checkpoint that this version cannot read."""
+
+
+class AggregateError(WindrowError):
+    """An aggregate that cannot take the arguments it was given."""

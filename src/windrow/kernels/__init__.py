@@ -1,0 +1,22 @@
+"""Aggregates as mergeable partials over columns: numpy, numba, pyarrow."""
+
+from windrow.kernels.choose import kernel_for
+from windrow.kernels.kernel import Field, Fields, Kernel, Lowered, Rows
+from windrow.kernels.partials import concat, grow, identity, reset, take
+from windrow.kernels.stored import from_arrow, to_arrow
+
+__all__ = [
+    "Field",
+    "Fields",
+    "Kernel",
+    "Lowered",
+    "Rows",
+    "concat",
+    "from_arrow",
+    "grow",
+    "identity",
+    "kernel_for",
+    "reset",
+    "take",
+    "to_arrow",
+]

@@ -1,0 +1,69 @@
+"""Which kernel keeps which partial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from windrow.errors import AggregateError
+from windrow.kernels import bits
+from windrow.kernels.count import Count
+from windrow.kernels.decimal_sum import DecimalSum
+from windrow.kernels.edge_value import EdgeValue
+from windrow.kernels.extreme import Extreme
+from windrow.kernels.extreme_object import ExtremeObject
+from windrow.kernels.float_sum import FloatSum
+from windrow.kernels.integer_sum import IntegerSum
+from windrow.kernels.kernel import Kernel
+from windrow.kernels.moments import Moments
+from windrow.kernels.truth import Truth
+from windrow.kernels.user import User
+from windrow.kernels.user_rows import UserRows
+from windrow.plan.aggregates import Partial
+
+WITHOUT_TYPE: dict[str, Kernel] = {
+    "count": Count(),
+    "integer_sum": IntegerSum(),
+    "float_sum": FloatSum(),
+    "moments": Moments(),
+    "truth": Truth(),
+}
+
+
+def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
+    """The kernel of `partial`; `user` gives the classes of the users' own aggregates by name.
+
+    >>> kernel_for(Partial("count"))
+    Count()
+    >>> kernel_for(Partial("max", "price", pa.float64()))
+    Extreme(type=DataType(double), largest=True)
+    """
+    if partial.kind in WITHOUT_TYPE:
+        return WITHOUT_TYPE[partial.kind]
+    if partial.kind == "user":
+        return _users(partial.user, user)
+    type = partial.type
+    if type is None:
+        raise AggregateError(f"{partial}: the type of its argument is not known")
+    if pa.types.is_dictionary(type):
+        type = type.value_type
+    match partial.kind:
+        case "decimal_sum":
+            return DecimalSum(type.scale)
+        case "min" | "max":
+            chosen = Extreme if bits.fits(type) else ExtremeObject
+            return chosen(type, largest=partial.kind == "max")
+        case "first" | "last":
+            return EdgeValue(type, latest=partial.kind == "last", ignore_nulls=partial.ignore_nulls)
+    raise AggregateError(f"no kernel keeps a partial of kind {partial.kind!r}")
+
+
+def _users(name: str | None, user: Mapping[str, type]) -> Kernel:
+    if name is None or name not in user:
+        raise AggregateError(f"unknown aggregate {name!r}; known are: {', '.join(sorted(user)) or 'none'}")
+    aggregate = user[name]
+    missing = [method for method in ("init", "add", "finish") if not callable(getattr(aggregate, method, None))]
+    if missing:
+        raise AggregateError(f"aggregate {name!r} has no {' and no '.join(missing)}")
+    return (User if callable(getattr(aggregate, "merge", None)) else UserRows)(name, aggregate)

@@ -1,0 +1,59 @@
+"""COUNT: of rows, or of values that are not NULL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from windrow.kernels.columns import columns, frozen, live
+from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many rows there are, or how many values.
+
+    >>> from windrow.kernels.partials import identity
+    >>> count, groups = Count(), np.array([0, 1, 0, -1])
+    >>> partials = identity(count, 2)
+    >>> count.lift(partials, groups, Rows(pa.array([5, None, 6, 7]), np.arange(4)))
+    >>> count.lower(partials, "COUNT", pa.int64()).values.to_pylist()
+    [2, 0]
+    """
+
+    fields = (integer("n"),)
+    reversible = True
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        _lift(into["n"], live(codes, rows))
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        _add(into["n"], frozen(slots), *columns(newer, "n"))
+
+    def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
+        _subtract(into["n"], frozen(slots), *columns(older, "n"))
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        return Lowered(pa.array(partials["n"].copy()).cast(type))  # an answer outlives the slots
+
+
+@njit(cache=True, nogil=True)
+def _lift(n, codes):
+    for i in range(codes.size):
+        if codes[i] >= 0:
+            n[codes[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _add(n, slots, newer):
+    for i in range(slots.size):
+        n[slots[i]] += newer[i]
+
+
+@njit(cache=True, nogil=True)
+def _subtract(n, slots, older):
+    for i in range(slots.size):
+        n[slots[i]] -= older[i]

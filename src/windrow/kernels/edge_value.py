@@ -1,0 +1,94 @@
+"""FIRST and LAST by event time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from windrow.kernels import bits
+from windrow.kernels.columns import columns, frozen, live, plain, valid
+from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows, flag, integer
+from windrow.kernels.stored import objects
+
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeValue(Irreversible):
+    """The value of the earliest event, or of the `latest`; of events at one time, of the first or the last folded.
+
+    A NULL is a value like any other unless `ignore_nulls`. What fits 64 bits is held as bits, the rest as Arrow
+    scalars.
+
+    >>> from windrow.kernels.partials import identity
+    >>> last = EdgeValue(pa.string(), latest=True)
+    >>> partials = identity(last, 1)
+    >>> last.lift(partials, np.zeros(3, int), Rows(pa.array(["a", "b", "c"]), np.array([10, 20, 5])))
+    >>> last.lower(partials, "LAST", pa.string()).values.to_pylist()
+    ['b']
+    """
+
+    type: pa.DataType
+    latest: bool
+    ignore_nulls: bool = False
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        if bits.fits(self.type):
+            return (integer("time"), flag("has"), integer("bits"), flag("known"))
+        return (integer("time"), flag("has"), Field("value", OBJECT, self.type, None, "scalars"))
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        assert rows.values is not None
+        won = np.full(len(into["time"]), NONE, np.int64)
+        codes = live(codes, rows, nulls=not self.ignore_nulls)
+        _pick(into["time"], into["has"], won, codes, frozen(rows.times), self.latest)
+        slots = np.flatnonzero(won != NONE)
+        if len(slots):
+            self._put(into, slots, plain(rows.values.take(pa.array(won[slots]))))
+
+    def _put(self, into: Fields, slots: np.ndarray, picked: pa.Array) -> None:
+        if "value" in into:
+            into["value"][slots] = objects([scalar if scalar.is_valid else None for scalar in picked])
+            return
+        known = valid(picked)
+        into["known"][slots] = True if known is None else known
+        # What stands at a NULL is arbitrary; equal partials should be equal bits.
+        into["bits"][slots] = bits.bits(picked) if known is None else np.where(known, bits.bits(picked), 0)
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        took = np.zeros(len(slots), np.bool_)
+        _take(into["time"], into["has"], took, frozen(slots), columns(newer, "time", "has"), self.latest)
+        for name in ("value",) if "value" in into else ("bits", "known"):
+            into[name][slots[took]] = newer[name][took]  # of a repeated slot, numpy keeps the last
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        if "value" in partials:
+            return Lowered(pa.array(partials["value"].tolist(), self.type).cast(type))
+        return Lowered(bits.values(partials["bits"], partials["known"], self.type).cast(type))
+
+
+@njit(cache=True, nogil=True)
+def _pick(time, has, won, codes, times, latest):
+    """Which row, if any, each slot takes over."""
+    for i in range(codes.size):
+        slot = codes[i]
+        if slot >= 0 and (not has[slot] or (times[i] >= time[slot] if latest else times[i] < time[slot])):
+            time[slot] = times[i]
+            has[slot] = True
+            won[slot] = i
+
+
+@njit(cache=True, nogil=True)
+def _take(time, has, took, slots, newer, latest):
+    """Which partials take their slot over; no memory for slots that are not named, of which there may be many."""
+    times, known = newer
+    for i in range(slots.size):
+        slot = slots[i]
+        if known[i] and (not has[slot] or (times[i] >= time[slot] if latest else times[i] < time[slot])):
+            time[slot] = times[i]
+            has[slot] = True
+            took[i] = True

@@ -1,0 +1,126 @@
+"""SUM and AVG of floats that can be taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from windrow.kernels.columns import columns, frozen, live, reals
+from windrow.kernels.kernel import Fields, Lowered, Rows, integer, real
+
+SMALL = 2.0**53
+SCALE = 2.0**-64
+COLUMNS = ("n", "hi", "lo", "big_n", "big_hi", "big_lo", "nan", "above", "below")
+
+
+@dataclass(frozen=True, slots=True)
+class FloatSum:
+    """The sum of a window in twice the precision of a double, so that what was added can be removed.
+
+    A sum is an unevaluated pair hi + lo, kept by Knuth's exact addition of two doubles (The Art of Computer
+    Programming 2, 4.2.2, theorem B), about 106 bits. Values of 2**53 and more have a pair of their own, scaled down
+    so that it cannot overflow; NaN and the infinities are counted. A pair is exactly zero again when its last
+    value has left, so that a window forgets a 1e300 as it forgets a NaN.
+
+    >>> from windrow.kernels.partials import identity
+    >>> total, slot = FloatSum(), np.zeros(3, int)
+    >>> partials, old = identity(total, 1), identity(total, 1)
+    >>> total.lift(old, slot, Rows(pa.array([1e300, float("nan"), 1.0]), np.arange(3)))
+    >>> total.combine(partials, np.array([0]), old)
+    >>> total.lift(partials, slot, Rows(pa.array([0.5, None, 0.25]), np.arange(3)))
+    >>> total.remove(partials, np.array([0]), old)
+    >>> total.lower(partials, "SUM", pa.float64()).values.to_pylist()
+    [0.75]
+    """
+
+    fields = tuple(real(name) if name.endswith(("hi", "lo")) else integer(name) for name in COLUMNS)
+    reversible = True
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        assert rows.values is not None
+        _lift(_owned(into), live(codes, rows), reals(rows.values))
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        _fold(_owned(into), frozen(slots), columns(newer, *COLUMNS), 1)
+
+    def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
+        _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), -1)
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        n, hi, lo, big_n, big_hi, big_lo, nan, above, below = (partials[name] for name in COLUMNS)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = np.where(big_n == 0, hi + lo, _joined(hi, lo, big_hi, big_lo))
+        sums[above > 0] = np.inf
+        sums[below > 0] = -np.inf
+        sums[(nan > 0) | ((above > 0) & (below > 0))] = np.nan
+        if answer == "AVG":
+            sums /= np.maximum(n, 1)
+        return Lowered(pa.array(sums, mask=n == 0).cast(type, safe=False))
+
+
+def _owned(into: Fields) -> tuple[np.ndarray, ...]:
+    return tuple(into[name] for name in COLUMNS)
+
+
+def _joined(hi: np.ndarray, lo: np.ndarray, big_hi: np.ndarray, big_lo: np.ndarray) -> np.ndarray:
+    """Both pairs in one double, the parts that may cancel first."""
+    total = big_hi + hi * SCALE
+    back = total - big_hi
+    error = (big_hi - (total - back)) + (hi * SCALE - back)
+    return (total + (error + (big_lo + lo * SCALE))) / SCALE
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(hi, lo, slot, more_hi, more_lo):
+    """The pair at `slot` plus another pair."""
+    old = hi[slot]
+    total = old + more_hi
+    back = total - old
+    error = (old - (total - back)) + (more_hi - back) + (lo[slot] + more_lo)
+    hi[slot] = total + error
+    lo[slot] = error - (hi[slot] - total)
+
+
+@njit(cache=True, nogil=True)
+def _lift(into, codes, values):
+    n, hi, lo, big_n, big_hi, big_lo, nan, above, below = into
+    for i in range(codes.size):
+        slot = codes[i]
+        if slot < 0:
+            continue
+        value = values[i]
+        n[slot] += 1
+        if abs(value) < SMALL:
+            _add(hi, lo, slot, value, 0.0)
+        elif np.isfinite(value):
+            big_n[slot] += 1
+            _add(big_hi, big_lo, slot, value * SCALE, 0.0)
+        elif value > 0:
+            above[slot] += 1
+        elif value < 0:
+            below[slot] += 1
+        else:
+            nan[slot] += 1
+
+
+@njit(cache=True, nogil=True)
+def _fold(into, slots, more, sign):
+    n, hi, lo, big_n, big_hi, big_lo, nan, above, below = into
+    more_n, more_hi, more_lo, more_big_n, more_big_hi, more_big_lo, more_nan, more_above, more_below = more
+    for i in range(slots.size):
+        slot = slots[i]
+        n[slot] += sign * more_n[i]
+        big_n[slot] += sign * more_big_n[i]
+        nan[slot] += sign * more_nan[i]
+        above[slot] += sign * more_above[i]
+        below[slot] += sign * more_below[i]
+        _add(hi, lo, slot, sign * more_hi[i], sign * more_lo[i])
+        if more_big_n[i] != 0:
+            _add(big_hi, big_lo, slot, sign * more_big_hi[i], sign * more_big_lo[i])
+        if big_n[slot] == 0:
+            big_hi[slot] = big_lo[slot] = 0.0
+        if n[slot] == big_n[slot] + nan[slot] + above[slot] + below[slot]:
+            hi[slot] = lo[slot] = 0.0

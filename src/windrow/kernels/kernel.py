@@ -1,0 +1,113 @@
+"""What a kernel is: an aggregate as a monoid over columns, one slot per group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+Fields = dict[str, np.ndarray]
+"""Partials by column: one array per field of a kernel, and in each the slots of all groups."""
+
+INT = np.dtype(np.int64)
+FLOAT = np.dtype(np.float64)
+BOOL = np.dtype(np.bool_)
+OBJECT = np.dtype(np.object_)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One column of a partial: how it is held (`dtype`), how it is stored (`type`), and what it is when empty.
+
+    `holds` says what the objects of an object column are: plain Python values, Arrow scalars (which lose nothing of
+    nested and nanosecond types), or anything that can be pickled.
+    """
+
+    name: str
+    dtype: np.dtype
+    type: pa.DataType
+    identity: Any
+    holds: Literal["values", "scalars", "pickles"] = "values"
+
+    def empty(self, n: int) -> np.ndarray:
+        """The column of `n` empty partials.
+
+        >>> integer("n").empty(3)
+        array([0, 0, 0])
+        """
+        return np.full(n, self.identity, self.dtype)
+
+
+def integer(name: str) -> Field:
+    """A column of int64 that starts at 0: a counter, a limb."""
+    return Field(name, INT, pa.int64(), 0)
+
+
+def real(name: str) -> Field:
+    """A column of float64 that starts at 0.0."""
+    return Field(name, FLOAT, pa.float64(), 0.0)
+
+
+def flag(name: str) -> Field:
+    """A column of bool that starts False."""
+    return Field(name, BOOL, pa.bool_(), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some events' values for one aggregate, in the events' order.
+
+    `values` is None for COUNT(*). `times` are microseconds. `mask` marks the rows that a FILTER lets through.
+    """
+
+    values: pa.Array | None
+    times: np.ndarray
+    mask: np.ndarray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """Answers, one per slot; `overflows` of them are NULL because their type cannot hold the value."""
+
+    values: pa.Array
+    overflows: int = 0
+
+
+class Kernel(Protocol):
+    """An aggregate as a monoid: lift rows into partials, combine partials, lower them to answers.
+
+    `combine` is associative, has the fields' identities as its unit, and takes older before newer. Where slots
+    repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place.
+    """
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of a partial."""
+
+    @property
+    def reversible(self) -> bool:
+        """Whether `remove` takes a partial out again without a trace."""
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        """Add row i to slot `codes[i]`; a code of -1 skips the row."""
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        """Fold partial i of `newer` into slot `slots[i]` of `into`, which is the older."""
+
+    def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
+        """Take partial i of `older` out of slot `slots[i]`: the inverse of `combine`, for reversible kernels."""
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        """The `answer` ('SUM', 'AVG', ...) of every slot, as an array of `type`."""
+
+
+class Irreversible:
+    """The part of a kernel that has forgotten too much to take anything out again."""
+
+    __slots__ = ()
+    reversible = False
+
+    def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
+        raise TypeError(f"{type(self).__name__} cannot be taken back: fold its panes again instead")

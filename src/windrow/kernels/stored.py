@@ -1,0 +1,85 @@
+"""Partials on their way into blocks and back: a column that says nothing is left out."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.errors import AggregateError
+from windrow.kernels.columns import frozen, plain, words
+from windrow.kernels.kernel import BOOL, OBJECT, Field, Fields, Kernel
+
+
+def to_arrow(kernel: Kernel, fields: Fields) -> dict[str, pa.Array]:
+    """The columns to store: those that are not wholly empty, and at least one, which tells how many slots there are.
+
+    >>> from windrow.kernels.integer_sum import IntegerSum
+    >>> from windrow.kernels.partials import identity
+    >>> list(to_arrow(IntegerSum(), identity(IntegerSum(), 5) | {"low": np.arange(5)}))
+    ['low']
+    """
+    told = {field.name: _encoded(kernel, field, fields[field.name]) for field in kernel.fields if _tells(field, fields)}
+    if not told:
+        first = kernel.fields[0]
+        told[first.name] = _encoded(kernel, first, fields[first.name])
+    return told
+
+
+def from_arrow(kernel: Kernel, stored: Mapping[str, pa.Array], n: int | None = None) -> Fields:
+    """The partials that were stored, read-only where numpy can look into Arrow's memory.
+
+    `n` is only needed where a caller has left out the last column too.
+    """
+    if n is None:
+        n = len(next(iter(stored.values())))
+    return {
+        field.name: _decoded(field, plain(stored[field.name])) if field.name in stored else field.empty(n)
+        for field in kernel.fields
+    }
+
+
+def _tells(field: Field, fields: Fields) -> bool:
+    column = fields[field.name]
+    if field.dtype == OBJECT:
+        return any(value is not None for value in column)
+    return bool((column != field.identity).any())
+
+
+def _encoded(kernel: Kernel, field: Field, column: np.ndarray) -> pa.Array:
+    if field.dtype != OBJECT:
+        return pa.array(column.copy(), field.type)  # Arrow would share memory that the next batch folds into
+    if field.holds != "pickles":
+        return pa.array(column.tolist(), field.type)
+    try:
+        pickles = [None if state is None else pickle.dumps(state, protocol=5) for state in column]
+    except Exception as error:
+        raise AggregateError(f"{kernel}: its state cannot be pickled: {error}") from error
+    return pa.array(pickles, field.type)
+
+
+def _decoded(field: Field, column: pa.Array) -> np.ndarray:
+    if field.dtype == BOOL:
+        return column.to_numpy(zero_copy_only=False)
+    if field.dtype != OBJECT:
+        return frozen(words(column, field.dtype))
+    if field.holds == "scalars":
+        return objects([scalar if scalar.is_valid else None for scalar in column])
+    values = column.to_pylist()
+    if field.holds == "pickles":
+        values = [None if value is None else pickle.loads(value) for value in values]
+    return objects(values)
+
+
+def objects(values: list[Any]) -> np.ndarray:
+    """A column of the values themselves: numpy would make a matrix of equally long lists.
+
+    >>> objects([[1, 2], [3, 4]]).shape
+    (2,)
+    """
+    column = np.empty(len(values), OBJECT)
+    column[:] = values
+    return column

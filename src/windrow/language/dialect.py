@@ -1,0 +1,26 @@
+"""The dialect: Spark's SQL with windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.tokens import TokenType
+
+from windrow.language.generator import WindrowGenerator
+from windrow.language.parsing.statements import StatementParser
+
+
+class Windrow(Spark):
+    """Spark's SQL with windows in brackets behind the names of streams."""
+
+    NORMALIZE_FUNCTIONS: Any = False  # a user's function is looked up as it was written
+
+    class Tokenizer(Spark.Tokenizer):
+        """Spark's words; none of them swallows the rest of a statement unread."""
+
+        COMMANDS: set[TokenType] = set()  # noqa: RUF012
+
+    Parser = StatementParser
+
+    Generator = WindrowGenerator

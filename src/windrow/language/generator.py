@@ -1,0 +1,100 @@
+"""From trees to text."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.generators.spark import SparkGenerator
+
+from windrow.language.durations import duration_sql
+from windrow.language.nodes import (
+    EMIT,
+    QUERY_WINDOW,
+    STREAM_WINDOW,
+    ClusterClause,
+    Duration,
+    Emit,
+    PredicateStreamWindow,
+    QueryWindow,
+    RowCount,
+    StreamWindow,
+    Unbounded,
+)
+
+
+class WindrowGenerator(SparkGenerator):
+    """Spark's text, and the clauses that the language adds."""
+
+    # sqlglot finds methods by name only for nodes of its own.
+    TRANSFORMS = {  # noqa: RUF012
+        **SparkGenerator.TRANSFORMS,
+        Duration: lambda self, node: self.duration_sql(node),
+        RowCount: lambda self, node: self.rowcount_sql(node),
+        Unbounded: lambda self, node: self.unbounded_sql(node),
+        StreamWindow: lambda self, node: self.streamwindow_sql(node),
+        PredicateStreamWindow: lambda self, node: self.predicatestreamwindow_sql(node),
+        QueryWindow: lambda self, node: self.querywindow_sql(node),
+        Emit: lambda self, node: self.emit_sql(node),
+        ClusterClause: lambda self, node: self.clusterclause_sql(node),
+    }
+
+    def table_parts(self, expression: exp.Table) -> str:
+        """A stream's name with its window, so that the alias follows both."""
+        window = self.sql(expression, STREAM_WINDOW)
+        name = super().table_parts(expression)
+        return f"{name} {window}" if window else name
+
+    def after_limit_modifiers(self, expression: exp.Expr) -> list[str]:
+        """WINDOW and EMIT stand at the end of a query."""
+        own = [self.sql(expression, key) for key in (QUERY_WINDOW, EMIT)]
+        return [*super().after_limit_modifiers(expression), *(self.seg(clause) for clause in own if clause)]
+
+    def duration_sql(self, expression: Duration) -> str:
+        return duration_sql(expression.us)
+
+    def rowcount_sql(self, expression: RowCount) -> str:
+        return f"{expression.rows} ROWS"
+
+    def unbounded_sql(self, expression: Unbounded) -> str:
+        return "UNBOUNDED"
+
+    def streamwindow_sql(self, expression: StreamWindow) -> str:
+        nested, rows = expression.args.get("nested"), expression.args.get("rows")
+        keys = self.expressions(expression, key="partition_by", flat=True)
+        slides = self._lengths(expression, "slides")
+        about = "ABOUT " if expression.args.get("about") else ""
+        aging = self.expressions(expression, key="aging", flat=True)
+        clauses = [
+            f"PARTITION BY {keys}" if keys else "",
+            f"{'ROWS' if rows else 'RANGES' if nested else 'RANGE'} {self._lengths(expression, 'ranges')}",
+            f"{'SLIDES' if nested else 'SLIDE'} {about}{slides}" if slides else "",
+            self._clause("OFFSET", expression, "offset"),
+            self._clause("EMIT EVERY", expression, "emit_every"),
+            f"AGING ({aging})" if aging else "",
+        ]
+        return f"[{' '.join(clause for clause in clauses if clause)}]"
+
+    def predicatestreamwindow_sql(self, expression: PredicateStreamWindow) -> str:
+        return f"[FROM {self.sql(expression, 'this')} UNTIL {self.sql(expression, 'expression')}]"
+
+    def querywindow_sql(self, expression: QueryWindow) -> str:
+        return f"WINDOW {self.sql(expression, 'this')}"
+
+    def emit_sql(self, expression: Emit) -> str:
+        return f"EMIT {expression.args['this']}"
+
+    def clusterclause_sql(self, expression: ClusterClause) -> str:
+        keys = self.expressions(expression, flat=True)
+        alias, using = self.sql(expression, "alias"), self.sql(expression, "using")
+        return f"{self.seg('CLUSTER BY')} {keys} AS {alias} USING {using}"
+
+    def _lengths(self, window: StreamWindow, key: str) -> str:
+        """Lengths with commas; a window of rows counts rows where it says nothing else."""
+        rows = window.args.get("rows")
+        lengths = window.args.get(key) or []
+        return ", ".join(
+            str(length.rows) if rows and isinstance(length, RowCount) else self.sql(length) for length in lengths
+        )
+
+    def _clause(self, words: str, window: StreamWindow, key: str) -> str:
+        length = self.sql(window, key)
+        return f"{words} {length}" if length else ""

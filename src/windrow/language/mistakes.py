@@ -1,0 +1,53 @@
+"""What sqlglot finds wrong, told as a user needs it."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import Token, TokenType
+
+from windrow.errors import QueryError
+from windrow.language.parsing.expressions import WrongArguments
+from windrow.language.parsing.queries import CLAUSE_WORDS
+from windrow.language.parsing.tokens import SyntaxMistake
+from windrow.language.spelling import QUERY_WORDS, closest
+
+_HINTS = {
+    "AGING": "AGING stands inside the brackets of a window with RANGES",
+    "EMIT": "EMIT stands at the end of the whole query; as a name it needs AS or backticks",
+    "CREATE": "end the statement before it with ;",
+    "INSERT": "end the statement before it with ;",
+}
+
+
+def explain_mistake(mistake: SyntaxMistake, tokens: list[Token], text: str) -> QueryError:
+    """The error that a user sees for a mistake that sqlglot's grammar found among `tokens`."""
+    token = mistake.token
+    if isinstance(mistake, WrongArguments) and token:
+        return QueryError(mistake.message, text=text, at=token.start, end=token.end + 1)
+    misspelt, meant = _misspelt(token, mistake.before or (tokens[-1] if tokens else None))
+    if misspelt:
+        message, hint = f"unexpected {misspelt.text!r}", f"did you mean {meant}?"
+        return QueryError(message, text=text, at=misspelt.start, end=misspelt.end + 1, hint=hint)
+    if not token:
+        behind = tokens[-1].end + 1
+        message = f"the statement ends too early, after {tokens[-1].text!r}"
+        return QueryError(message, text=text, at=behind, end=behind + 1)
+    return QueryError(f"unexpected {token.text!r}", text=text, at=token.start, end=token.end + 1, hint=_hint(token))
+
+
+def _misspelt(token: Token | None, before: Token | None) -> tuple[Token | None, str | None]:
+    """A keyword with a slip is read as an alias, so that the word behind it is the one that does not fit."""
+    for suspect in (token, before):
+        if suspect and suspect.token_type == TokenType.VAR and suspect.text.upper() not in QUERY_WORDS:
+            meant = closest(suspect.text, QUERY_WORDS)
+            if meant and len(suspect.text) > 3:
+                return suspect, meant
+    return None, None
+
+
+def _hint(token: Token) -> str | None:
+    word = token.text.upper()
+    if word in _HINTS:
+        return _HINTS[word]
+    if word in CLAUSE_WORDS:
+        return f"a window stands in brackets behind its stream: [RANGE ... SLIDE ...]; as a name {word} needs AS"
+    return None

@@ -1,0 +1,97 @@
+"""What the language adds to a sqlglot tree: windows, the mode of emission and the clustering clause.
+
+A stream's window hangs on its `exp.Table` as the argument `stream_window`. On the query hang `query_window` (`WINDOW 1
+MINUTE`), `emit` (`EMIT CHANGES`) and, in place of Spark's clause of that name, `cluster` (`CLUSTER BY ... USING`).
+All are ordinary nodes, so that copies, comparisons, walks and texts of a tree include them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+STREAM_WINDOW = "stream_window"
+QUERY_WINDOW = "query_window"
+EMIT = "emit"
+CLUSTER = "cluster"
+
+EMIT_MODES = ("SNAPSHOT", "CHANGES", "INSERTS", "DELETES")
+
+
+class Duration(exp.Expression):
+    """A length of time; `this` is an int of microseconds, so that `60 SECONDS` equals `1 MINUTE`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+    @property
+    def us(self) -> int:
+        """The length in microseconds."""
+        return int(self.args["this"])
+
+
+class RowCount(exp.Expression):
+    """A length in rows; `this` is an int."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+    @property
+    def rows(self) -> int:
+        """The length in rows."""
+        return int(self.args["this"])
+
+
+class Unbounded(exp.Expression):
+    """A range that reaches back to the start of the stream."""
+
+    arg_types: ClassVar[dict[str, bool]] = {}
+
+
+class StreamWindow(exp.Expression):
+    """`[PARTITION BY ... RANGE ... SLIDE ...]` and its kin.
+
+    `ranges` and `slides` are lists of one length each, or of one per level where `nested`; `rows` says that the ranges
+    count rows; `aging` is a list of literals.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "partition_by": False,
+        "ranges": True,
+        "rows": False,
+        "slides": False,
+        "nested": False,
+        "about": False,
+        "offset": False,
+        "emit_every": False,
+        "aging": False,
+    }
+
+
+class PredicateStreamWindow(exp.Expression):
+    """`[FROM this UNTIL expression]`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
+
+
+class QueryWindow(exp.Expression):
+    """`WINDOW this` after a query: the range of every stream in it that has no window of its own."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Emit(exp.Expression):
+    """`EMIT this`, where `this` is one of EMIT_MODES."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class ClusterClause(exp.Expression):
+    """`CLUSTER BY expressions AS alias USING using(...)`."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True, "alias": True, "using": True}
+
+
+def emit_of(tree: exp.Expr) -> str | None:
+    """How a query is to be emitted, or None where its text does not say."""
+    node: Any = tree.args.get(EMIT)
+    return str(node.args["this"]) if node else None

@@ -1,0 +1,99 @@
+"""Queries: the places where windows, clusterings and modes of emission stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from windrow.language.nodes import CLUSTER, EMIT, EMIT_MODES, QUERY_WINDOW, ClusterClause, Emit, QueryWindow
+from windrow.language.parsing.windows import WindowParser
+from windrow.language.spans import remember_span
+
+# They begin or continue a clause, so a name behind a stream or an expression is none of them unless AS stands before it.
+CLAUSE_WORDS = frozenset({"EMIT", "AGING", "WINDOW", "RANGE", "RANGES", "ROWS", "SLIDE", "SLIDES"})
+
+
+class QueryParser(WindowParser):
+    """Reads SELECT with everything that the language adds to it, and nothing but queries where one is expected."""
+
+    STATEMENT_PARSERS: Any = {}  # noqa: RUF012 - sqlglot's table of statements; within a query there are none
+    NO_PAREN_IF_COMMANDS = False
+    SET_OP_MODIFIERS = (WindowParser.SET_OP_MODIFIERS - {CLUSTER}) | {QUERY_WINDOW, EMIT}
+    QUERY_MODIFIER_PARSERS = {  # noqa: RUF012
+        **WindowParser.QUERY_MODIFIER_PARSERS,
+        TokenType.WINDOW: lambda self: (QUERY_WINDOW, self._parse_query_window()),
+        TokenType.CLUSTER_BY: lambda self: (CLUSTER, self._parse_cluster_clause()),
+    }
+
+    def _parse_table(self, *args: Any, **options: Any) -> exp.Expr | None:
+        table = super()._parse_table(*args, **options)
+        if self._match(TokenType.L_BRACKET, advance=False):
+            if isinstance(table, exp.Table):
+                hint = f"{table.name} [RANGE ...] AS {table.alias}" if table.alias else None
+                self._fail("a window follows the name of its stream, and the alias the window", hint=hint)
+            self._fail("a window follows the name of a stream", hint="put it behind the stream, inside the sub-query")
+        return table
+
+    def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
+        return None if self._word() in CLAUSE_WORDS else super()._parse_table_alias(*args, **options)
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        return this if self._word() in CLAUSE_WORDS else super()._parse_alias(this, explicit)
+
+    def _parse_query_modifiers(self, this: Any) -> Any:
+        return self._parse_emit_into(super()._parse_query_modifiers(this))
+
+    def _parse_set_operations(self, this: exp.Expr | None) -> exp.Expr | None:
+        return self._parse_emit_into(super()._parse_set_operations(this))
+
+    def _parse_emit_into(self, query: Any) -> Any:
+        if isinstance(query, exp.Query) and not isinstance(query, exp.Table) and self._word() == "EMIT":
+            index = self._index
+            self._advance()
+            if self._word() not in EMIT_MODES:
+                self._fail_expecting(EMIT_MODES, "EMIT")
+            mode = self._word()
+            self._advance()
+            query.set(EMIT, remember_span(Emit(this=mode), *self._span_since(index)))
+        return query
+
+    def _parse_query_window(self) -> exp.Expr:
+        index = self._index
+        self._advance()
+        name, following = self._curr, self._next
+        if name and following and following.token_type == TokenType.ALIAS:
+            hint = "a stream's window is written behind its name: ticks [RANGE 1 HOUR SLIDE 1 SECOND]"
+            self._fail("named windows are not part of the language", name, hint)
+        length = self._parse_duration("window")
+        return remember_span(QueryWindow(this=length), *self._span_since(index))
+
+    def _parse_cluster_clause(self) -> exp.Expr:
+        index = self._index
+        self._advance()
+        expressions = self._parse_csv(self._parse_disjunction)
+        if not expressions:
+            self._fail("expected what to cluster after CLUSTER BY")
+        if self._word() not in ("AS", "USING"):
+            hint = "CLUSTER BY x, y AS cluster USING C_BIRCH(50)"
+            self._fail_since(index, "CLUSTER BY needs AS, a name, USING and a method", hint)
+        self._expect("AS", after="CLUSTER BY")
+        alias = self._parse_identifier_name("cluster")
+        self._expect("USING", after="the name of the cluster")
+        using = self._parse_method()
+        return remember_span(ClusterClause(expressions=expressions, alias=alias, using=using), *self._span_since(index))
+
+    def _parse_identifier_name(self, what: str) -> exp.Identifier:
+        token = self._curr
+        name, span = self._parse_name(what)
+        return remember_span(exp.Identifier(this=name, quoted=token.token_type == TokenType.IDENTIFIER), *span)
+
+    def _parse_method(self) -> exp.Expr:
+        index = self._index
+        name, _ = self._parse_name("clustering method")
+        arguments: list[exp.Expr] = []
+        if self._match(TokenType.L_PAREN):
+            arguments = self._parse_csv(self._parse_disjunction)
+            self._expect(")", after="the parameters of the method")
+        return remember_span(exp.Anonymous(this=name, expressions=arguments), *self._span_since(index))

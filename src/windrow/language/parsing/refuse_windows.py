@@ -1,0 +1,63 @@
+"""Windows that can be written but mean nothing."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import exp
+
+from windrow.errors import QueryError
+from windrow.language.nodes import Duration, RowCount, StreamWindow, Unbounded
+from windrow.language.spans import error_at
+
+
+def refuse_window(window: exp.Expr, text: str) -> None:
+    """Raise the error of a window whose clauses do not go together."""
+    if isinstance(window, StreamWindow):
+        error = _slide_error(window, text) or _level_error(window, text) or _partition_error(window, text)
+        if error is not None:
+            raise error
+
+
+def _slide_error(window: StreamWindow, text: str) -> QueryError | None:
+    slides = window.args.get("slides") or []
+    in_time = [slide for slide in slides if isinstance(slide, Duration)]
+    offset, emit_every = window.args.get("offset"), window.args.get("emit_every")
+    if offset is not None and (not in_time or window.args.get("nested")):
+        return error_at(offset, "OFFSET shifts a slide in time, and this window has none", text, "add SLIDE 1 DAY, say")
+    if emit_every is not None and (not in_time or window.args.get("rows") or window.args.get("nested")):
+        message = "EMIT EVERY answers early for a RANGE with a SLIDE in time, and this window is none"
+        return error_at(emit_every, message, text)
+    if window.args.get("about") and len(in_time) < len(slides):
+        return error_at(slides[0], "ABOUT is for a slide in time", text, "leave ABOUT out")
+    return None
+
+
+def _level_error(window: StreamWindow, text: str) -> QueryError | None:
+    ranges, slides, aging = window.args["ranges"], window.args.get("slides") or [], window.args.get("aging") or []
+    if not window.args.get("nested"):
+        return error_at(window, "AGING weighs the levels of a window with RANGES", text) if aging else None
+    if len(slides) != len(ranges):
+        message = f"{len(ranges)} ranges have {len(slides)} slides"
+        return error_at(window, message, text, "nested levels have a slide each: SLIDES 1 MINUTE, 1 SECOND")
+    for coarse, fine in pairwise(ranges):
+        if not _longer(coarse, fine):
+            return error_at(fine, "each range must be shorter than the one before it", text)
+    if aging and len(aging) != len(ranges):
+        return error_at(window, f"{len(ranges)} levels have {len(aging)} weights", text, "AGING has a weight a level")
+    return None
+
+
+def _partition_error(window: StreamWindow, text: str) -> QueryError | None:
+    counted = window.args.get("rows") or any(isinstance(slide, RowCount) for slide in window.args.get("slides") or [])
+    keys = window.args.get("partition_by")
+    if keys and not counted:
+        hint = "a window over time is the same for every key: use GROUP BY"
+        return error_at(keys[0], "PARTITION BY counts rows by key, and this window counts none", text, hint)
+    return None
+
+
+def _longer(coarse: exp.Expr, fine: exp.Expr) -> bool:
+    if isinstance(fine, Unbounded):
+        return False
+    return isinstance(coarse, Unbounded) or bool(coarse.args["this"] > fine.args["this"])

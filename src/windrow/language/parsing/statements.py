@@ -1,0 +1,122 @@
+"""Whole statements: CREATE, INSERT and queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from windrow.language.parsing.options import OptionsParser
+from windrow.language.refuse_clauses import refuse_clauses
+from windrow.language.spans import Span, error_at
+from windrow.language.spelling import STATEMENT_WORDS, did_you_mean
+from windrow.language.statements import CreateSink, CreateStream, CreateTable, Insert, Query, Statement
+
+_CREATABLE = ("STREAM", "TABLE", "SINK")
+
+
+class StatementParser(OptionsParser):
+    """Reads one statement from its tokens."""
+
+    def read_statement(self, tokens: list[Token], text: str) -> Statement:
+        """The statement that `tokens` are; `text` is the whole script that they were taken from."""
+        self.reset()
+        self.sql, self._chunks = text, [tokens]
+        self._advance_chunk()
+        statement = self._parse_any_statement()
+        if self._curr:
+            self.raise_error("unexpected")
+        return statement
+
+    def _parse_any_statement(self) -> Statement:
+        if self._match(TokenType.CREATE):
+            return self._parse_create_statement()
+        if self._match(TokenType.INSERT):
+            return self._parse_insert_statement()
+        if self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN):
+            return self._parse_query()
+        hint = (
+            did_you_mean(self._curr.text, STATEMENT_WORDS) or "a statement begins with SELECT, WITH, CREATE or INSERT"
+        )
+        self._fail(f"unknown statement {self._curr.text!r}", hint=hint)
+
+    def _parse_query(self) -> Query:
+        index = self._index
+        if not self._match_set((TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN), advance=False):
+            self._fail_expecting(["SELECT", "WITH"])
+        tree = self._parse_statement()
+        if tree is None or self._curr:
+            self.raise_error("unexpected")
+        assert tree is not None
+        if not isinstance(tree, (exp.Select, exp.SetOperation, exp.Subquery)):
+            raise error_at(tree, "this is not a query", self.sql, "a query begins with SELECT or WITH")
+        refuse_clauses(tree, self.sql)
+        return Query(tree, self.sql, self._span_since(index))
+
+    def _parse_insert_statement(self) -> Insert:
+        index = self._index - 1
+        self._expect("INTO", after="INSERT")
+        sink, sink_span = self._parse_name("sink")
+        query = self._parse_query()
+        return Insert(sink, query, self.sql, self._span_since(index), sink_span)
+
+    def _parse_create_statement(self) -> Statement:
+        index = self._index - 1
+        kind = self._word()
+        if kind not in _CREATABLE:
+            self._fail_expecting(_CREATABLE, "CREATE")
+        self._advance()
+        name, name_span = self._parse_name(kind.lower())
+        columns = () if kind == "SINK" else self._parse_columns()
+        source = self._parse_format(name)
+        options = self._parse_options()
+        if kind == "STREAM":
+            timing = self._parse_timing()
+            return CreateStream(name, columns, source, options, **timing, **self._placed(index, name_span))
+        if kind == "TABLE":
+            return CreateTable(name, columns, source, options, **self._placed(index, name_span))
+        rejected, streams, spans = self._parse_rejected()
+        placed = self._placed(index, name_span)
+        return CreateSink(name, source, options, rejected, streams, **placed, stream_spans=spans)
+
+    def _placed(self, index: int, name_span: Span) -> dict[str, Any]:
+        return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
+
+    def _parse_timing(self) -> dict[str, Any]:
+        """TIMESTAMP BY, LATENESS and IDLE CLOCK, in any order."""
+        timing: dict[str, Any] = {}
+        while self._curr:
+            word, name = self._word(), self._timing_name()
+            if name in timing:
+                self._fail(f"a stream has only one {word}")
+            self._advance()
+            if name == "timestamp_by":
+                self._expect("BY", after="TIMESTAMP")
+                timing[name] = self._parse_disjunction()
+                if timing[name] is None:
+                    self._fail("expected a column or an expression after TIMESTAMP BY")
+            elif name == "lateness_us":
+                timing[name] = self._parse_duration("lateness", least_us=0).us
+            else:
+                self._expect("CLOCK", after="IDLE")
+                timing[name] = True
+        return timing
+
+    def _timing_name(self) -> str:
+        names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "IDLE": "idle_clock"}
+        if self._word() not in names:
+            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "IDLE CLOCK"])
+        return names[self._word()]
+
+    def _parse_rejected(self) -> tuple[bool, tuple[str, ...], tuple[Span, ...]]:
+        if not self._curr:
+            return False, (), ()
+        self._expect("FOR", after="the options of a sink")
+        self._expect("REJECTED", after="FOR")
+        named: list[tuple[str, Span]] = []
+        if self._match_text_seq("OF"):
+            named.append(self._parse_name("stream"))
+            while self._match(TokenType.COMMA):
+                named.append(self._parse_name("stream"))
+        return True, tuple(name for name, _ in named), tuple(span for _, span in named)

@@ -1,0 +1,122 @@
+"""A window in brackets behind a stream's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from windrow.language.nodes import PredicateStreamWindow, StreamWindow, Unbounded
+from windrow.language.parsing.durations import DurationParser
+from windrow.language.parsing.refuse_windows import refuse_window
+from windrow.language.spans import remember_span
+
+_REACHES = ("RANGE", "ROWS", "RANGES", "FROM", "PARTITION BY")
+_CLAUSES = ("SLIDE", "SLIDES", "OFFSET", "EMIT", "AGING")
+
+
+class WindowParser(DurationParser):
+    """Reads `[RANGE 10 MINUTES SLIDE 2 MINUTES]` and every other kind of window."""
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        """A bracket behind a table is its window; everywhere else it is Spark's subscript."""
+        if not isinstance(this, exp.Table) or not self._match(TokenType.L_BRACKET):
+            return super()._parse_bracket(this)
+        index = self._index - 1
+        window = self._parse_predicate_window() if self._match(TokenType.FROM) else self._parse_stream_window()
+        if not self._match(TokenType.R_BRACKET):
+            self._fail_expecting([*self._missing_clauses(window), "]"])
+        remember_span(window, *self._span_since(index))
+        refuse_window(window, self.sql)
+        this.set("stream_window", window)
+        return this
+
+    def _parse_predicate_window(self) -> exp.Expr:
+        opens = self._parse_condition_of("FROM")
+        self._expect("UNTIL", after="the condition of FROM")
+        return PredicateStreamWindow(this=opens, expression=self._parse_condition_of("UNTIL"))
+
+    def _parse_condition_of(self, word: str) -> exp.Expr:
+        condition = self._parse_disjunction()
+        if condition is None:
+            self._fail(f"expected a condition after {word}")
+        return condition
+
+    def _parse_stream_window(self) -> exp.Expr:
+        parts: dict[str, Any] = {}
+        if self._match(TokenType.PARTITION_BY):
+            parts["partition_by"] = self._parse_csv(self._parse_disjunction)
+        reach = self._word()
+        if reach not in ("RANGE", "RANGES", "ROWS"):
+            self._fail_expecting(_REACHES[:3] if parts else _REACHES)
+        self._advance()
+        parts["rows"] = reach == "ROWS" or None
+        parts["ranges"] = self._parse_lengths("range", rows=reach == "ROWS", several=reach != "RANGE")
+        parts["nested"] = reach == "RANGES" or len(parts["ranges"]) > 1 or self._word() == "SLIDES" or None
+        while self._word() in _CLAUSES:
+            self._parse_window_clause_into(parts)
+        return StreamWindow(**{name: part for name, part in parts.items() if part is not None})
+
+    def _parse_window_clause_into(self, parts: dict[str, Any]) -> None:
+        word = self._word()
+        name = {"SLIDE": "slides", "SLIDES": "slides", "EMIT": "emit_every"}.get(word, word.lower())
+        if name in parts:
+            self._fail(f"a window has only one {word}")
+        if word == ("SLIDE" if parts["nested"] else "SLIDES"):
+            meant = "SLIDES" if parts["nested"] else "SLIDE"
+            self._fail(f"expected {meant}, but found {word!r}", hint="RANGES go with SLIDES, RANGE with SLIDE")
+        self._advance()
+        if name == "slides":
+            parts["about"] = self._match_text_seq("ABOUT") or None
+            parts[name] = self._parse_lengths("slide", rows=bool(parts["rows"]), several=bool(parts["nested"]))
+        elif name == "offset":
+            offset = self._parse_duration("offset", least_us=None)
+            parts[name] = offset if offset.us else None
+        elif name == "emit_every":
+            self._expect("EVERY", after="EMIT")
+            parts[name] = self._parse_duration("period of EMIT EVERY")
+        else:
+            parts[name] = self._parse_weights()
+
+    def _parse_lengths(self, what: str, *, rows: bool, several: bool) -> list[exp.Expr]:
+        lengths = [self._parse_length(what, rows=rows)]
+        while self._match(TokenType.COMMA, advance=False):
+            if not several:
+                self._fail(f"a window has one {what}", hint="nested levels are written RANGES ... SLIDES ...")
+            self._advance()
+            lengths.append(self._parse_length(what, rows=rows))
+        return lengths
+
+    def _parse_length(self, what: str, *, rows: bool) -> exp.Expr:
+        start = self._curr
+        if what == "range" and self._match_text_seq("UNBOUNDED"):
+            return remember_span(Unbounded(), start.start, start.end + 1)
+        if self._at_row_count() or (rows and (what == "range" or self._at_bare_number())):
+            if what == "range" and not rows:
+                self._fail("a RANGE is a length of time", hint="a window of so many rows is written ROWS 1000")
+            return self._parse_row_count(what)
+        return self._parse_duration(what)
+
+    def _at_bare_number(self) -> bool:
+        """Whether a number without a unit stands here, which counts rows in a window of rows."""
+        if self._match(TokenType.DASH, advance=False):
+            return True
+        unit = self._next.text.upper() if self._next else ""
+        return self._match(TokenType.NUMBER, advance=False) and (not unit.isalpha() or unit in _CLAUSES)
+
+    def _parse_weights(self) -> list[exp.Expr]:
+        self._expect("(", after="AGING")
+        weights: list[exp.Expr] = []
+        while not weights or self._match(TokenType.COMMA):
+            if not self._match(TokenType.NUMBER):
+                self._fail("expected a weight, a number that is not negative", hint="such as AGING (1, 0.5)")
+            weights.append(exp.Literal.number(self._prev.text))
+        self._expect(")", after="the weights")
+        return weights
+
+    def _missing_clauses(self, window: exp.Expr) -> list[str]:
+        if isinstance(window, PredicateStreamWindow):
+            return []
+        slide = "SLIDES" if window.args.get("nested") else "SLIDE"
+        return [] if window.args.get("slides") else [slide]

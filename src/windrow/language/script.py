@@ -1,0 +1,61 @@
+"""From the text of a script to its statements."""
+
+from __future__ import annotations
+
+from sqlglot.errors import ParseError
+from sqlglot.tokens import Token
+
+from windrow.errors import QueryError
+from windrow.language.dialect import Windrow
+from windrow.language.mistakes import explain_mistake
+from windrow.language.parsing.statements import StatementParser
+from windrow.language.parsing.tokens import SyntaxMistake
+from windrow.language.statements import Query, Statement
+from windrow.language.tokenize import statement_tokens
+
+
+def parse_script(text: str) -> tuple[Statement, ...]:
+    """The statements of a script, in their order; any mistake is a QueryError.
+
+    >>> [type(statement).__name__ for statement in parse_script("CREATE SINK s USING console; INSERT INTO s SELECT 1")]
+    ['CreateSink', 'Insert']
+    """
+    return tuple(_read(tokens, text) for tokens in statement_tokens(text))
+
+
+def parse_query(text: str) -> Query:
+    """The one query that `text` is; any mistake is a QueryError.
+
+    >>> parse_query("SELECT 1 FROM ticks [RANG 10 MINUTES]")
+    Traceback (most recent call last):
+    windrow.errors.QueryError: expected RANGE, ROWS, RANGES, FROM or PARTITION BY, but found 'RANG' (line 1, column 22)
+      SELECT 1 FROM ticks [RANG 10 MINUTES]
+                           ^^^^
+    hint: did you mean RANGE?
+    """
+    statements = parse_script(text)
+    if not statements:
+        raise QueryError("there is no query", text=text, at=0, hint="a query begins with SELECT or WITH")
+    first, *others = statements
+    if not isinstance(first, Query):
+        at, end = first.span
+        raise QueryError("this is not a query", text=text, at=at, end=end, hint="a query begins with SELECT or WITH")
+    if others:
+        at, end = others[0].span
+        raise QueryError("expected one query, but another statement follows", text=text, at=at, end=end)
+    return first
+
+
+def _read(tokens: list[Token], text: str) -> Statement:
+    parser = Windrow().parser()
+    assert isinstance(parser, StatementParser)
+    try:
+        return parser.read_statement(tokens, text)
+    except SyntaxMistake as mistake:
+        raise explain_mistake(mistake, tokens, text) from None
+    except ParseError as error:
+        at, end = tokens[0].start, tokens[-1].end + 1
+        raise QueryError(f"this statement cannot be read: {error}", text=text, at=at, end=end) from None
+    except RecursionError:
+        at, end = tokens[0].start, tokens[-1].end + 1
+        raise QueryError("this statement is nested too deeply", text=text, at=at, end=end) from None

@@ -1,0 +1,92 @@
+"""From statements to their canonical text."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from windrow.language.dialect import Windrow
+from windrow.language.durations import duration_sql
+from windrow.language.identifiers import identifier_sql
+from windrow.language.statements import (
+    ColumnDefinition,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    Insert,
+    Options,
+    Query,
+    Statement,
+)
+
+
+def to_sql(statement: Statement) -> str:
+    """The canonical text of a statement; read again, it gives an equal statement.
+
+    >>> from windrow.language import parse_query
+    >>> to_sql(parse_query("select count(*) n from ticks [range 600 seconds slide '1 second'] t -- all of them"))
+    'SELECT COUNT(*) AS n FROM ticks [RANGE 10 MINUTES SLIDE 1 SECOND] AS t'
+    """
+    match statement:
+        case Query(tree):
+            return expression_sql(tree)
+        case Insert(sink, query):
+            return f"INSERT INTO {identifier_sql(sink)} {to_sql(query)}"
+        case CreateStream():
+            return _join(_source("STREAM", statement), _timing(statement))
+        case CreateTable():
+            return _source("TABLE", statement)
+        case CreateSink():
+            return _join(f"CREATE SINK {identifier_sql(statement.name)}", _reading(statement), _rejected(statement))
+
+
+def expression_sql(node: exp.Expr) -> str:
+    """The canonical text of any part of a query."""
+    return node.sql(dialect=Windrow, comments=False)
+
+
+def _source(kind: str, statement: CreateStream | CreateTable) -> str:
+    columns = ", ".join(_column(column) for column in statement.columns)
+    name = identifier_sql(statement.name)
+    return _join(f"CREATE {kind} {name}", f"({columns})" if columns else "", _reading(statement))
+
+
+def _column(column: ColumnDefinition) -> str:
+    return f"{identifier_sql(column.name)} {column.type_sql}"
+
+
+def _reading(statement: CreateStream | CreateTable | CreateSink) -> str:
+    parts = ".".join(identifier_sql(part) for part in statement.format.split("."))
+    return _join(f"USING {parts}", _options(statement.options))
+
+
+def _options(options: Options) -> str:
+    if not options:
+        return ""
+    return f"OPTIONS ({', '.join(f'{_key(key)} {_string(value)}' for key, value in options)})"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", key) else _string(key)
+
+
+def _string(value: str) -> str:
+    return expression_sql(exp.Literal.string(value))
+
+
+def _timing(stream: CreateStream) -> str:
+    return _join(
+        f"TIMESTAMP BY {expression_sql(stream.timestamp_by)}" if stream.timestamp_by is not None else "",
+        f"LATENESS {duration_sql(stream.lateness_us)}" if stream.lateness_us else "",
+        "IDLE CLOCK" if stream.idle_clock else "",
+    )
+
+
+def _rejected(sink: CreateSink) -> str:
+    streams = ", ".join(identifier_sql(stream) for stream in sink.streams)
+    return _join("FOR REJECTED" if sink.rejected else "", f"OF {streams}" if streams else "")
+
+
+def _join(*parts: str) -> str:
+    return " ".join(part for part in parts if part)

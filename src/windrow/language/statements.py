@@ -1,0 +1,89 @@
+"""The statements of a script. Two are equal when they say the same, wherever they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from windrow.language.spans import Span
+
+Options = tuple[tuple[str, str], ...]
+_NOWHERE: Span = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    """`price DOUBLE` in the columns of a stream or a table, written at [start, end)."""
+
+    name: str
+    type_sql: str
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStream:
+    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... IDLE CLOCK`."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    format: str
+    options: Options = ()
+    timestamp_by: exp.Expr | None = None
+    lateness_us: int = 0
+    idle_clock: bool = False
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """`CREATE TABLE name (columns) USING format OPTIONS (...)`: rows that do not change, read once."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    format: str
+    options: Options = ()
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSink:
+    """`CREATE SINK name USING format OPTIONS (...)`; where `rejected`, for the bad events of `streams`, or of all."""
+
+    name: str
+    format: str
+    options: Options = ()
+    rejected: bool = False
+    streams: tuple[str, ...] = ()
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+    stream_spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A SELECT, or several joined by set operations, as a sqlglot tree."""
+
+    tree: exp.Expr
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """`INSERT INTO sink query`."""
+
+    sink: str
+    query: Query
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    sink_span: Span = field(default=_NOWHERE, compare=False)
+
+
+Statement = CreateStream | CreateTable | CreateSink | Insert | Query

@@ -1,0 +1,71 @@
+"""From text to the tokens of its statements."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token, TokenType
+
+from windrow.errors import QueryError
+from windrow.language.dialect import Windrow
+
+_CLOSING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
+_CLOSED_BY = {"(": ")", "[": "]"}
+
+
+def statement_tokens(text: str) -> list[list[Token]]:
+    """The tokens of each statement in `text`, without empty ones.
+
+    >>> [[token.text for token in tokens] for tokens in statement_tokens("SELECT 1; -- one\\n;SELECT 2")]
+    [['SELECT', '1'], ['SELECT', '2']]
+    """
+    try:
+        tokens = Windrow().tokenize(text)
+    except TokenError as error:
+        raise _unclosed_text(text, error) from None
+    statements: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    found = [statement for statement in statements if statement]
+    for statement in found:
+        _refuse_unbalanced(statement, text)
+    return found
+
+
+def _refuse_unbalanced(tokens: list[Token], text: str) -> None:
+    """A bracket that is not closed is told as such, not as the strange words that seem to stand inside it."""
+    opened: list[Token] = []
+    for token in tokens:
+        if token.token_type in _CLOSING:
+            opened.append(token)
+        elif token.token_type in _CLOSING.values():
+            if not opened:
+                raise QueryError(f"{token.text!r} closes nothing", text=text, at=token.start, end=token.end + 1)
+            begin = opened.pop()
+            if _CLOSING[begin.token_type] != token.token_type:
+                wanted = _CLOSED_BY[begin.text]
+                message = f"expected {wanted!r} to close {begin.text!r}, but found {token.text!r}"
+                raise QueryError(message, text=text, at=token.start, end=token.end + 1, hint=f"write {wanted}")
+    if opened:
+        begin, wanted = opened[-1], _CLOSED_BY[opened[-1].text]
+        what = "window" if begin.text == "[" else "parenthesis"
+        message = f"this {what} is not closed"
+        raise QueryError(message, text=text, at=begin.start, end=begin.end + 1, hint=f"add the missing {wanted}")
+
+
+def _unclosed_text(text: str, error: TokenError) -> QueryError:
+    """sqlglot tells the place of an open quote only inside a message, and that of an open comment not at all."""
+    place = re.search(r"Missing (.+) from \d+:(\d+)", str(error.__cause__))
+    at = min(int(place[2]), len(text)) if place else text.rfind("/*")
+    if place and text[at : at + 1] != place[1]:
+        at = max(text.rfind(place[1], 0, at), 0)
+    if at < 0:
+        return QueryError("this text cannot be read", text=text, at=0)
+    what = {"'": "string", '"': "string", "`": "name"}.get(text[at], "comment")
+    closing = "*/" if what == "comment" else text[at]
+    message = f"this {what} is not closed"
+    return QueryError(message, text=text, at=at, end=len(text), hint=f"add the missing {closing}")

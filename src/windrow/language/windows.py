@@ -1,0 +1,139 @@
+"""The windows of streams as plain values, in microseconds and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from windrow.language.nodes import (
+    QUERY_WINDOW,
+    STREAM_WINDOW,
+    Duration,
+    PredicateStreamWindow,
+    RowCount,
+    StreamWindow,
+    Unbounded,
+)
+from windrow.language.spans import Span, span_of
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindow:
+    """`[RANGE 10 MINUTES SLIDE 2 MINUTES]`: the events of the last `range_us`, answered each `slide_us`.
+
+    A range of None is UNBOUNDED; a slide of None answers with every change. `about` allows the slide to be rounded so
+    that windows share their edges. `emit_every_us` is how often a window that still fills is answered.
+    """
+
+    range_us: int | None
+    slide_us: int | None = None
+    offset_us: int = 0
+    emit_every_us: int | None = None
+    about: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowWindow:
+    """`[ROWS 1000 SLIDE 10]`: the last `rows` events, answered after each `slide_rows`-th; per key where partitioned."""
+
+    rows: int | None
+    slide_rows: int | None = None
+    partition_by: tuple[exp.Expr, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRangeRowSlideWindow:
+    """`[RANGE 10 MINUTES SLIDE 50 ROWS]`: the events of the last `range_us`, answered after each `slide_rows`-th."""
+
+    range_us: int | None
+    slide_rows: int
+    partition_by: tuple[exp.Expr, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowRangeTimeSlideWindow:
+    """`[ROWS 1000 SLIDE 5 SECONDS]`: the last `rows` events, answered each `slide_us`."""
+
+    rows: int | None
+    slide_us: int
+    offset_us: int = 0
+    about: bool = False
+    partition_by: tuple[exp.Expr, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateWindow:
+    """`[FROM opens UNTIL closes]`: from a row with the one condition to the next row with the other."""
+
+    opens: exp.Expr
+    closes: exp.Expr
+    span: Span | None = field(default=None, compare=False)
+
+
+PlainWindow = TimeWindow | RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow
+
+
+@dataclass(frozen=True, slots=True)
+class LevelsWindow:
+    """`[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]`: nested windows, one of which is each finer than the last.
+
+    `levels` stand as they are written, the coarsest first. `aging` has a weight for each level, from the finest, which
+    is level 0, to the coarsest; it is empty where all weigh the same.
+    """
+
+    levels: tuple[PlainWindow, ...]
+    aging: tuple[float, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
+Window = PlainWindow | PredicateWindow | LevelsWindow
+
+
+def window_of(table: exp.Expr) -> Window | None:
+    """The window that stands behind a stream's name, or None.
+
+    >>> from windrow.language import parse_query
+    >>> window_of(parse_query("SELECT 1 FROM ticks [RANGE 1 HOUR SLIDE 1 SECOND]").tree.find(exp.Table))
+    TimeWindow(range_us=3600000000, slide_us=1000000, offset_us=0, emit_every_us=None, about=False, span=(20, 49))
+    """
+    node = table.args.get(STREAM_WINDOW)
+    if isinstance(node, PredicateStreamWindow):
+        return PredicateWindow(node.this, node.expression, span_of(node))
+    if not isinstance(node, StreamWindow):
+        return None
+    ranges, slides = node.args["ranges"], node.args.get("slides") or []
+    if node.args.get("nested"):
+        levels = tuple(_plain(node, reach, slide) for reach, slide in zip(ranges, slides, strict=True))
+        aging = tuple(float(weight.name) for weight in node.args.get("aging") or ())
+        return LevelsWindow(levels, aging, span_of(node))
+    return _plain(node, ranges[0], slides[0] if slides else None)
+
+
+def query_window_of(query: exp.Expr) -> TimeWindow | None:
+    """The window that `WINDOW 1 MINUTE` gives to every stream of the query that has none of its own, or None."""
+    node = query.args.get(QUERY_WINDOW)
+    return TimeWindow(node.this.us, span=span_of(node)) if node else None
+
+
+def _plain(node: StreamWindow, reach: exp.Expr, slide: exp.Expr | None) -> PlainWindow:
+    span = span_of(node)
+    about = bool(node.args.get("about"))
+    offset, emit_every = node.args.get("offset"), node.args.get("emit_every")
+    offset_us = offset.us if offset else 0
+    keys = tuple(node.args.get("partition_by") or ())
+    by_rows = isinstance(reach, RowCount) or (isinstance(reach, Unbounded) and bool(node.args.get("rows")))
+    rows = reach.rows if isinstance(reach, RowCount) else None
+    range_us = reach.us if isinstance(reach, Duration) else None
+    if by_rows and isinstance(slide, Duration):
+        return RowRangeTimeSlideWindow(rows, slide.us, offset_us, about, keys, span)
+    if by_rows:
+        return RowWindow(rows, slide.rows if isinstance(slide, RowCount) else None, keys, span)
+    if isinstance(slide, RowCount):
+        return TimeRangeRowSlideWindow(range_us, slide.rows, keys, span)
+    slide_us = slide.us if isinstance(slide, Duration) else None
+    return TimeWindow(range_us, slide_us, offset_us, emit_every.us if emit_every else None, about, span)

@@ -1,0 +1,133 @@
+"""Arrays taken apart into values and a mask of what is NULL, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.errors import NotSupportedYet
+
+from .types import BIGINT, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
+
+Missing = np.ndarray
+
+
+def missing(array: pa.Array) -> Missing:
+    """True where `array` is NULL.
+
+    >>> missing(pa.array([1, None])).tolist()
+    [False, True]
+    """
+    return array.is_null().to_numpy(zero_copy_only=False)
+
+
+def values(array: pa.Array) -> np.ndarray:
+    """The values of an array of numbers, booleans, dates or timestamps, with zeros for NULLs.
+
+    >>> values(pa.array([1, None], pa.int32()))
+    array([1, 0], dtype=int32)
+    """
+    kind = array.type
+    if kind == DATE:
+        array = array.view(INT)
+    elif pa.types.is_timestamp(kind):
+        array = array.view(BIGINT)
+    if array.null_count:
+        array = pc.fill_null(array, pa.scalar(0).cast(array.type))
+    return array.to_numpy(zero_copy_only=False)
+
+
+def column(numbers: np.ndarray, absent: Missing, kind: pa.DataType) -> pa.Array:
+    """An array of type `kind` of the numbers, NULL where `absent`.
+
+    >>> column(np.array([1, 2]), np.array([False, True]), INT).to_pylist()
+    [1, None]
+    """
+    storage = INT if kind == DATE else BIGINT if pa.types.is_timestamp(kind) else kind
+    numbers = np.ascontiguousarray(numbers.astype(storage.to_pandas_dtype(), copy=False))
+    return pa.array(numbers, storage, mask=absent, from_pandas=False).view(kind)
+
+
+def nulls(rows: int, kind: pa.DataType) -> pa.Array:
+    return pa.nulls(rows, kind)
+
+
+def repeat(value: Any, rows: int, kind: pa.DataType) -> pa.Array:
+    """`rows` times the same value.
+
+    >>> repeat(None, 2, STRING).to_pylist(), repeat("x", 2, STRING).to_pylist()
+    ([None, None], ['x', 'x'])
+    """
+    return pa.nulls(rows, kind) if value is None else pa.repeat(pa.scalar(value, kind), rows)
+
+
+def truths(array: pa.Array) -> pa.Array:
+    """Booleans of which none is NULL: what is unknown is not true."""
+    return pc.fill_null(array, False)
+
+
+def over_distinct(change: Callable[[Any], Any], array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """`change` of every value, computed once for equal ones, for what Arrow has no kernel for.
+
+    >>> over_distinct(str.title, pa.array(["ab", None, "ab"]), STRING).to_pylist()
+    ['Ab', None, 'Ab']
+    """
+    encoded = array.dictionary_encode()
+    changed = pa.array([change(value) for value in encoded.dictionary.to_pylist()], kind)
+    return changed.take(encoded.indices)
+
+
+def per_setting(
+    change: Callable[..., pa.Array], subject: pa.Array, settings: list[pa.Array], kind: pa.DataType
+) -> pa.Array:
+    """`change(rows of subject, *setting)` for each distinct setting; a NULL in the subject or a setting gives NULL.
+
+    Kernels take their parameters as constants. They mostly are, and then this is one call.
+
+    >>> repeated = lambda text, times: pc.binary_repeat(text, times)
+    >>> per_setting(repeated, pa.array(["a", "b"]), [pa.array([1, 2])], STRING).to_pylist()
+    ['a', 'bb']
+    """
+    names = [f"setting{number}" for number in range(len(settings))]
+    table = pa.table(settings, names=names).append_column("row", pa.array(np.arange(len(subject))))
+    groups = table.group_by(names).aggregate([("row", "list")])
+    pieces, rows = [nulls(0, kind)], [np.array([], dtype=np.int64)]
+    for group in groups.to_pylist():
+        mine = np.array(group["row_list"], dtype=np.int64)
+        setting = [group[name] for name in names]
+        part = subject if len(mine) == len(subject) else subject.take(pa.array(mine))
+        pieces.append(nulls(len(mine), kind) if None in setting else change(part, *setting))
+        rows.append(mine)
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    result = pa.concat_arrays([piece.cast(kind) for piece in pieces]).take(pa.array(order))
+    return pc.if_else(subject.is_valid(), result, pa.scalar(None, kind))
+
+
+def normal(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as Spark would read it: one chunk, and of several Arrow types for one Spark type a single one.
+
+    >>> normal(pa.chunked_array([pa.array(["x"], pa.large_string())])).type
+    DataType(string)
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks) if array.num_chunks else nulls(0, array.type)
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return normal(array.dictionary_decode())
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return array.cast(STRING)
+    if pa.types.is_timestamp(kind):
+        return array.cast(pa.timestamp("us", kind.tz), safe=False).cast(TIMESTAMP_NTZ if kind.tz is None else TIMESTAMP)
+    if pa.types.is_date64(kind):
+        return array.cast(DATE)
+    if pa.types.is_decimal(kind) and not pa.types.is_decimal256(kind):
+        return array.cast(pa.decimal128(kind.precision, kind.scale))
+    if pa.types.is_unsigned_integer(kind) or pa.types.is_float16(kind) or pa.types.is_decimal256(kind):
+        raise NotSupportedYet(f"replay does not read columns of type {kind}, which Spark has not")
+    return array
+
+

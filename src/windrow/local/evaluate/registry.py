@@ -1,0 +1,90 @@
+"""The functions that replay evaluates: a name, what each argument is taken as, and the code over columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from windrow.errors import NotSupportedYet, QueryError
+
+from . import types
+from .casts import coerce
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an argument is taken as: `kind` from any type that `accepts` lets in, or the argument itself."""
+
+    kind: pa.DataType | None
+    accepts: Callable[[pa.DataType], bool]
+
+    def take(self, name: str, argument: pa.Array) -> pa.Array:
+        if argument.type == types.VOID and self.kind is not None:
+            return argument.cast(self.kind)
+        if not self.accepts(argument.type):
+            raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(argument.type)}")
+        return argument if self.kind is None else coerce(argument, self.kind)
+
+
+ANY = Taken(None, lambda kind: True)
+NUMBER = Taken(None, lambda kind: types.is_number(kind) or kind == types.VOID)
+INTEGRAL = Taken(types.BIGINT, types.is_integral)
+TEXT = Taken(types.STRING, types.is_atom)
+DOUBLE = Taken(types.DOUBLE, lambda kind: types.is_number(kind) or kind == types.STRING)
+# Spark also takes BIGINT where it needs INT, and wraps it; nobody means that.
+INT = Taken(types.INT, lambda kind: kind in (types.TINYINT, types.SMALLINT, types.INT))
+DATE = Taken(types.DATE, lambda kind: types.is_time(kind) or kind == types.STRING)
+TIMESTAMP = Taken(types.TIMESTAMP, lambda kind: types.is_time(kind) or kind == types.STRING)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of columns, called with arguments of any type."""
+
+    name: str
+    apply: Callable[..., pa.Array]
+    takes: tuple[Taken, ...]
+    least: int
+    variadic: bool
+
+    def __call__(self, arguments: list[pa.Array]) -> pa.Array:
+        most = len(arguments) if self.variadic else len(self.takes)
+        if not self.least <= len(arguments) <= most:
+            wanted = f"{self.least}" if self.least == most else f"{self.least} to {most}"
+            raise QueryError(f"{self.name} takes {wanted} arguments, not {len(arguments)}")
+        last = len(self.takes) - 1
+        taken = [self.takes[min(place, last)].take(self.name, given) for place, given in enumerate(arguments)]
+        return self.apply(*taken)
+
+
+REGISTRY: dict[str, Function] = {}
+
+Code = Callable[..., pa.Array]
+
+
+def function(*names: str, takes: list[Taken], least: int | None = None, variadic: bool = False) -> Callable[[Code], Code]:
+    """Register the decorated code under `names`; arguments beyond the first `least` may be left out.
+
+    A variadic function takes any number of arguments as its last one says.
+    """
+
+    def register(apply: Code) -> Code:
+        for name in names:
+            REGISTRY[name] = Function(name, apply, tuple(takes), len(takes) if least is None else least, variadic)
+        return apply
+
+    return register
+
+
+def call(name: str, arguments: list[pa.Array]) -> pa.Array:
+    """The function `name` of the arguments.
+
+    >>> call("soundex", [])
+    Traceback (most recent call last):
+    windrow.errors.NotSupportedYet: replay does not evaluate soundex
+    """
+    if name not in REGISTRY:
+        raise NotSupportedYet(f"replay does not evaluate {name}")
+    return REGISTRY[name](arguments)

@@ -1,0 +1,140 @@
+"""Which aggregates there are: what each takes, what it answers, and which partial a pane must keep for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from windrow.errors import AggregateError
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What a pane keeps of one argument. Equal partials are kept once, whoever asks for them.
+
+    `argument` and `filter` are the canonical texts of row expressions; `argument` is None for COUNT(*).
+    """
+
+    kind: str
+    argument: str | None = None
+    type: pa.DataType | None = None
+    filter: str | None = None
+    ignore_nulls: bool = False
+    user: str | None = None
+
+    @property
+    def reversible(self) -> bool:
+        """Whether a pane can be taken out of a window again without a trace."""
+        return self.kind in REVERSIBLE
+
+    def __str__(self) -> str:
+        text = f"{self.user or self.kind}({self.argument or '*'})"
+        return f"{text} where {self.filter}" if self.filter else text
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate of a select list: the `answer` that is drawn from `partial`, and its `type`."""
+
+    answer: str
+    partial: Partial
+    type: pa.DataType
+
+
+REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth"})
+
+Rule = Callable[[pa.DataType], tuple[str, pa.DataType]]
+
+
+def _sum(type: pa.DataType) -> tuple[str, pa.DataType]:
+    if pa.types.is_integer(type):
+        return "integer_sum", pa.int64()
+    if pa.types.is_floating(type):
+        return "float_sum", pa.float64()
+    if pa.types.is_decimal(type):
+        return "decimal_sum", pa.decimal128(min(38, type.precision + 10), type.scale)
+    raise AggregateError("needs numbers")
+
+
+def _average(type: pa.DataType) -> tuple[str, pa.DataType]:
+    kind, _ = _sum(type)
+    if kind == "decimal_sum":
+        return kind, _bounded_decimal(type.precision + 4, type.scale + 4)
+    return kind, pa.float64()
+
+
+def _bounded_decimal(precision: int, scale: int) -> pa.DataType:
+    """Spark's rule for decimals that would have more than 38 digits: digits before the point come first.
+
+    >>> print(_bounded_decimal(42, 22))
+    decimal128(38, 18)
+    """
+    if precision <= 38:
+        return pa.decimal128(precision, scale)
+    return pa.decimal128(38, max(38 - (precision - scale), min(scale, 6)))
+
+
+def _moments(type: pa.DataType) -> tuple[str, pa.DataType]:
+    if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
+        return "moments", pa.float64()
+    raise AggregateError("needs numbers")
+
+
+def _truth(type: pa.DataType) -> tuple[str, pa.DataType]:
+    if pa.types.is_boolean(type):
+        return "truth", pa.bool_()
+    raise AggregateError("needs a condition")
+
+
+def _extreme(kind: str) -> Rule:
+    def rule(type: pa.DataType) -> tuple[str, pa.DataType]:
+        if pa.types.is_nested(type):
+            raise AggregateError("needs values that can be ordered")
+        return kind, type
+
+    return rule
+
+
+def _same(kind: str) -> Rule:
+    return lambda type: (kind, type)
+
+
+RULES: dict[str, Rule] = {
+    "COUNT": lambda type: ("count", pa.int64()),
+    "SUM": _sum,
+    "AVG": _average,
+    "MIN": _extreme("min"),
+    "MAX": _extreme("max"),
+    "VAR_SAMP": _moments,
+    "VAR_POP": _moments,
+    "STDDEV_SAMP": _moments,
+    "STDDEV_POP": _moments,
+    "FIRST": _same("first"),
+    "LAST": _same("last"),
+    "BOOL_AND": _truth,
+    "BOOL_OR": _truth,
+}
+
+ROWS = Aggregate("COUNT", Partial("count"), pa.int64())
+"""COUNT(*): kept for every group, since a group is in a window as long as it has rows there."""
+
+
+def aggregate(
+    function: str,
+    argument: str,
+    type: pa.DataType,
+    *,
+    filter: str | None = None,
+    ignore_nulls: bool = False,
+) -> Aggregate:
+    """The built-in aggregate `function` over `argument`.
+
+    >>> aggregate("AVG", "price", pa.float64()).partial == aggregate("SUM", "price", pa.float64()).partial
+    True
+    """
+    kind, result = RULES[function](type)
+    if kind in ("first", "last"):
+        return Aggregate(function, Partial(kind, argument, type, filter, ignore_nulls), result)
+    return Aggregate(function, Partial(kind, argument, type, filter), result)

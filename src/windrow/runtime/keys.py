@@ -1,0 +1,81 @@
+"""Group keys as columns: equal keys get equal codes, whatever their number and types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_SEPARATOR, _ESCAPE = "\x1f", "\\"
+
+
+def canonical(column: pa.Array) -> pa.Array:
+    """The column with one form for equal values: -0.0 becomes 0.0, and every NaN the same NaN.
+
+    >>> canonical(pa.array([-0.0, None])).to_pylist()
+    [0.0, None]
+    """
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, pa.scalar(0.0, column.type))
+        return pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
+    return column
+
+
+def encode_keys(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, list[pa.Array]]:
+    """A code for each row, counted from 0, and the keys that each code stands for (some may not occur).
+
+    >>> codes, keys = encode_keys([pa.array(["a", None, "a"]), pa.array([1, 1, 2])], 3)
+    >>> [tuple(key[int(code)].as_py() for key in keys) for code in codes]
+    [('a', 1), (None, 1), ('a', 2)]
+    """
+    codes = np.zeros(rows, np.int64)
+    keys: list[pa.Array] = []
+    count = 1
+    for column in columns:
+        numbers, distinct = _numbered(canonical(column))
+        codes = codes * len(distinct) + numbers
+        combined = np.arange(count * len(distinct))
+        if len(combined) > 4 * rows + 4096:  # most combinations do not occur: keep those that do
+            combined, codes = np.unique(codes, return_inverse=True)
+        older, newer = np.divmod(combined, max(len(distinct), 1))
+        keys = [key.take(pa.array(older)) for key in keys] + [distinct.take(pa.array(newer))]
+        count = len(combined)
+    return codes, keys
+
+
+def _numbered(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    """The number of each element's value among the distinct ones, and these."""
+    if pa.types.is_nested(column.type):
+        encoded = _as_text(column).dictionary_encode()
+        numbers = encoded.indices.to_numpy(zero_copy_only=False)
+        _, first = np.unique(numbers, return_index=True)
+        return numbers.astype(np.int64), column.take(pa.array(first))
+    encoded = column.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), encoded.dictionary
+
+
+def identity_of(columns: Sequence[pa.Array]) -> pa.Array:
+    """One column whose values are equal exactly where all `columns` are.
+
+    >>> both = identity_of([pa.array(["a\\x1f", "a"]), pa.array(["b", "\\x1fb"])])
+    >>> both[0] == both[1]
+    False
+    """
+    if len(columns) == 1 and not pa.types.is_nested(columns[0].type):
+        return canonical(columns[0])
+    return pc.binary_join_element_wise(*(_as_text(canonical(column)) for column in columns), _SEPARATOR)
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    """Texts without separators that are equal exactly where the values are; NULL has its own."""
+    if pa.types.is_nested(column.type):
+        texts = pa.array([json.dumps(value, default=str, sort_keys=True) for value in column.to_pylist()], pa.string())
+    elif pa.types.is_binary(column.type):
+        texts = pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
+    else:
+        texts = pc.cast(column, pa.string())
+    escaped = pc.replace_substring(texts, _ESCAPE, _ESCAPE * 2)
+    return pc.fill_null(pc.replace_substring(escaped, _SEPARATOR, _ESCAPE + "s"), _ESCAPE + "N")

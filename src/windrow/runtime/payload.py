@@ -1,0 +1,26 @@
+"""What travels from the map tasks to the shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HEADER, REJECTED, FLUSH = "", "rejected", "flush"
+"""Names of payloads that belong to no space: a task's probe and counts, its rejected rows, the end of the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Columns from one map task to one shard.
+
+    `task` and `part` order the payloads of a batch. `probe` is the newest event time that the task saw, None if it saw
+    none. `name` is the space that `body` belongs to, or one of the names above.
+    """
+
+    shard: int
+    task: int
+    part: int
+    probe: int | None
+    name: str
+    body: bytes
+    untimed: int = 0
+    unreadable: int = 0

@@ -1,0 +1,163 @@
+"""One shard's work: payloads and state in, results and state out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.errors import StateError
+from windrow.kernels import kernel_for
+from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.runtime.payload import FLUSH, HEADER, REJECTED, Payload
+from windrow.runtime.space import Answers, SpaceState
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode
+
+FORMAT = 1
+"""The version of the state's format; a checkpoint of another one is refused."""
+
+RESULT_ROWS = 1 << 17
+"""Results are packed in batches of at most so many rows."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a batch gave: result rows by query, rejected rows, and counts."""
+
+    results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
+    rejected: list[pa.RecordBatch] = field(default_factory=list)
+    late: int = 0
+    untimed: int = 0
+    unreadable: int = 0
+    overflows: int = 0
+    windows: int = 0
+
+
+class Shard:
+    """The state of one shard of a stream, in memory, and how a batch changes it.
+
+    Nothing in here reads a clock, a file or a random number: the same payloads on the same state give the same bits.
+    """
+
+    def __init__(self, plan: StreamPlan, blocks: Blocks, snapshot: bytes | None = None, older: Shard | None = None):
+        self.plan = plan
+        kept = _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
+        self.version: int = kept["version"]
+        self._newest: int | None = kept["newest"]
+        self.clock: int | None = kept["clock"]
+        self._user = dict(plan.user_aggregates)
+        self._spaces = {}
+        for space in plan.spaces:
+            state = SpaceState(space, blocks, self._user, kept.get("spaces", {}).get(space.name))
+            if older is not None and space in older._spaces:
+                state.adopt(older._spaces[space])
+            self._spaces[space] = state
+
+    def process(self, payloads: Sequence[Payload]) -> Outcome:
+        """Fold a batch's payloads into panes, answer the windows that are due, let go of what no window needs."""
+        payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
+        outcome = Outcome()
+        before = self.clock
+        self._advance(payloads)
+        for payload in payloads:
+            self._count(payload, before, outcome)
+        ends = self._flushed() if any(payload.name == FLUSH for payload in payloads) else {}
+        for space, state in self._spaces.items():
+            own = [decode(payload.body) for payload in payloads if payload.name == space.name]
+            state.absorb(own, before)
+            until = ends.get(space, self.clock)
+            if until is not None:
+                answers = state.answer(before, until)
+                if answers is not None:
+                    self._emit(space, state, answers, outcome)
+                state.expire(until)
+        self.clock = max((end for end in ends.values()), default=self.clock)
+        return outcome
+
+    def save(self) -> bytes:
+        """Write changed blocks to the store; returns the snapshot that opens them again."""
+        self.version += 1
+        for state in self._spaces.values():
+            state.save(self.version)
+        spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
+        kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
+        return json.dumps({"format": FORMAT} | kept).encode()
+
+    @property
+    def groups(self) -> int:
+        """How many groups are held, over all spaces."""
+        return sum(len(state.groups) for state in self._spaces.values())
+
+    def _advance(self, payloads: Sequence[Payload]) -> None:
+        """Move the clock to the newest event time of the batch, less the lateness; it never goes back."""
+        probes = [payload.probe for payload in payloads if payload.probe is not None]
+        if probes:
+            newest = max(probes)
+            self._newest = newest if self._newest is None else max(self._newest, newest)
+            clock = self._newest - self.plan.lateness_us
+            self.clock = clock if self.clock is None else max(self.clock, clock)
+
+    def _flushed(self) -> dict[Space, int]:
+        """Until when each space answers at the end of the input: its last window that holds an event."""
+        if self._newest is None or self.clock is None:
+            return {}
+        return {space: max(self.clock, state.last_window(self._newest)) for space, state in self._spaces.items()}
+
+    def _count(self, payload: Payload, before: int | None, outcome: Outcome) -> None:
+        """Count rejected events by cause, and keep them where somebody asked for them."""
+        outcome.untimed += payload.untimed
+        outcome.unreadable += payload.unreadable
+        closed = None
+        if before is not None:
+            closed = max(space.window.pane_start(space.window.pane_at(before)) for space in self._spaces)
+        if payload.name == HEADER and payload.body and closed is not None:
+            cells = decode(payload.body)
+            late = cells.column("time").to_numpy() < closed
+            outcome.late += int(cells.column("count").to_numpy()[late].sum())
+        if payload.name == REJECTED:
+            rows = decode(payload.body)
+            kept = pc.not_equal(rows.column("cause"), "late")
+            if closed is not None:
+                kept = pc.or_(kept, pc.fill_null(pc.less(rows.column("time"), closed), True))
+            outcome.rejected.append(rows.filter(kept))
+
+    def _emit(self, space: Space, state: SpaceState, answers: Answers, outcome: Outcome) -> None:
+        outcome.windows += len(np.unique(answers.windows))
+        for query in self.plan.queries:
+            if query.space == space:
+                batch, overflows = _rows(query, state, answers, self._user)
+                outcome.overflows += overflows
+                for start in range(0, batch.num_rows, RESULT_ROWS):
+                    outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
+
+
+def _rows(query: QueryPlan, state: SpaceState, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
+    """The rows of one query: times, keys, and the aggregates drawn from their partials."""
+    window, overflows = query.space.window, 0
+    ends = window.offset_us + answers.windows * window.slide_us
+    starts = pa.nulls(len(ends), pa.int64()) if window.range_us is None else pa.array(ends - window.range_us)
+    schema = query.emitted
+    columns = [starts.cast(schema.field(0).type), pa.array(ends).cast(schema.field(1).type)]
+    columns += state.groups.keys_of(answers.slots)
+    for aggregate in query.aggregates:
+        number = query.space.partials.index(aggregate.partial)
+        kernel = kernel_for(aggregate.partial, user)
+        lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
+        overflows += lowered.overflows
+        columns.append(lowered.values)
+    return pa.record_batch(columns, schema=schema), overflows
+
+
+def _opened(snapshot: bytes) -> dict:
+    kept = json.loads(snapshot)
+    if kept.get("format") != FORMAT:
+        raise StateError(
+            f"the checkpoint holds state of format {kept.get('format')}, and this version of Windrow reads format"
+            f" {FORMAT}: start it with the version that wrote it, or with a new checkpoint"
+        )
+    return kept

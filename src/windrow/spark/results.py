@@ -1,0 +1,78 @@
+"""Packed results into typed rows, and what is left to do with them: HAVING, the select list, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from windrow.plan.pipeline import QueryPlan
+from windrow.spark.expressions import safe
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:
+    """The Spark types of Arrow columns."""
+    return frame.sparkSession.createDataFrame(schema.empty_table()).schema
+
+
+def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
+    """The rows of one query, as its author sees them."""
+    schema = query.emitted
+    rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(packed, schema))
+    if query.having is not None:
+        rows = rows.where(F.expr(safe(query.having)))
+    shown = [F.col("window_start"), F.col("window_end")]
+    shown += [F.expr(safe(output.sql)).alias(output.name) for output in query.outputs]
+    if not query.order:
+        return rows.select(*shown)
+    return _ordered(rows, shown, query)
+
+
+def _ordered(rows: DataFrame, shown: list, query: QueryPlan) -> DataFrame:
+    """Rank each window's rows: within each shard first, then the few that are left, together."""
+    terms = [F.expr(safe(term.sql)).alias(f"__order_{i}") for i, term in enumerate(query.order)]
+    wide = rows.select(*shown, *terms)
+    rank = _ranking(query)
+    if query.limit is not None:
+        wide = wide.mapInArrow(rank, wide.schema)
+    whole = wide.repartition(1).mapInArrow(rank, wide.schema)
+    return whole.drop(*(f"__order_{i}" for i in range(len(terms))))
+
+
+def _ranking(query: QueryPlan) -> Callable[[Batches], Batches]:
+    keys = [("window_end", "ascending", "at_end")]
+    for i, term in enumerate(query.order):
+        keys.append(
+            (
+                f"__order_{i}",
+                "descending" if term.descending else "ascending",
+                "at_start" if term.nulls_first else "at_end",
+            )
+        )
+    limit = query.limit
+
+    def rank(batches: Batches) -> Batches:
+        from windrow.runtime.top import first_of_each_window
+
+        held = [batch for batch in batches if batch.num_rows]
+        if held:
+            yield from first_of_each_window(pa.Table.from_batches(held), keys, limit).to_batches()
+
+    return rank
+
+
+def _unpacking(name: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
+    def unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            for query, rows in zip(batch.column(0).to_pylist(), batch.column(1)):
+                if query == name:
+                    with pa.ipc.open_stream(rows.as_buffer()) as reader:
+                        for part in reader:
+                            yield part.cast(schema)
+
+    return unpack

@@ -1,0 +1,100 @@
+"""The stateless step: row expressions by Spark, panes and partials in the map tasks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.payload import Payload
+from windrow.runtime.slice import RAW, TIME, UNREADABLE, Slicer, expression_column, groupings, hash_column
+from windrow.spark.expressions import safe
+
+NO_PROBE = -(1 << 63)
+
+PAYLOAD = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("task", pa.int32()),
+        ("part", pa.int32()),
+        ("probe", pa.int64()),
+        ("name", pa.string()),
+        ("body", pa.binary()),
+        ("untimed", pa.int64()),
+        ("unreadable", pa.int64()),
+        ("scan_us", pa.int64()),
+        ("slice_us", pa.int64()),
+    ]
+)
+PAYLOAD_DDL = (
+    "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, untimed BIGINT, unreadable BIGINT,"
+    " scan_us BIGINT, slice_us BIGINT"
+)
+
+
+def slice_stream(
+    stream: DataFrame, plan: StreamPlan, time_sql: str, shards: list[int], corrupt: str | None = None
+) -> DataFrame:
+    """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
+    columns = [F.expr(time_sql).alias(TIME)]
+    columns += [F.expr(safe(text)).alias(expression_column(i)) for i, text in enumerate(plan.expressions)]
+    if len(shards) > 1:
+        for i, keys in enumerate(groupings(plan)):
+            hashed = F.xxhash64(*(F.expr(_hashed(safe(key.sql), key.type)) for key in keys))
+            columns.append(F.pmod(hashed, F.lit(len(shards))).cast("int").alias(hash_column(i)))
+    if corrupt is not None:
+        columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
+    if plan.keeps_rejected:
+        columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
+    return stream.select(*columns).mapInArrow(_slicing(plan, shards), PAYLOAD_DDL)
+
+
+def _hashed(sql: str, type: pa.DataType) -> str:
+    """Keys that are equal must have equal hashes: -0.0 and 0.0, and every NaN."""
+    if not pa.types.is_floating(type):
+        return sql
+    return f"CASE WHEN ({sql}) = 0 THEN 0.0D WHEN isnan({sql}) THEN double('NaN') ELSE CAST({sql} AS DOUBLE) END"
+
+
+def _slicing(
+    plan: StreamPlan, shards: list[int]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        slicer = Slicer(plan, context.partitionId() if context else 0, shards)
+        scan = cut = 0
+        mark = time.perf_counter_ns()
+        for batch in batches:
+            now = time.perf_counter_ns()
+            slicer.add(batch)
+            scan, mark, cut = scan + now - mark, time.perf_counter_ns(), cut + time.perf_counter_ns() - now
+        scan, mark = scan + time.perf_counter_ns() - mark, time.perf_counter_ns()
+        payloads = slicer.payloads()
+        cut += time.perf_counter_ns() - mark
+        if payloads:
+            yield packed(payloads, scan // 1000, cut // 1000)
+
+    return slice_task
+
+
+def packed(payloads: list[Payload], scan_us: int = 0, slice_us: int = 0) -> pa.RecordBatch:
+    """Payloads as rows; the first carries how long the task took."""
+    first = [True] + [False] * (len(payloads) - 1)
+    values = [
+        [payload.shard for payload in payloads],
+        [payload.task for payload in payloads],
+        [payload.part for payload in payloads],
+        [NO_PROBE if payload.probe is None else payload.probe for payload in payloads],
+        [payload.name for payload in payloads],
+        [payload.body for payload in payloads],
+        [payload.untimed for payload in payloads],
+        [payload.unreadable for payload in payloads],
+        [scan_us if mine else 0 for mine in first],
+        [slice_us if mine else 0 for mine in first],
+    ]
+    return pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)

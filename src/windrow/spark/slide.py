@@ -1,0 +1,118 @@
+"""The stateful step: payloads in, answered windows out, on Spark's state store."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.payload import Payload
+from windrow.runtime.shard import Outcome, Shard
+from windrow.spark.slice import NO_PROBE
+from windrow.spark.state import StateBlocks
+from windrow.storage.columns import encode
+
+REJECTED_ROWS = "rejected"
+COUNTS = (
+    "late untimed unreadable overflows windows groups clock scan_us slice_us slide_us state_us state_read state_written"
+).split()
+PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
+
+_HELD: OrderedDict[tuple[str, int], tuple[Shard, StateBlocks]] = OrderedDict()
+"""The shards that this worker has in memory. Each is used only if its version is the one in the state store."""
+
+_HELD_MOST = 64
+
+
+def slide_payloads(payloads: DataFrame, plan: StreamPlan, run: str) -> DataFrame:
+    """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
+    return payloads.groupBy("shard").transformWithStateInPandas(
+        SlideProcessor(plan, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+    )
+
+
+class SlideProcessor(StatefulProcessor):
+    """Runs a shard on Spark's state: a version, and a map of blocks. The names and types are fixed by checkpoints."""
+
+    def __init__(self, plan: StreamPlan, run: str) -> None:
+        self._plan, self._run = plan, run
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._version = handle.getValueState("version", "version BIGINT")
+        self._blocks = handle.getMapState("blocks", "block STRING", "bytes BINARY")
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        frames = list(rows)
+        began = time.perf_counter_ns()
+        payloads = [payload for frame in frames for payload in _payloads(frame)]
+        shard, blocks = self._opened(key[0])
+        opened = time.perf_counter_ns()
+        outcome = shard.process(payloads)
+        slid = time.perf_counter_ns()
+        blocks.write("snapshot", 0, shard.save())
+        self._version.update((shard.version,))
+        _HELD[self._run, key[0]] = (shard, blocks)
+        saved = time.perf_counter_ns()
+        counts = {name: getattr(outcome, name) for name in COUNTS[:5]} | {
+            "groups": shard.groups,
+            "clock": NO_PROBE if shard.clock is None else shard.clock,
+            "scan_us": sum(int(frame["scan_us"].sum()) for frame in frames),
+            "slice_us": sum(int(frame["slice_us"].sum()) for frame in frames),
+            "slide_us": (slid - opened) // 1000,
+            "state_us": (opened - began + saved - slid) // 1000,
+            "state_read": blocks.bytes_read,
+            "state_written": blocks.bytes_written,
+        }
+        yield from _packed(outcome, counts)
+
+    def close(self) -> None:
+        pass
+
+    def _opened(self, key: int) -> tuple[Shard, StateBlocks]:
+        """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
+        held = _HELD.pop((self._run, key), None)
+        while len(_HELD) >= _HELD_MOST:
+            _HELD.popitem(last=False)
+        version = self._version.get()[0] if self._version.exists() else 0
+        blocks = held[1] if held else StateBlocks()
+        blocks.state, blocks.bytes_read, blocks.bytes_written = self._blocks, 0, 0
+        if held and held[0].version == version:
+            return held
+        snapshot = blocks.read("snapshot", 0) if version else None
+        return Shard(self._plan, blocks, snapshot, held[0] if held else None), blocks
+
+
+def _payloads(frame: pd.DataFrame) -> list[Payload]:
+    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable")
+    rows = zip(*(frame[name].tolist() for name in names))
+    return [
+        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), untimed, unreadable)
+        for shard, task, part, probe, name, body, untimed, unreadable in rows
+    ]
+
+
+def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
+    """The counts first, then results, a frame each so that none grows too large."""
+    yield _frame(None, None, counts)
+    nothing = dict.fromkeys(counts, 0)
+    for query, batch in outcome.results:
+        yield _frame(query, _bytes(batch), nothing)
+    for batch in outcome.rejected:
+        if batch.num_rows:
+            yield _frame(REJECTED_ROWS, _bytes(batch), nothing)
+
+
+def _bytes(batch: pa.RecordBatch) -> bytes:
+    return encode(dict(zip(batch.schema.names, batch.columns)))
+
+
+def _frame(query: str | None, rows: bytes | None, counts: dict[str, int]) -> pd.DataFrame:
+    columns: dict[str, list] = {"query": [query], "rows": [rows]}
+    return pd.DataFrame(columns | {name: [counts[name]] for name in COUNTS})

@@ -1,0 +1,37 @@
+"""Blocks in Spark's state store."""
+
+from __future__ import annotations
+
+from pyspark.sql.streaming.stateful_processor import MapState
+
+from windrow.errors import StateError
+
+
+class StateBlocks:
+    """Blocks in a `MapState`, with the time they took and the bytes they moved.
+
+    `state` is set anew for each batch: a worker keeps what it has decoded, and the store hands out a new handle.
+    """
+
+    def __init__(self) -> None:
+        self.state: MapState | None = None
+        self.bytes_read = self.bytes_written = 0
+
+    def read(self, space: str, number: int) -> bytes:
+        found = self._state.getValue((f"{space}/{number}",))
+        if found is None:
+            raise StateError(f"block {number} of {space} is missing in the checkpoint")
+        self.bytes_read += len(found[0])
+        return bytes(found[0])
+
+    def write(self, space: str, number: int, block: bytes) -> None:
+        self.bytes_written += len(block)
+        self._state.updateValue((f"{space}/{number}",), (block,))
+
+    def delete(self, space: str, number: int) -> None:
+        self._state.removeKey((f"{space}/{number}",))
+
+    @property
+    def _state(self) -> MapState:
+        assert self.state is not None, "no batch is under way"
+        return self.state

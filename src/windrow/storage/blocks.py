@@ -1,0 +1,44 @@
+"""Where window state lives: numbered blocks in named spaces."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Blocks(Protocol):
+    """Blocks of bytes, addressed by the space they belong to and a number."""
+
+    def read(self, space: str, number: int) -> bytes: ...
+
+    def write(self, space: str, number: int, block: bytes) -> None: ...
+
+    def delete(self, space: str, number: int) -> None: ...
+
+
+class MemoryBlocks:
+    """Blocks in a dictionary, for replay and tests.
+
+    >>> blocks = MemoryBlocks()
+    >>> blocks.write("panes", 3, b"abc")
+    >>> blocks.read("panes", 3)
+    b'abc'
+    """
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[str, int], bytes] = {}
+
+    def read(self, space: str, number: int) -> bytes:
+        return self._blocks[space, number]
+
+    def write(self, space: str, number: int, block: bytes) -> None:
+        self._blocks[space, number] = block
+
+    def delete(self, space: str, number: int) -> None:
+        self._blocks.pop((space, number), None)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    @property
+    def bytes_held(self) -> int:
+        return sum(map(len, self._blocks.values()))

@@ -1,0 +1,82 @@
+"""Columns with one element a slot, stored in chunks of neighbouring slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode, encode
+
+CHUNK = 8192
+"""Slots in a chunk: a few hundred kilobytes for a handful of fields."""
+
+ROWS = "rows"
+"""A chunk whose columns are all left out still says how many slots it has."""
+
+
+class SlotChunks:
+    """Writes only the chunks with a slot that was touched, reads only those that others have written.
+
+    >>> from windrow.storage.blocks import MemoryBlocks
+    >>> blocks, values = MemoryBlocks(), np.arange(20_000)
+    >>> chunks = SlotChunks("refs", blocks)
+    >>> chunks.touch(np.array([3, 17_000]))
+    >>> chunks.save(lambda slots: {"ref": pa.array(values[slots])}, len(values), version=1)
+    >>> len(blocks)  # the chunk between is new, so it was written as well
+    3
+    >>> chunks.touch(np.array([3]))
+    >>> chunks.save(lambda slots: {"ref": pa.array(values[slots])}, len(values), version=2)
+    >>> chunks.snapshot()
+    {'versions': [2, 1, 1]}
+    """
+
+    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._space, self._store = space, blocks
+        self._versions: list[int] = list(snapshot["versions"]) if snapshot else []
+        self._held: dict[int, tuple[int, bytes]] = {}
+        self._touched: set[int] = set()
+
+    def snapshot(self) -> dict:
+        return {"versions": list(self._versions)}
+
+    def adopt(self, older: SlotChunks) -> None:
+        """Take over what an `older` view has read and written; versions tell whether it still holds."""
+        self._held.update(older._held)
+
+    def touch(self, slots: np.ndarray) -> None:
+        """The elements of `slots` have changed."""
+        if len(slots) and int(slots.max()) < CHUNK:
+            self._touched.add(0)
+        elif len(slots):
+            self._touched.update(np.unique(slots // CHUNK).tolist())
+
+    def save(self, columns: Callable[[slice], dict[str, pa.Array]], width: int, version: int) -> None:
+        """Write the touched chunks of `width` slots, whose columns `columns` gives."""
+        count = -(-width // CHUNK)
+        for number in range(count, len(self._versions)):
+            self._store.delete(self._space, number)
+            self._held.pop(number, None)
+        for number in range(count):
+            if number in self._touched or number >= len(self._versions):
+                slots = slice(number * CHUNK, min((number + 1) * CHUNK, width))
+                chunk = {ROWS: pa.nulls(slots.stop - slots.start)} | columns(slots)
+                block = encode(chunk)
+                self._store.write(self._space, number, block)
+                self._held[number] = (version, block)
+                self._versions[number : number + 1] = [version]
+        del self._versions[count:]
+        self._touched.clear()
+
+    def load(self) -> list[pa.RecordBatch]:
+        """All chunks, in order."""
+        batches = []
+        for number, version in enumerate(self._versions):
+            held = self._held.get(number)
+            if held is None or held[0] != version:
+                held = (version, self._store.read(self._space, number))
+                self._held[number] = held
+            batches.append(decode(held[1]))
+        return batches

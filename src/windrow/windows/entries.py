@@ -1,0 +1,127 @@
+"""Partials by pane and group, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Entry i is what pane `panes[i]` holds of the group in slot `slots[i]`; `partials` has one set of fields a kernel."""
+
+    panes: np.ndarray
+    slots: np.ndarray
+    partials: tuple[Fields, ...]
+
+    def __len__(self) -> int:
+        return len(self.panes)
+
+    @property
+    def nbytes(self) -> int:
+        fields = sum(array.nbytes for partial in self.partials for array in partial.values())
+        return self.panes.nbytes + self.slots.nbytes + fields
+
+    def between(self, first: int, stop: int) -> Entries:
+        """The entries of panes first <= pane < stop; entries must be in order of panes."""
+        low, high = np.searchsorted(self.panes, (first, stop))
+        return self.part(slice(int(low), int(high)))
+
+    def part(self, rows: slice | np.ndarray) -> Entries:
+        """Some of the entries, by position or by mask."""
+        partials = tuple({name: array[rows] for name, array in partial.items()} for partial in self.partials)
+        return Entries(self.panes[rows], self.slots[rows], partials)
+
+
+def joined(parts: Sequence[Entries]) -> Entries:
+    """All entries of `parts`, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Entries(
+        np.concatenate([part.panes for part in parts]),
+        np.concatenate([part.slots for part in parts]),
+        tuple(concat([part.partials[i] for part in parts]) for i in range(len(parts[0].partials))),
+    )
+
+
+def nothing(kernels: Sequence[Kernel]) -> Entries:
+    """No entries at all."""
+    empty = np.empty(0, np.int64)
+    return Entries(empty, empty, tuple(identity(kernel, 0) for kernel in kernels))
+
+
+def reduced(kernels: Sequence[Kernel], entries: Entries) -> Entries:
+    """One entry for each pane and slot, in order of panes and then of slots; equal ones are combined as they come.
+
+    >>> from windrow.kernels import kernel_for
+    >>> from windrow.plan.aggregates import Partial
+    >>> count = kernel_for(Partial("count"))
+    >>> twice = Entries(np.array([7, 5, 7]), np.array([0, 1, 0]), ({"n": np.array([1, 2, 4])},))
+    >>> once = reduced([count], twice)
+    >>> once.panes.tolist(), once.slots.tolist(), once.partials[0]["n"].tolist()
+    ([5, 7], [1, 0], [2, 5])
+    """
+    if len(entries) == 0:
+        return entries
+    places, codes = _places(entries.panes, entries.slots)
+    if places is None:
+        return entries
+    partials = []
+    for kernel, newer in zip(kernels, entries.partials):
+        fields = identity(kernel, len(places[0]))
+        kernel.combine(fields, codes, newer)
+        partials.append(fields)
+    return Entries(places[0], places[1], tuple(partials))
+
+
+def _places(panes: np.ndarray, slots: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray] | None, np.ndarray]:
+    """The distinct (pane, slot) in order, and which of them each entry is; None if they already are distinct, in order."""
+    low, width = int(panes.min()), int(slots.max()) + 1
+    span = int(panes.max()) - low + 1
+    if span > 4 * len(panes) + 1024:  # panes far apart are numbered first, so that keys stay small
+        known, numbers = np.unique(panes, return_inverse=True)
+    else:
+        known, numbers = np.arange(low, low + span), panes - low
+    keys = numbers * width + slots
+    if len(keys) < 2 or bool(np.all(keys[1:] > keys[:-1])):
+        return None, keys
+    room = len(known) * width
+    if room <= 8 * len(keys) + 65536:
+        seen = np.zeros(room, bool)
+        seen[keys] = True
+        distinct = np.flatnonzero(seen)
+        position = np.empty(room, np.int64)
+        position[distinct] = np.arange(len(distinct))
+        codes = position[keys]
+    else:
+        distinct, codes = np.unique(keys, return_inverse=True)
+    return (known[distinct // width], distinct % width), codes
+
+
+def to_columns(kernels: Sequence[Kernel], entries: Entries) -> dict[str, pa.Array]:
+    """The entries as Arrow columns, for a block."""
+    columns = {"pane": pa.array(entries.panes), "slot": pa.array(entries.slots)}
+    for i, (kernel, partial) in enumerate(zip(kernels, entries.partials)):
+        columns |= {f"{i}.{name}": column for name, column in to_arrow(kernel, partial).items()}
+    return columns
+
+
+def from_columns(kernels: Sequence[Kernel], batch: pa.RecordBatch) -> Entries:
+    """The entries that `to_columns` was given."""
+    return Entries(
+        batch.column("pane").to_numpy(),
+        batch.column("slot").to_numpy(),
+        tuple(fields_of(kernel, i, batch) for i, kernel in enumerate(kernels)),
+    )
+
+
+def fields_of(kernel: Kernel, number: int, batch: pa.RecordBatch) -> Fields:
+    """The fields of kernel `number`, whose columns are named after it."""
+    prefix = f"{number}."
+    columns = {name[len(prefix) :]: batch.column(name) for name in batch.schema.names if name.startswith(prefix)}
+    return from_arrow(kernel, columns, batch.num_rows)

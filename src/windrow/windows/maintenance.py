@@ -1,0 +1,58 @@
+"""How panes are folded into windows: one small interface, several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from windrow.kernels import Fields, Kernel, identity
+from windrow.windows.entries import Entries
+
+
+class Maintenance(Protocol):
+    """Folds the panes of a log into windows, for all groups at once.
+
+    Windows come in order of time, each at or after the one before. `width` is how many slots there are.
+    """
+
+    def close(self, before: int) -> None:
+        """All panes before `before` are complete and will not change any more."""
+
+    def answer(self, panes: range, width: int) -> list[Fields]:
+        """The fold over `panes`: for each kernel, fields with an element a slot. To be read, not kept."""
+
+    def release(self, slots: np.ndarray) -> None:
+        """The groups in `slots` have left every window; the slots will be given to others."""
+
+    def drop(self, before: int) -> None:
+        """No window will ask for a pane before `before` any more."""
+
+    def save(self, version: int) -> None:
+        """Write to the block store what has changed since the last save."""
+
+    def snapshot(self) -> dict:
+        """All but the blocks, as plain values."""
+
+
+class PaneSource(Protocol):
+    """Where a maintenance finds panes: the log, seen through the kernels that it maintains."""
+
+    kernels: tuple[Kernel, ...]
+
+    def between(self, first: int, stop: int) -> Entries: ...
+
+
+def fold(kernels: Sequence[Kernel], entries: Entries, width: int) -> list[Fields]:
+    """Each slot's entries combined, in order."""
+    folded = [identity(kernel, width) for kernel in kernels]
+    fold_into(kernels, folded, entries)
+    return folded
+
+
+def fold_into(kernels: Sequence[Kernel], window: Sequence[Fields], entries: Entries) -> None:
+    """Combine `entries` into the fields of a window."""
+    if len(entries):
+        for kernel, fields, newer in zip(kernels, window, entries.partials):
+            kernel.combine(fields, entries.slots, newer)

@@ -1,0 +1,125 @@
+"""Windows that are kept folded, and changed by what enters and leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels import Fields, concat, grow, identity, reset, to_arrow
+from windrow.storage.blocks import Blocks
+from windrow.storage.chunks import SlotChunks
+from windrow.windows.entries import Entries, fields_of
+from windrow.windows.maintenance import PaneSource, fold_into
+
+
+class Accumulate:
+    """A window that only grows: [RANGE UNBOUNDED]. A slide combines the new panes, whatever the kernel."""
+
+    def __init__(self, panes: PaneSource, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._panes = panes
+        snapshot = snapshot or {"low": None, "high": None, "chunks": None}
+        self._low: int | None = snapshot["low"]
+        self._high: int | None = snapshot["high"]
+        self._chunks = SlotChunks(space, blocks, snapshot["chunks"])
+        self._window = [identity(kernel, 0) for kernel in panes.kernels]
+        self._loaded = snapshot["chunks"] is None
+
+    def adopt(self, older: Accumulate) -> None:
+        """Take over the chunks that an `older` view has read and nobody has written since."""
+        self._chunks.adopt(older._chunks)
+
+    def close(self, before: int) -> None:
+        pass
+
+    def answer(self, panes: range, width: int) -> list[Fields]:
+        self._prepare(width)
+        self._enter(panes)
+        return self._window
+
+    def release(self, slots: np.ndarray) -> None:
+        self._load()
+        for kernel, fields in zip(self._panes.kernels, self._window):
+            known = slots[slots < _width(fields)]
+            reset(kernel, fields, known)
+            self._chunks.touch(known)
+
+    def drop(self, before: int) -> None:
+        pass
+
+    def save(self, version: int) -> None:
+        if self._loaded:
+            self._chunks.save(self._columns, _width(self._window[0]) if self._window else 0, version)
+
+    def snapshot(self) -> dict:
+        return {"low": self._low, "high": self._high, "chunks": self._chunks.snapshot()}
+
+    def _enter(self, panes: range) -> None:
+        first = panes.start if self._high is None or self._high < panes.start else self._high
+        entering = self._panes.between(first, panes.stop)
+        fold_into(self._panes.kernels, self._window, entering)
+        self._chunks.touch(entering.slots)
+        self._high = panes.stop
+
+    def _prepare(self, width: int) -> None:
+        self._load()
+        if self._window and _width(self._window[0]) < width:
+            self._window = [grow(kernel, fields, width) for kernel, fields in zip(self._panes.kernels, self._window)]
+
+    def _load(self) -> None:
+        if not self._loaded:
+            batches = self._chunks.load()
+            for i, kernel in enumerate(self._panes.kernels if batches else ()):
+                self._window[i] = _writable(concat([fields_of(kernel, i, batch) for batch in batches]))
+            self._loaded = True
+
+    def _columns(self, slots: slice) -> dict[str, pa.Array]:
+        columns: dict[str, pa.Array] = {}
+        for i, (kernel, fields) in enumerate(zip(self._panes.kernels, self._window)):
+            part = {name: array[slots] for name, array in fields.items()}
+            columns |= {f"{i}.{name}": column for name, column in to_arrow(kernel, part).items()}
+        return columns
+
+
+class Subtract(Accumulate):
+    """Subtract on evict: a slide combines the panes that enter and removes those that leave.
+
+    For reversible kernels only. A slide touches the newest and the oldest panes and nothing between, so its cost does
+    not depend on how many panes a window has (two-phase aggregation of papers on sliding windows: Li et al., "No pane,
+    no gain", 2005; the window's blocks are used as SlideM does, Mendes et al., 2013, section 3).
+    """
+
+    def answer(self, panes: range, width: int) -> list[Fields]:
+        self._prepare(width)
+        if self._high is None or self._low is None or self._high <= panes.start:
+            self._leave(panes.start)
+            self._low = self._high = panes.start
+        self._enter(panes)
+        self._leave(panes.start)
+        return self._window
+
+    def drop(self, before: int) -> None:
+        """Take out what will be forgotten, while it can still be read."""
+        self._load()
+        self._leave(before)
+
+    def _leave(self, before: int) -> None:
+        """Remove the panes of the window that lie before `before`."""
+        if self._low is None or self._high is None:
+            return
+        leaving = self._panes.between(self._low, min(before, self._high))
+        self._remove(leaving)
+        self._low = max(self._low, before)
+
+    def _remove(self, leaving: Entries) -> None:
+        if len(leaving):
+            for kernel, fields, older in zip(self._panes.kernels, self._window, leaving.partials):
+                kernel.remove(fields, leaving.slots, older)
+            self._chunks.touch(leaving.slots)
+
+
+def _width(fields: Fields) -> int:
+    return len(next(iter(fields.values())))
+
+
+def _writable(fields: Fields) -> Fields:
+    return {name: array if array.flags.writeable else array.copy() for name, array in fields.items()}

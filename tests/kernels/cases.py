@@ -1,0 +1,156 @@
+"""One case per kernel and type of value: what the contract is tried on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
+from windrow.plan.aggregates import RULES, Partial
+
+
+class Latest:
+    """Merges, and changes its state in place."""
+
+    def init(self):
+        return []
+
+    def add(self, state, value):
+        state.append(value)
+
+    def merge(self, state, other):
+        state.extend(other)
+
+    def finish(self, state):
+        return repr(state)
+
+
+class Path:
+    """Cannot merge; takes two arguments."""
+
+    def init(self):
+        return ""
+
+    def add(self, state, left, right):
+        return f"{state}({left},{right})"
+
+    def finish(self, state):
+        return state
+
+
+USER = {"latest": Latest, "path": Path}
+SLOTS = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A partial, the values it may meet, and the answers that are drawn from it."""
+
+    partial: Partial
+    values: st.SearchStrategy[Any]
+    answers: tuple[str, ...]
+    result: pa.DataType | None = None
+    kernel: Kernel = field(init=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "kernel", kernel_for(self.partial, USER))
+
+    def __str__(self) -> str:
+        return f"{self.partial.user or self.partial.kind}-{self.partial.type}".replace(" ", "")
+
+    @property
+    def rows(self) -> st.SearchStrategy[list[tuple]]:
+        """Rows of (slot code, value, time, whether a FILTER lets it through)."""
+        value = st.none() | self.values
+        return st.lists(st.tuples(st.integers(-1, SLOTS - 1), value, st.integers(0, 9), st.booleans()), max_size=12)
+
+    def lifted(self, rows: list[tuple], masked: bool = True) -> Fields:
+        fields = identity(self.kernel, SLOTS)
+        self.kernel.lift(fields, codes(rows), self.columns(rows, masked))
+        return fields
+
+    def columns(self, rows: list[tuple], masked: bool = True) -> Rows:
+        values = None if self.partial.argument is None else pa.array([row[1] for row in rows], self.partial.type)
+        mask = np.array([row[3] for row in rows], np.bool_) if masked else None
+        return Rows(values, np.array([row[2] for row in rows], np.int64), mask)
+
+    def type_of(self, answer: str) -> pa.DataType:
+        return self.result or RULES[answer](self.partial.type)[1]
+
+    def answered(self, fields: Fields) -> list[list[Any]]:
+        return [self.kernel.lower(fields, answer, self.type_of(answer)).values.to_pylist() for answer in self.answers]
+
+
+def codes(rows: list[tuple]) -> np.ndarray:
+    return np.array([row[0] for row in rows], np.int64)
+
+
+def _case(kind: str, type: pa.DataType, values: st.SearchStrategy, *answers: str, **more: Any) -> Case:
+    return Case(Partial(kind, "x", type, **more), values, answers)
+
+
+def _whole(bits: int, signed: bool = True) -> st.SearchStrategy[int]:
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return st.integers(low, high) | st.sampled_from([low, high, 0])
+
+
+ODD = [float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e17, -0.0, 2.0**53]
+tame = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 1e15, -0.0])
+wild = st.floats(-1e6, 1e6) | st.sampled_from(ODD)
+decimals = st.decimals(Decimal(-(10**10)), Decimal(10**10), places=2)
+vast = st.integers(-(10**38) + 1, 10**38 - 1).map(Decimal)
+spread = ("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP")
+nested = pa.struct([("a", pa.list_(pa.int64())), ("b", pa.string())])
+nests = st.fixed_dictionaries(
+    {"a": st.none() | st.lists(st.none() | _whole(64), max_size=2), "b": st.none() | st.text()}
+)
+pair = pa.struct([("0", pa.int64()), ("1", pa.string())])
+
+ORDERED = [
+    (pa.int8(), _whole(8)),
+    (pa.int64(), _whole(64)),
+    (pa.uint32(), _whole(32, signed=False)),
+    (pa.uint64(), _whole(64, signed=False)),
+    (pa.float32(), st.floats(width=32)),
+    (pa.float64(), st.floats()),
+    (pa.bool_(), st.booleans()),
+    (pa.date32(), st.dates(date(1900, 1, 1))),
+    (pa.timestamp("us", "UTC"), st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1))),
+    (pa.duration("us"), st.timedeltas(timedelta(-99), timedelta(99))),
+    (pa.string(), st.text(max_size=3)),
+    (pa.binary(), st.binary(max_size=3)),
+    (pa.decimal128(20, 2), decimals),
+    (pa.null(), st.none()),
+]
+
+CASES = [
+    Case(Partial("count"), st.none(), ("COUNT",), pa.int64()),
+    _case("count", pa.string(), st.text(max_size=2), "COUNT"),
+    *(_case("integer_sum", type, values, "SUM", "AVG") for type, values in ORDERED[:4]),
+    _case("float_sum", pa.float32(), st.floats(-999, 999, width=32), "SUM", "AVG"),
+    _case("float_sum", pa.float64(), wild, "SUM", "AVG"),
+    _case("decimal_sum", pa.decimal128(20, 2), decimals, "SUM", "AVG"),
+    _case("decimal_sum", pa.decimal128(38, 0), vast, "SUM", "AVG"),
+    _case("decimal_sum", pa.decimal64(15, 2), decimals, "SUM", "AVG"),
+    _case("moments", pa.float64(), tame, *spread),
+    _case("moments", pa.int32(), _whole(32), *spread),
+    _case("moments", pa.decimal128(20, 2), decimals, *spread),
+    *(_case("min", type, values, "MIN") for type, values in ORDERED),
+    *(_case("max", type, values, "MAX") for type, values in ORDERED),
+    *(_case("first", type, values, "FIRST") for type, values in [*ORDERED, (nested, nests)]),
+    *(_case("last", type, values, "LAST", ignore_nulls=True) for type, values in [*ORDERED, (nested, nests)]),
+    _case("truth", pa.bool_(), st.booleans(), "BOOL_AND", "BOOL_OR"),
+    Case(Partial("user", "x", pa.int64(), user="latest"), _whole(64), ("latest",), pa.string()),
+    Case(
+        Partial("user", "x, y", pair, user="path"),
+        st.fixed_dictionaries({"0": st.none() | _whole(64), "1": st.text(max_size=2)}),
+        ("path",),
+        pa.string(),
+    ),
+]

@@ -1,0 +1,179 @@
+"""Answers against oracles: exact rational arithmetic for properties, DuckDB for whole columns."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from windrow.kernels import Rows, identity, kernel_for
+from windrow.plan.aggregates import Partial, aggregate
+
+some = settings(max_examples=60, deadline=None)
+
+
+def answer(function: str, values: list, type: pa.DataType):
+    """One group's answer, and whether it overflowed."""
+    wanted = aggregate(function, "x", type)
+    kernel = kernel_for(wanted.partial)
+    partials = identity(kernel, 1)
+    kernel.lift(partials, np.zeros(len(values), np.int64), Rows(pa.array(values, type), np.arange(len(values))))
+    lowered = kernel.lower(partials, function, wanted.type)
+    assert lowered.values.type == wanted.type
+    return lowered.values[0].as_py(), lowered.overflows
+
+
+@some
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=9))
+@example([2**63 - 1, 1])
+@example([2**53 + 1, 0])
+def test_integers_are_summed_exactly_and_averages_rounded_once(values):
+    known = [value for value in values if value is not None]
+    total = sum(known)
+    fits = -(2**63) <= total < 2**63
+    assert answer("SUM", values, pa.int64()) == ((total if fits and known else None), int(bool(known) and not fits))
+    assert answer("AVG", values, pa.int64()) == ((total / len(known) if known else None), 0)
+    assert answer("COUNT", values, pa.int64()) == (len(known), 0)
+
+
+@some
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=9))
+@example([1e17, 1.0, -1e17])
+@example([1.7e308, 1.7e308])
+@example([1.7e308, 1.7e308, -1.7e308])
+@example([2.0**53, -1.0, 0.5])
+def test_floats_are_summed_as_if_exactly_and_rounded_once(values):
+    exact = sum(map(Fraction, values))
+    try:
+        expected = float(exact)
+    except OverflowError:
+        expected = math.copysign(math.inf, exact)
+    total, _ = answer("SUM", values, pa.float64())
+    slack = max(map(abs, values)) * 1e-30
+    assert total == expected or math.isclose(total, expected, rel_tol=3e-16, abs_tol=slack)
+
+
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ([1.0, math.nan], math.nan),
+        ([math.inf, -math.inf], math.nan),
+        ([math.inf, -1e300], math.inf),
+        ([-math.inf, None, 5.0], -math.inf),
+        ([-0.0], 0.0),
+        ([None], None),
+        ([], None),
+        ([5e-324, 5e-324], 1e-323),
+    ],
+)
+def test_sums_of_what_is_not_a_plain_number_are_ieee(values, total):
+    assert answer("SUM", values, pa.float64())[0] == pytest.approx(total, nan_ok=True)
+
+
+cents = st.decimals(Decimal(-(10**16)), Decimal(10**16), places=2)
+
+
+@some
+@given(st.lists(st.none() | cents, max_size=9))
+@example([Decimal("0.01"), Decimal("0.02")])
+@example([Decimal("-0.01")] * 2 + [Decimal("-0.02")])
+def test_decimals_are_exact_and_averages_rounded_half_up(values):
+    known = [value for value in values if value is not None]
+    wide = Context(prec=60, rounding=ROUND_HALF_UP)
+    total = sum(known, Decimal("0.00")) if known else None
+    assert answer("SUM", values, pa.decimal128(18, 2))[0] == total
+    # One division, rounded once: the quotient of two finite decimals in 60 digits would round before it is cut.
+    exact = Fraction(total) / len(known) * 10**6 if known else None
+    up = exact and math.floor(abs(exact) + Fraction(1, 2)) * (1 if exact > 0 else -1)
+    expected = None if exact is None else wide.scaleb(Decimal(up or 0), -6)
+    assert answer("AVG", values, pa.decimal128(18, 2))[0] == expected
+
+
+def test_a_decimal_sum_that_does_not_fit_is_null_and_counted():
+    most = Decimal(10**38 - 1)
+    assert answer("SUM", [most, most], pa.decimal128(38, 0)) == (None, 1)
+    assert answer("SUM", [most, most, -most], pa.decimal128(38, 0)) == (most, 0)
+    assert answer("AVG", [None], pa.decimal128(38, 0)) == (None, 0)
+
+
+GROUPS, ROWS = 7, 20_000
+TYPES = [pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.decimal128(12, 2), pa.date32(), pa.timestamp("us")]
+
+
+def random_column(type: pa.DataType, random: np.random.Generator) -> pa.Array:
+    numbers = random.integers(-50_000, 50_000, ROWS)
+    null = random.random(ROWS) < 0.1
+    if pa.types.is_floating(type):
+        numbers = np.where(random.random(ROWS) < 0.001, np.nan, numbers * 0.37)
+    plain = pa.array(numbers, mask=null)
+    if pa.types.is_date(type):
+        return plain.cast(pa.int32()).cast(type)
+    return plain.cast(type)
+
+
+@pytest.mark.parametrize("type", TYPES, ids=str)
+@pytest.mark.parametrize("function", ["COUNT", "SUM", "AVG", "MIN", "MAX", "VAR_SAMP", "STDDEV_POP", "FIRST", "LAST"])
+def test_answers_equal_duckdb(function, type):
+    numeric = pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type)
+    if function in ("SUM", "AVG", "VAR_SAMP", "STDDEV_POP") and not numeric:
+        return
+    random = np.random.default_rng(7)
+    groups, times = random.integers(0, GROUPS, ROWS), random.permutation(ROWS)
+    values, keep = random_column(type, random), random.random(ROWS) < 0.8
+    if function in ("VAR_SAMP", "STDDEV_POP") and pa.types.is_floating(type):
+        values = pa.array(np.nan_to_num(values.to_numpy(zero_copy_only=False)))  # DuckDB has no variance of NaN
+    wanted = aggregate(function, "x", type)
+    kernel = kernel_for(wanted.partial)
+    partials = identity(kernel, GROUPS)
+    kernel.lift(partials, groups, Rows(values, times, keep))
+    found = kernel.lower(partials, function, wanted.type).values.to_pylist()
+
+    events = pa.table({"g": groups, "t": times, "x": values, "k": keep})
+    call = {"FIRST": "first(x ORDER BY t)", "LAST": "last(x ORDER BY t)"}.get(function, f"{function}(x)")
+    with duckdb.connect() as connection:
+        connection.register("events", events)
+        rows = connection.execute(f"SELECT {call} FILTER (WHERE k) FROM events GROUP BY g ORDER BY g").fetchall()
+    expected = [row[0] for row in rows]
+    if expected and isinstance(expected[0], float):
+        assert [float(value) for value in found] == pytest.approx(expected, rel=1e-9, nan_ok=True)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("kind", ["min", "max", "first", "last"])
+def test_dictionaries_and_views_are_read_as_their_values(kind):
+    for values in (pa.array(["b", "a", None]).dictionary_encode(), pa.array(["b", "a", None], pa.string_view())):
+        kernel = kernel_for(Partial(kind, "x", values.type, ignore_nulls=True))
+        partials = identity(kernel, 1)
+        kernel.lift(partials, np.zeros(3, np.int64), Rows(values, np.array([1, 2, 3])))
+        found = kernel.lower(partials, kind.upper(), pa.string()).values.to_pylist()
+        assert found == [{"min": "a", "max": "b", "first": "b", "last": "a"}[kind]]
+
+
+def test_nan_is_the_greatest_and_zeros_are_one():
+    nan = float("nan")
+    assert math.isnan(answer("MAX", [math.inf, nan, 1.0], pa.float64())[0])
+    assert answer("MIN", [math.inf, nan, 1.0], pa.float64())[0] == 1.0
+    assert math.copysign(1, answer("MIN", [-0.0, -0.0], pa.float64())[0]) == 1.0
+
+
+def test_texts_sort_by_their_bytes_in_utf8():
+    assert answer("MAX", ["\uffff", "\U00010000", "z"], pa.string())[0] == "\U00010000"
+
+
+def test_nanoseconds_in_a_nested_value_survive():
+    type = pa.struct([("at", pa.timestamp("ns"))])
+    values = pa.array([{"at": 1_700_000_000_000_000_001}], type)
+    kernel = kernel_for(Partial("last", "x", type))
+    partials = identity(kernel, 1)
+    kernel.lift(partials, np.zeros(1, np.int64), Rows(values, np.zeros(1, np.int64)))
+    assert kernel.lower(partials, "LAST", type).values.equals(values)
+    assert answer("MIN", [datetime(2020, 1, 1)], pa.timestamp("us"))[0] == datetime(2020, 1, 1)
