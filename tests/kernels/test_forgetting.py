@@ -45,7 +45,6 @@ def test_a_million_steps_leave_the_sum_of_the_window():
     )
     values[-2 * width :] = random.normal(0.0, 1.0, 2 * width)
     panes = lifted(values, np.arange(steps), steps)
-    # One call: +0, ..., +99, then +100, -0, +101, -1, ...: a removal is the addition of the negated pane.
     window = identity(SUM, 1)
     slot = np.zeros(1, np.int64)
     SUM.combine(window, np.zeros(width, np.int64), take(panes, np.arange(width)))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pyarrow as pa
-
 from windrow.errors import AggregateError
 from windrow.kernels import bits
+from windrow.kernels.columns import plain_type
 from windrow.kernels.count import Count
 from windrow.kernels.decimal_sum import DecimalSum
 from windrow.kernels.edge_value import EdgeValue
@@ -36,6 +35,7 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
 
     >>> kernel_for(Partial("count"))
     Count()
+    >>> import pyarrow as pa
     >>> kernel_for(Partial("max", "price", pa.float64()))
     Extreme(type=DataType(double), largest=True)
     """
@@ -43,11 +43,9 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
         return WITHOUT_TYPE[partial.kind]
     if partial.kind == "user":
         return _users(partial.user, user)
-    type = partial.type
-    if type is None:
+    if partial.type is None:
         raise AggregateError(f"{partial}: the type of its argument is not known")
-    if pa.types.is_dictionary(type):
-        type = type.value_type
+    type = plain_type(partial.type)
     match partial.kind:
         case "decimal_sum":
             return DecimalSum(type.scale)

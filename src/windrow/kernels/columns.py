@@ -20,19 +20,29 @@ def columns(fields: Fields, *names: str) -> tuple[np.ndarray, ...]:
     return tuple(frozen(fields[name]) for name in names)
 
 
+def plain_type(type: pa.DataType) -> pa.DataType:
+    """The type whose values a kernel holds: not that of a dictionary or of a view.
+
+    >>> plain_type(pa.dictionary(pa.int32(), pa.string_view()))
+    DataType(string)
+    """
+    if pa.types.is_dictionary(type):
+        return plain_type(type.value_type)
+    if pa.types.is_string_view(type):
+        return pa.string()
+    return pa.binary() if pa.types.is_binary_view(type) else type
+
+
 def plain(values: pa.Array) -> pa.Array:
-    """One array without chunks, dictionaries or extensions.
+    """One array of a plain type, without chunks.
 
     >>> plain(pa.array(["a", "b", "a"]).dictionary_encode()).to_pylist()
     ['a', 'b', 'a']
     """
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    if isinstance(values, pa.ExtensionArray):
-        values = values.storage
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    return values
+    type = plain_type(values.type)
+    return values if type == values.type else values.cast(type)
 
 
 def valid(values: pa.Array) -> np.ndarray | None:

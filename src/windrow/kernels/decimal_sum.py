@@ -48,18 +48,34 @@ class DecimalSum:
         _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), -1)
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        if answer == "SUM" and type.scale == self.scale and pa.types.is_decimal128(type):
+            return _joined(partials, type)
         counts, sums = partials["n"].tolist(), _sums(partials)
         up = 10 ** max(type.scale - self.scale, 0)
         down = 10 ** max(self.scale - type.scale, 0)
-        if answer == "AVG":
-            found = [_rounded(total * up, n * down) if n else None for total, n in zip(sums, counts)]
-        else:
-            found = [_rounded(total * up, down) if n else None for total, n in zip(sums, counts)]
+        parts = counts if answer == "AVG" else [1] * len(counts)
+        found = [_rounded(total * up, part * down) if n else None for total, part, n in zip(sums, parts, counts)]
         return _decimals(found, type)
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:
     return tuple(into[name] for name in COLUMNS)
+
+
+def _joined(partials: Fields, type: pa.DataType) -> Lowered:
+    """The sums as they lie in memory, NULL where they have too many digits."""
+    n, limb_0, limb_1, limb_2, limb_3 = (partials[name] for name in COLUMNS)
+    low, high = (limb_0 + (limb_1 << 32)).view(np.uint64), limb_2 + (limb_3 << 32)
+    bound = 10**type.precision
+    top, rest = np.int64(bound >> 64), np.uint64(bound & (2**64 - 1))
+    bottom, below = ~top, np.uint64(2**64 - int(rest))  # -bound, whose lower half is never 0
+    fits = (limb_3 >= -(2**31)) & (limb_3 < 2**31)
+    fits &= (high < top) | ((high == top) & (low < rest))
+    fits &= (high > bottom) | ((high == bottom) & (low > below))
+    memory = pa.py_buffer(np.column_stack((low.view(np.int64), high)).tobytes())
+    valid = pa.array(fits & (n > 0)).buffers()[1]
+    overflows = int(np.count_nonzero(~fits & (n > 0)))
+    return Lowered(pa.Array.from_buffers(type, len(n), [valid, memory]), overflows)
 
 
 def _sums(partials: Fields) -> list[int]:

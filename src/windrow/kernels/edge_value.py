@@ -11,7 +11,7 @@ from numba import njit
 from windrow.kernels import bits
 from windrow.kernels.columns import columns, frozen, live, plain, valid
 from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows, flag, integer
-from windrow.kernels.stored import objects
+from windrow.kernels.stored import held
 
 NONE = -1
 
@@ -20,8 +20,8 @@ NONE = -1
 class EdgeValue(Irreversible):
     """The value of the earliest event, or of the `latest`; of events at one time, of the first or the last folded.
 
-    A NULL is a value like any other unless `ignore_nulls`. What fits 64 bits is held as bits, the rest as Arrow
-    scalars.
+    A NULL is a value like any other unless `ignore_nulls`. What fits 64 bits is held as bits, texts, bytes and
+    decimals as Python's own, the rest as Arrow scalars.
 
     >>> from windrow.kernels.partials import identity
     >>> last = EdgeValue(pa.string(), latest=True)
@@ -39,7 +39,8 @@ class EdgeValue(Irreversible):
     def fields(self) -> tuple[Field, ...]:
         if bits.fits(self.type):
             return (integer("time"), flag("has"), integer("bits"), flag("known"))
-        return (integer("time"), flag("has"), Field("value", OBJECT, self.type, None, "scalars"))
+        value = Field("value", OBJECT, self.type, None, "scalars" if pa.types.is_nested(self.type) else "values")
+        return (integer("time"), flag("has"), value)
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -48,11 +49,11 @@ class EdgeValue(Irreversible):
         _pick(into["time"], into["has"], won, codes, frozen(rows.times), self.latest)
         slots = np.flatnonzero(won != NONE)
         if len(slots):
-            self._put(into, slots, plain(rows.values.take(pa.array(won[slots]))))
+            self._put(into, slots, plain(rows.values).take(pa.array(won[slots])))
 
     def _put(self, into: Fields, slots: np.ndarray, picked: pa.Array) -> None:
         if "value" in into:
-            into["value"][slots] = objects([scalar if scalar.is_valid else None for scalar in picked])
+            into["value"][slots] = held(self.fields[-1], picked)
             return
         known = valid(picked)
         into["known"][slots] = True if known is None else known

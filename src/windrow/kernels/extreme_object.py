@@ -63,9 +63,6 @@ class ExtremeObject(Irreversible):
 
 def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """The distinct values in order, and for each row where its value stands among them."""
-    if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
-        # Arrow sorts no views.
-        values = values.cast(pa.large_string() if pa.types.is_string_view(values.type) else pa.large_binary())
     encoded = values.dictionary_encode()
     order = pc.array_sort_indices(encoded.dictionary)
     ranks = np.empty(max(len(order), 1), np.int64)

@@ -66,18 +66,23 @@ def _decoded(field: Field, column: pa.Array) -> np.ndarray:
         return column.to_numpy(zero_copy_only=False)
     if field.dtype != OBJECT:
         return frozen(words(column, field.dtype))
+    return held(field, column)
+
+
+def held(field: Field, column: pa.Array) -> np.ndarray:
+    """A column of Arrow as the objects that `field` holds, None for NULL."""
     if field.holds == "scalars":
-        return objects([scalar if scalar.is_valid else None for scalar in column])
+        return _objects([scalar if scalar.is_valid else None for scalar in column])
     values = column.to_pylist()
     if field.holds == "pickles":
         values = [None if value is None else pickle.loads(value) for value in values]
-    return objects(values)
+    return _objects(values)
 
 
-def objects(values: list[Any]) -> np.ndarray:
+def _objects(values: list[Any]) -> np.ndarray:
     """A column of the values themselves: numpy would make a matrix of equally long lists.
 
-    >>> objects([[1, 2], [3, 4]]).shape
+    >>> _objects([[1, 2], [3, 4]]).shape
     (2,)
     """
     column = np.empty(len(values), OBJECT)

@@ -77,7 +77,7 @@ class User(Irreversible):
         return finished(self.name, aggregate, [copy.deepcopy(state) for state in partials["state"]], type)
 
     def __str__(self) -> str:
-        return self.name
+        return f"aggregate {self.name!r}"
 
 
 def kept_or(state: Any, returned: Any) -> Any:
@@ -108,7 +108,7 @@ def arguments(aggregate: Any, values: pa.Array | None, kept: np.ndarray) -> list
     """What `add` gets for each of the rows `kept`: a struct is spread unless `add` takes a single value."""
     if values is None:
         return [()] * len(kept)
-    values = plain(values.take(pa.array(kept)))
+    values = plain(values).take(pa.array(kept))
     if pa.types.is_struct(values.type) and not _takes_one(aggregate.add):
         return list(zip(*(column.to_pylist() for column in values.flatten())))
     return [(value,) for value in values.to_pylist()]

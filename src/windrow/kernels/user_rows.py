@@ -66,7 +66,7 @@ class UserRows(Irreversible):
         return finished(self.name, aggregate, states, type)
 
     def __str__(self) -> str:
-        return self.name
+        return f"aggregate {self.name!r}"
 
 
 def _extend(held: np.ndarray, added: dict[int, list]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import TokenType
@@ -19,7 +19,8 @@ class Windrow(Spark):
     class Tokenizer(Spark.Tokenizer):
         """Spark's words; none of them swallows the rest of a statement unread."""
 
-        COMMANDS: set[TokenType] = set()  # noqa: RUF012
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']  # 'it''s' is one string, as in Spark since 4.0
 
     Parser = StatementParser
 

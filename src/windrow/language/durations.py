@@ -25,9 +25,9 @@ LONGEST_US = 2**62  # so that a time and a range can be added within 64 bits
 class DurationError(ValueError):
     """A length of time that cannot be read, before it is known where in the text it stands."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, *, in_unit: bool = False) -> None:
         super().__init__(message)
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.in_unit = message, hint, in_unit
 
 
 def microseconds(amount: str, unit: str) -> int:
@@ -38,10 +38,10 @@ def microseconds(amount: str, unit: str) -> int:
     """
     name = unit.upper().removesuffix("S")
     if name in CALENDAR_UNITS:
-        raise DurationError(f"a {name} has no fixed length", "count in DAYS or WEEKS, such as 30 DAYS")
+        raise DurationError(f"a {name} has no fixed length", "count in DAYS or WEEKS, such as 30 DAYS", in_unit=True)
     if name not in UNITS_US:
         hint = did_you_mean(unit, UNIT_WORDS) or f"units: {', '.join(f'{known}S' for known in reversed(UNITS_US))}"
-        raise DurationError(f"unknown unit of time {unit!r}", hint)
+        raise DurationError(f"unknown unit of time {unit!r}", hint, in_unit=True)
     try:
         exact = Decimal(amount) * UNITS_US[name]
     except InvalidOperation:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from sqlglot import exp
 from sqlglot.generators.spark import SparkGenerator
 
@@ -25,7 +27,7 @@ class WindrowGenerator(SparkGenerator):
     """Spark's text, and the clauses that the language adds."""
 
     # sqlglot finds methods by name only for nodes of its own.
-    TRANSFORMS = {  # noqa: RUF012
+    TRANSFORMS: ClassVar[Any] = {
         **SparkGenerator.TRANSFORMS,
         Duration: lambda self, node: self.duration_sql(node),
         RowCount: lambda self, node: self.rowcount_sql(node),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 from sqlglot.tokens import Token, TokenType
 
 from windrow.errors import QueryError
-from windrow.language.parsing.expressions import WrongArguments
+from windrow.language.parsing.expressions import WrongArgumentsError
 from windrow.language.parsing.queries import CLAUSE_WORDS
-from windrow.language.parsing.tokens import SyntaxMistake
+from windrow.language.parsing.tokens import SyntaxMistakeError
 from windrow.language.spelling import QUERY_WORDS, closest
 
 _HINTS = {
@@ -18,10 +20,10 @@ _HINTS = {
 }
 
 
-def explain_mistake(mistake: SyntaxMistake, tokens: list[Token], text: str) -> QueryError:
+def explain_mistake(mistake: SyntaxMistakeError, tokens: list[Token], text: str) -> QueryError:
     """The error that a user sees for a mistake that sqlglot's grammar found among `tokens`."""
     token = mistake.token
-    if isinstance(mistake, WrongArguments) and token:
+    if isinstance(mistake, WrongArgumentsError) and token:
         return QueryError(mistake.message, text=text, at=token.start, end=token.end + 1)
     misspelt, meant = _misspelt(token, mistake.before or (tokens[-1] if tokens else None))
     if misspelt:
@@ -36,12 +38,20 @@ def explain_mistake(mistake: SyntaxMistake, tokens: list[Token], text: str) -> Q
 
 def _misspelt(token: Token | None, before: Token | None) -> tuple[Token | None, str | None]:
     """A keyword with a slip is read as an alias, so that the word behind it is the one that does not fit."""
+    found: list[tuple[float, Token, str]] = []
     for suspect in (token, before):
-        if suspect and suspect.token_type == TokenType.VAR and suspect.text.upper() not in QUERY_WORDS:
+        if suspect and suspect.token_type == TokenType.VAR and _may_be_misspelt(suspect.text.upper()):
             meant = closest(suspect.text, QUERY_WORDS)
-            if meant and len(suspect.text) > 3:
-                return suspect, meant
-    return None, None
+            if meant:
+                found.append((SequenceMatcher(None, suspect.text.upper(), meant).ratio(), suspect, meant))
+    if not found:
+        return None, None
+    _, suspect, meant = max(found, key=lambda candidate: candidate[0])
+    return suspect, meant
+
+
+def _may_be_misspelt(word: str) -> bool:
+    return len(word) > 3 and word not in QUERY_WORDS and word not in CLAUSE_WORDS
 
 
 def _hint(token: Token) -> str | None:

@@ -52,10 +52,12 @@ def _refuse_unknown(node: exp.Expr, known: set[str], text: str) -> None:
         if key in known or not value:
             continue
         name = _NAMES.get(key, key.strip("_").upper().replace("_", " "))
-        at, end = _place(value) or span_of(node) or (None, None)
+        at, end = _place(value, text) or span_of(node) or (None, None)
         raise QueryError(f"{name} is not part of the language", text=text, at=at, end=end, hint=_HINTS.get(key))
 
 
-def _place(value: object) -> Span | None:
+def _place(value: object, text: str) -> Span | None:
+    if isinstance(value, exp.Hint):  # read by itself, so that its places are not those of the text
+        return text.find("/*+"), text.find("*/", text.find("/*+")) + 2
     parts = value if isinstance(value, list) else [value]
     return next((span for part in parts if isinstance(part, exp.Expr) and (span := span_of(part))), None)

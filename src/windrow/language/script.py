@@ -9,7 +9,7 @@ from windrow.errors import QueryError
 from windrow.language.dialect import Windrow
 from windrow.language.mistakes import explain_mistake
 from windrow.language.parsing.statements import StatementParser
-from windrow.language.parsing.tokens import SyntaxMistake
+from windrow.language.parsing.tokens import SyntaxMistakeError
 from windrow.language.statements import Query, Statement
 from windrow.language.tokenize import statement_tokens
 
@@ -51,7 +51,7 @@ def _read(tokens: list[Token], text: str) -> Statement:
     assert isinstance(parser, StatementParser)
     try:
         return parser.read_statement(tokens, text)
-    except SyntaxMistake as mistake:
+    except SyntaxMistakeError as mistake:
         raise explain_mistake(mistake, tokens, text) from None
     except ParseError as error:
         at, end = tokens[0].start, tokens[-1].end + 1

@@ -36,7 +36,7 @@ class TimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class RowWindow:
-    """`[ROWS 1000 SLIDE 10]`: the last `rows` events, answered after each `slide_rows`-th; per key where partitioned."""
+    """`[ROWS 1000 SLIDE 10]`: the last `rows` events, answered after each `slide_rows`-th, perhaps per key."""
 
     rows: int | None
     slide_rows: int | None = None

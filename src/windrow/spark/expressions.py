@@ -1,7 +1,71 @@
-"""Row expressions that give NULL where they fail."""
+"""Row expressions as Spark evaluates them, with NULL for what fails."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+import pyarrow as pa
+import sqlglot
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+from sqlglot import exp
+
+from windrow.errors import QueryError
+from windrow.language import Windrow, expression_sql
+
+_TRIED = {exp.Add: "try_add", exp.Sub: "try_subtract", exp.Mul: "try_multiply", exp.Div: "try_divide", exp.Mod: "try_mod"}
+
+
+@lru_cache(maxsize=4096)
 def safe(text: str) -> str:
-    return text
+    """The same expression, with NULL where it would overflow, divide by zero or fail to cast.
+
+    >>> safe("CAST(a AS INT) / b")
+    'TRY_DIVIDE(TRY_CAST(a AS INT), b)'
+    """
+    return expression_sql(sqlglot.parse_one(text, dialect=Windrow).transform(_tried))
+
+
+def _tried(node: exp.Expr) -> exp.Expr:
+    if type(node) in _TRIED:
+        return exp.Anonymous(this=_TRIED[type(node)].upper(), expressions=[node.this, node.expression])
+    if isinstance(node, exp.Cast):
+        return exp.TryCast(this=node.this, to=node.args["to"], safe=True)
+    return node
+
+
+class SparkEngine:
+    """Asks Spark's analyser for the types of expressions; nothing runs."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._frames: dict[pa.Schema, DataFrame] = {}
+
+    def type_of(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
+        """The type of an expression over columns of `schema`."""
+        if schema not in self._frames:
+            self._frames[schema] = self._spark.createDataFrame([], from_arrow_schema(schema))
+        try:
+            field = self._frames[schema].select(F.expr(safe(expression_sql(expression)))).schema[0]
+        except (AnalysisException, ParseException) as error:
+            raise _as_query_error(error) from None
+        return to_arrow_type(field.dataType, timezone="UTC")
+
+
+def _as_query_error(error: AnalysisException | ParseException) -> QueryError:
+    """Spark's complaint in one sentence."""
+    condition = error.getCondition() or ""
+    parameters = error.getMessageParameters() or {}
+    if condition == "UNRESOLVED_ROUTINE":
+        name = parameters.get("routineName", "").strip("`").split(".")[-1]
+        return QueryError(f"unknown function {name!r}", hint="Spark's functions, registered UDFs and aggregates can be used")
+    if condition.startswith("WRONG_NUM_ARGS"):
+        return QueryError(f"{parameters.get('functionName', 'the function').strip('`')} takes {parameters.get('expectedNum')} arguments, not {parameters.get('actualNum')}")
+    if condition.startswith("DATATYPE_MISMATCH"):
+        found = parameters.get("inputType") or " and ".join(filter(None, (parameters.get("left"), parameters.get("right"))))
+        wanted = parameters.get("requiredType")
+        message = f"the types do not fit: {found}".replace('"', "")
+        return QueryError(message + (f", and {wanted} is needed".replace('"', "") if wanted else ""), hint="CAST(... AS ...)")
+    return QueryError(str(error).split("]", 1)[-1].strip().split(" SQLSTATE")[0].split("\n")[0])

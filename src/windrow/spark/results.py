@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from windrow.plan.pipeline import QueryPlan
+from windrow.runtime.top import Term, first_of_each_window
 from windrow.spark.expressions import safe
 
 Batches = Iterator[pa.RecordBatch]
@@ -35,35 +36,29 @@ def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
 
 def _ordered(rows: DataFrame, shown: list, query: QueryPlan) -> DataFrame:
     """Rank each window's rows: within each shard first, then the few that are left, together."""
-    terms = [F.expr(safe(term.sql)).alias(f"__order_{i}") for i, term in enumerate(query.order)]
+    terms = [F.expr(safe(term.sql)).alias(_order_column(i)) for i, term in enumerate(query.order)]
     wide = rows.select(*shown, *terms)
     rank = _ranking(query)
     if query.limit is not None:
         wide = wide.mapInArrow(rank, wide.schema)
     whole = wide.repartition(1).mapInArrow(rank, wide.schema)
-    return whole.drop(*(f"__order_{i}" for i in range(len(terms))))
+    return whole.drop(*(_order_column(i) for i in range(len(terms))))
 
 
 def _ranking(query: QueryPlan) -> Callable[[Batches], Batches]:
-    keys = [("window_end", "ascending", "at_end")]
-    for i, term in enumerate(query.order):
-        keys.append(
-            (
-                f"__order_{i}",
-                "descending" if term.descending else "ascending",
-                "at_start" if term.nulls_first else "at_end",
-            )
-        )
+    terms = [Term(_order_column(i), term.descending, term.nulls_first) for i, term in enumerate(query.order)]
     limit = query.limit
 
     def rank(batches: Batches) -> Batches:
-        from windrow.runtime.top import first_of_each_window
-
         held = [batch for batch in batches if batch.num_rows]
         if held:
-            yield from first_of_each_window(pa.Table.from_batches(held), keys, limit).to_batches()
+            yield from first_of_each_window(pa.Table.from_batches(held), terms, limit).to_batches()
 
     return rank
+
+
+def _order_column(number: int) -> str:
+    return f"__order_{number}"
 
 
 def _unpacking(name: str, schema: pa.Schema) -> Callable[[Batches], Batches]:

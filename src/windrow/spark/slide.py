@@ -19,7 +19,7 @@ from windrow.spark.slice import NO_PROBE
 from windrow.spark.state import StateBlocks
 from windrow.storage.columns import encode
 
-REJECTED_ROWS = "rejected"
+REJECTED_ROWS = "#rejected"
 COUNTS = (
     "late untimed unreadable overflows windows groups clock scan_us slice_us slide_us state_us state_read state_written"
 ).split()

@@ -21,7 +21,8 @@ class DurationParser(ExpressionParser):
         try:
             length_us = self._parse_microseconds(what)
         except DurationError as error:
-            self._fail_since(index, error.message, error.hint)
+            since = self._index - 1 if error.in_unit else index
+            self._fail_since(since, error.message, error.hint)
         if least_us is not None and length_us < least_us:
             self._fail_since(index, f"a {what} must {'be positive' if least_us else 'not be negative'}")
         return remember_span(Duration(this=length_us), *self._span_since(index))

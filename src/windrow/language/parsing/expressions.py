@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
 
-from windrow.language.parsing.tokens import SyntaxMistake, TokenParser
+from windrow.language.parsing.keep_calls import kept_as_written
+from windrow.language.parsing.tokens import SyntaxMistakeError, TokenParser
 from windrow.language.spans import remember_span
 
 E = TypeVar("E", bound=exp.Expr)
 
+# sqlglot's own readers of these add a separator that Spark does not, or leave out an argument.
+_PLAIN = (
+    "GROUP_CONCAT",
+    "LISTAGG",
+    "STRING_AGG",
+    "INITCAP",
+    "ARG_MAX",
+    "ARGMAX",
+    "MAX_BY",
+    "ARG_MIN",
+    "ARGMIN",
+    "MIN_BY",
+)
 
-class WrongArguments(SyntaxMistake):
-    """A function with more or fewer arguments than it takes; its place is known one call further out."""
+
+class WrongArgumentsError(SyntaxMistakeError):
+    """A function with more or fewer arguments than it takes."""
 
 
 class ExpressionParser(TokenParser):
-    """Notes where every operand, call and column was written.
+    """Notes where every operand, call and column was written, and keeps calls as they were written.
 
     sqlglot keeps the places of names and of some literals; a call, CASE, NULL or a parenthesis would have none.
     """
+
+    FUNCTIONS: ClassVar[Any] = {
+        **TokenParser.FUNCTIONS,
+        "EVERY": exp.LogicalAnd.from_arg_list,
+        "ANY": exp.LogicalOr.from_arg_list,
+        "SOME": exp.LogicalOr.from_arg_list,
+    }
+    FUNCTION_PARSERS: ClassVar[Any] = {
+        name: parse for name, parse in TokenParser.FUNCTION_PARSERS.items() if name not in _PLAIN
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[Any] = {
+        name: parse for name, parse in TokenParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "ANY"
+    }
+
+    PRIMARY_PARSERS: ClassVar[Any] = {
+        **TokenParser.PRIMARY_PARSERS,
+        TokenType.RAW_STRING: lambda self, token: exp.Literal.string(token.text),
+    }
+
+    def reset(self) -> None:
+        super().reset()
+        self._calls: list[Token] = []
 
     def _spanned(self, parse: Callable[..., Any], *args: Any, **options: Any) -> Any:
         first = self._curr
@@ -32,6 +70,11 @@ class ExpressionParser(TokenParser):
 
     def _parse_unary(self) -> exp.Expr | None:
         return self._spanned(super()._parse_unary)
+
+    def _parse_type(self, *args: Any, **options: Any) -> exp.Expr | None:
+        """An operand; `DATE '2020-01-01'` becomes the node that CAST gives, which is how it is written out."""
+        node = super()._parse_type(*args, **options)
+        return exp.TryCast(this=node.this, to=node.args["to"]) if type(node) is exp.Cast else node
 
     def _parse_atom(self) -> exp.Expr | None:
         return self._spanned(super()._parse_atom)
@@ -47,16 +90,21 @@ class ExpressionParser(TokenParser):
 
     def _parse_function_call(self, *args: Any, **options: Any) -> exp.Expr | None:
         name = self._curr
+        self._calls.append(name)
         try:
             return self._spanned(super()._parse_function_call, *args, **options)
-        except WrongArguments as mistake:
-            if mistake.token is None:
-                mistake.message = f"{name.text} does not take {mistake.message}"
-                mistake.token = name
-            raise
+        except (IndexError, KeyError, TypeError, ValueError):
+            # sqlglot's builders of functions take their arguments without counting them
+            raise WrongArgumentsError(f"{name.text} does not take these arguments", name, None) from None
+        finally:
+            self._calls.pop()
 
     def validate_expression(self, expression: E, args: list[Any] | None = None) -> E:
-        if args is not None and expression.error_messages(args):
-            count = "1 argument" if len(args) == 1 else f"{len(args) or 'no'} arguments"
-            raise WrongArguments(count, None, None)
-        return super().validate_expression(expression, args)
+        """Check a node; `args` are given, also when there are none, where it was built from a call."""
+        if args is None:
+            return super().validate_expression(expression, args)
+        if expression.error_messages(args):
+            name = self._calls[-1]
+            count = f"does not take {len(args)} argument{'s' * (len(args) > 1)}" if args else "needs an argument"
+            raise WrongArgumentsError(f"{name.text} {count}", name, None)
+        return kept_as_written(expression, self._calls[-1], args, self.dialect)  # type: ignore[return-value]

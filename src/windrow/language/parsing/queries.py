@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType
@@ -11,17 +11,17 @@ from windrow.language.nodes import CLUSTER, EMIT, EMIT_MODES, QUERY_WINDOW, Clus
 from windrow.language.parsing.windows import WindowParser
 from windrow.language.spans import remember_span
 
-# They begin or continue a clause, so a name behind a stream or an expression is none of them unless AS stands before it.
+# They begin or continue a clause, so a name behind a stream or an expression is none of them without AS before it.
 CLAUSE_WORDS = frozenset({"EMIT", "AGING", "WINDOW", "RANGE", "RANGES", "ROWS", "SLIDE", "SLIDES"})
 
 
 class QueryParser(WindowParser):
     """Reads SELECT with everything that the language adds to it, and nothing but queries where one is expected."""
 
-    STATEMENT_PARSERS: Any = {}  # noqa: RUF012 - sqlglot's table of statements; within a query there are none
+    STATEMENT_PARSERS: ClassVar[Any] = {}  # sqlglot's table of statements: within a query there are none
     NO_PAREN_IF_COMMANDS = False
     SET_OP_MODIFIERS = (WindowParser.SET_OP_MODIFIERS - {CLUSTER}) | {QUERY_WINDOW, EMIT}
-    QUERY_MODIFIER_PARSERS = {  # noqa: RUF012
+    QUERY_MODIFIER_PARSERS: ClassVar[Any] = {
         **WindowParser.QUERY_MODIFIER_PARSERS,
         TokenType.WINDOW: lambda self: (QUERY_WINDOW, self._parse_query_window()),
         TokenType.CLUSTER_BY: lambda self: (CLUSTER, self._parse_cluster_clause()),
@@ -35,6 +35,14 @@ class QueryParser(WindowParser):
                 self._fail("a window follows the name of its stream, and the alias the window", hint=hint)
             self._fail("a window follows the name of a stream", hint="put it behind the stream, inside the sub-query")
         return table
+
+    def _parse_csv(self, *args: Any, **options: Any) -> list[Any]:
+        """A list; unlike sqlglot, and like Spark, without a comma at its end."""
+        index = self._index
+        items = super()._parse_csv(*args, **options)
+        if self._index > index and self._prev.token_type == TokenType.COMMA:
+            self.raise_error("unexpected")
+        return items
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
         return None if self._word() in CLAUSE_WORDS else super()._parse_table_alias(*args, **options)

@@ -38,13 +38,13 @@ def _level_error(window: StreamWindow, text: str) -> QueryError | None:
     if not window.args.get("nested"):
         return error_at(window, "AGING weighs the levels of a window with RANGES", text) if aging else None
     if len(slides) != len(ranges):
-        message = f"{len(ranges)} ranges have {len(slides)} slides"
+        message = f"{len(ranges)} ranges need {len(ranges)} slides, not {len(slides)}"
         return error_at(window, message, text, "nested levels have a slide each: SLIDES 1 MINUTE, 1 SECOND")
     for coarse, fine in pairwise(ranges):
         if not _longer(coarse, fine):
             return error_at(fine, "each range must be shorter than the one before it", text)
     if aging and len(aging) != len(ranges):
-        return error_at(window, f"{len(ranges)} levels have {len(aging)} weights", text, "AGING has a weight a level")
+        return error_at(window, f"{len(ranges)} levels need {len(ranges)} weights, not {len(aging)}", text)
     return None
 
 

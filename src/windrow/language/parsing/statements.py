@@ -7,6 +7,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from windrow.language.parsing.name_clause_words import name_clause_words
 from windrow.language.parsing.options import OptionsParser
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
@@ -22,7 +23,7 @@ class StatementParser(OptionsParser):
     def read_statement(self, tokens: list[Token], text: str) -> Statement:
         """The statement that `tokens` are; `text` is the whole script that they were taken from."""
         self.reset()
-        self.sql, self._chunks = text, [tokens]
+        self.sql, self._chunks = text, [name_clause_words(tokens)]
         self._advance_chunk()
         statement = self._parse_any_statement()
         if self._curr:

@@ -14,7 +14,7 @@ from windrow.language.spans import Span
 from windrow.language.spelling import did_you_mean, listed
 
 
-class SyntaxMistake(ParseError):
+class SyntaxMistakeError(ParseError):
     """What sqlglot's own grammar finds wrong, with the place, before it is told to the user.
 
     It stays a ParseError because sqlglot tries some readings and takes back those that fail with one.
@@ -30,7 +30,7 @@ class TokenParser(SparkParser):
 
     def raise_error(self, message: str, token: Token | None = None) -> None:  # type: ignore[override]
         found = token or self._curr or None
-        raise SyntaxMistake(message, found, self._prev or None)
+        raise SyntaxMistakeError(message, found, self._prev or None)
 
     def _fail(self, message: str, token: Token | None = None, hint: str | None = None) -> NoReturn:
         """Stop at `token`, or at the current one, or behind the last one where the text ends."""

@@ -7,6 +7,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from windrow.language.durations import UNIT_WORDS
 from windrow.language.nodes import PredicateStreamWindow, StreamWindow, Unbounded
 from windrow.language.parsing.durations import DurationParser
 from windrow.language.parsing.refuse_windows import refuse_window
@@ -26,6 +27,8 @@ class WindowParser(DurationParser):
         index = self._index - 1
         window = self._parse_predicate_window() if self._match(TokenType.FROM) else self._parse_stream_window()
         if not self._match(TokenType.R_BRACKET):
+            if window.args.get("rows") and self._prev.token_type == TokenType.NUMBER and self._word() in UNIT_WORDS:
+                self._fail("ROWS counts rows", hint="a length of time is a RANGE")
             self._fail_expecting([*self._missing_clauses(window), "]"])
         remember_span(window, *self._span_since(index))
         refuse_window(window, self.sql)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from windrow.errors import QueryError
 
 from . import types
-from .columns import column, missing, over_distinct, values
+from .columns import column, integral_column, missing, over_distinct, values
 from .decimals import decimal_column, rescale, rescaled, unscaled
 from .read_numbers import read_boolean, read_decimal, read_floating, read_integral, read_integral_part
 from .read_times import read_date, read_timestamp
@@ -101,17 +101,6 @@ def _number(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return column(values(array), missing(array), kind)
 
 
-def integral_column(numbers: np.ndarray, absent: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Integers of type `kind`, NULL where they lie outside of it.
-
-    >>> integral_column(np.array([127, 128]), np.array([False, False]), types.TINYINT).to_pylist()
-    [127, None]
-    """
-    limits = np.iinfo(kind.to_pandas_dtype())
-    outside = ((numbers < limits.min) | (numbers > limits.max)).astype(bool)
-    return column(np.where(outside, 0, numbers), absent | outside, kind)
-
-
 def _time(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if kind == types.DATE:
         return column(values(array) // DAY_US, missing(array), kind)
@@ -145,5 +134,3 @@ def _timestamp_to_seconds(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if types.is_decimal(kind):
         return decimal_column(rescale(micros.astype(object), 6, kind.scale), absent, kind)
     return column(micros / MICROS, absent, kind)
-
-

@@ -52,6 +52,17 @@ def column(numbers: np.ndarray, absent: Missing, kind: pa.DataType) -> pa.Array:
     return pa.array(numbers, storage, mask=absent, from_pandas=False).view(kind)
 
 
+def integral_column(numbers: np.ndarray, absent: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Integers of type `kind`, NULL where they lie outside of it.
+
+    >>> integral_column(np.array([127, 128]), np.array([False, False]), pa.int8()).to_pylist()
+    [127, None]
+    """
+    limits = np.iinfo(kind.to_pandas_dtype())
+    outside = ((numbers < limits.min) | (numbers > limits.max)).astype(bool)
+    return column(np.where(outside, 0, numbers), absent | outside, kind)
+
+
 def nulls(rows: int, kind: pa.DataType) -> pa.Array:
     return pa.nulls(rows, kind)
 

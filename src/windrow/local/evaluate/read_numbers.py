@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import types
-from .columns import missing, over_distinct
+from .columns import integral_column, missing, over_distinct
 from .decimals import decimal_column, rescale, unscaled
 
 # What Spark passes over on both sides of a value: blanks and control characters.
@@ -32,11 +32,10 @@ def _trimmed(text: pa.Array) -> pa.Array:
 
 def _whole_numbers(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """Texts of a sign and digits as integers; NULL where they do not fit."""
-    from .casts import cast
-
     bare = pc.replace_substring_regex(text, r"^(-?)\+?0*([0-9])", r"\1\2")
     short = _only(bare, pc.less_equal(pc.utf8_length(bare), 20))
-    return cast(short.cast(pa.decimal128(_DIGITS, 0)), kind)
+    digits = short.cast(pa.decimal128(_DIGITS, 0))
+    return integral_column(unscaled(digits), missing(digits), kind)
 
 
 def read_integral(text: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -57,7 +56,7 @@ def read_integral_part(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """
     text = _trimmed(text)
     text = _only(text, pc.match_substring_regex(text, r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]*)$"))
-    return _whole_numbers(pc.replace_substring_regex(text, r"^([+-]?)([0-9]*)(\..*)?$", r"\g<1>0\2"), kind)
+    return _whole_numbers(pc.replace_substring_regex(text, r"^([+-]?)([0-9]*)(\..*)?$", r"\10\2"), kind)
 
 
 def read_floating(text: pa.Array, kind: pa.DataType) -> pa.Array:

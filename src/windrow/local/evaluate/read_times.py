@@ -38,8 +38,10 @@ def read_date(text: pa.Array) -> pa.Array:
 def read_timestamp(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """Timestamps, with a fraction of any length cut to microseconds and an offset from UTC behind the seconds.
 
+    TIMESTAMP_NTZ shows the clock as it is written and ignores the offset.
+
     >>> read_timestamp(pa.array(["2024-01-01 1:02:03.5+01:00", "2024", "x"]), types.TIMESTAMP_NTZ).to_pylist()
-    [datetime.datetime(2024, 1, 1, 0, 2, 3, 500000), datetime.datetime(2024, 1, 1, 0, 0), None]
+    [datetime.datetime(2024, 1, 1, 1, 2, 3, 500000), datetime.datetime(2024, 1, 1, 0, 0), None]
     """
     trimmed = pc.utf8_trim(text, characters=BLANKS)
     if pc.any(pc.match_substring_regex(trimmed, _TIME_ONLY)).as_py():
@@ -52,7 +54,7 @@ def read_timestamp(text: pa.Array, kind: pa.DataType) -> pa.Array:
     micros = fraction.cast(types.BIGINT).to_numpy(zero_copy_only=False)
     offset, unknown = _offset_minutes(pc.utf8_rtrim_whitespace(_text(fields, "zone", "Z")))
     absent |= unknown
-    minutes = (days.astype(np.int64) * 24 + hour) * 60 + minute - offset
+    minutes = (days.astype(np.int64) * 24 + hour) * 60 + minute - (offset if kind == types.TIMESTAMP else 0)
     return column((minutes * 60 + second) * 1_000_000 + micros, absent, kind)
 
 

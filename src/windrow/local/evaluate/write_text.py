@@ -63,10 +63,17 @@ def java_floating(number: np.floating) -> str:
     if number == 0:
         return sign + "0.0"
     mantissa, _, exponent = np.format_float_scientific(abs(number), unique=True, trim="0").partition("e")
+    if len(mantissa) == 3:
+        # Java shows two digits at least, and then the nearest two: 4.9E-324, where one digit would be 5E-324.
+        mantissa, _, exponent = f"{abs(float(number)):.1e}".partition("e")
     power = int(exponent)
     if not -3 <= power < 7:
         return f"{sign}{mantissa}E{power}"
-    return sign + np.format_float_positional(abs(number), unique=True, trim="0")
+    digits = mantissa.replace(".", "").rstrip("0")
+    if power < 0:
+        return f"{sign}0.{'0' * (-power - 1)}{digits}"
+    digits = digits.ljust(power + 2, "0")
+    return f"{sign}{digits[: power + 1]}.{digits[power + 1 :]}"
 
 
 def _plain(number: Decimal) -> str:

@@ -1,0 +1,137 @@
+"""What function a syntax node calls, by Spark's name, and with which arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from windrow.errors import NotSupportedYet
+
+Call = tuple[str, list[exp.Expression]]
+
+_OPERATORS: dict[type[exp.Expression], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "div",
+    exp.Mod: "%",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+    exp.EqualNull: "<=>",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.Not: "not",
+    exp.Neg: "negative",
+    exp.DPipe: "||",
+    exp.RegexpLike: "rlike",
+    exp.SafeAdd: "try_add",
+    exp.SafeSubtract: "try_subtract",
+    exp.SafeMultiply: "try_multiply",
+    exp.SafeDivide: "try_divide",
+}
+# Functions whose arguments sqlglot keeps in Spark's order, under a name of its own.
+_RENAMED: dict[type[exp.Expression], str] = {
+    exp.Pow: "power",
+    exp.DayOfWeek: "dayofweek",
+    exp.DayOfMonth: "dayofmonth",
+    exp.DayOfYear: "dayofyear",
+    exp.WeekOfYear: "weekofyear",
+    exp.LastDay: "last_day",
+    exp.IsNan: "isnan",
+    exp.StartsWith: "startswith",
+    exp.EndsWith: "endswith",
+    exp.ConcatWs: "concat_ws",
+    exp.AddMonths: "add_months",
+    exp.UnixDate: "unix_date",
+    exp.UnixMicros: "unix_micros",
+    exp.UnixMillis: "unix_millis",
+    exp.UnixSeconds: "unix_seconds",
+    exp.DateFromUnixDate: "date_from_unix_date",
+}
+# Where sqlglot writes out the format that UNIX_TIMESTAMP has by itself.
+_UNIX_FORMAT = "%Y-%m"
+
+
+def call_of(node: exp.Expression) -> Call:
+    """The name and the arguments of the call that `node` stands for.
+
+    >>> import sqlglot
+    >>> name, arguments = call_of(sqlglot.parse_one("POSITION('x' IN a)", read="spark"))
+    >>> name, [argument.sql() for argument in arguments]
+    ('locate', ["'x'", 'a'])
+    """
+    if special := _SPECIAL.get(type(node)):
+        return special(node)
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower(), node.expressions
+    name = _OPERATORS.get(type(node)) or _RENAMED.get(type(node))
+    if name is None:
+        name = node.sql_name().lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
+    return name, _given(node)
+
+
+def _given(node: exp.Expression) -> list[exp.Expression]:
+    arguments = []
+    for key in node.arg_types:
+        value = node.args.get(key)
+        arguments += value if isinstance(value, list) else [value] if isinstance(value, exp.Expression) else []
+    return arguments
+
+
+def _named(node: exp.Expression, name: str, *keys: str) -> Call:
+    """The call with the arguments at `keys`, as far as they are given; any other would be lost."""
+    unknown = [key for key, value in node.args.items() if isinstance(value, exp.Expression) and key not in keys]
+    if unknown:
+        raise NotSupportedYet(f"replay does not evaluate {name} with {', '.join(unknown)}")
+    return name, [node.args[key] for key in keys if node.args.get(key) is not None]
+
+
+def _trim(node: exp.Expression) -> Call:
+    side = (node.args.get("position") or "BOTH").upper()
+    return _named(node, {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim"), "this", "expression")
+
+
+def _days_added(node: exp.Expression) -> Call:
+    if node.text("unit").upper() != "DAY":
+        raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')}")
+    return "date_add", [node.this, node.expression]
+
+
+def _unix_timestamp(node: exp.Expression) -> Call:
+    if not node.text("format").startswith(_UNIX_FORMAT):
+        raise NotSupportedYet("replay does not evaluate unix_timestamp with a format")
+    return "unix_timestamp", [node.this]
+
+
+def _extract(node: exp.Expression) -> Call:
+    part = node.name.lower()
+    if part not in {"year", "quarter", "month", "week", "day", "dayofweek", "hour", "minute"}:
+        raise NotSupportedYet(f"replay does not evaluate extract of {part}")
+    return {"week": "weekofyear"}.get(part, part), [node.expression]
+
+
+def _unit_first(node: exp.Expression) -> Call:
+    return "date_trunc", [exp.Literal.string(node.text("unit")), node.this]
+
+
+_SPECIAL: dict[type[exp.Expression], Callable[[exp.Expression], Call]] = {
+    exp.If: lambda node: ("if", [node.this, node.args["true"], node.args.get("false") or exp.Null()]),
+    exp.NullSafeNEQ: lambda node: ("not", [exp.NullSafeEQ(this=node.this, expression=node.expression)]),
+    exp.Trim: _trim,
+    exp.StrPosition: lambda node: _named(node, "locate", "substr", "this", "position"),
+    exp.Pad: lambda node: _named(node, "lpad" if node.args.get("is_left") else "rpad", "this", "expression", "fill_pattern"),
+    exp.TsOrDsAdd: _days_added,
+    exp.TsOrDsToDate: lambda node: _named(node, "to_date", "this"),
+    exp.DateDiff: lambda node: _named(node, "datediff", "this", "expression"),
+    exp.StrToUnix: _unix_timestamp,
+    exp.TimestampTrunc: _unit_first,
+    exp.DateTrunc: lambda node: _named(node, "trunc", "this", "unit"),
+    exp.Extract: _extract,
+}

@@ -1,0 +1,127 @@
+"""The syntax that is no call: columns, literals, CASE, CAST, IN, BETWEEN, LIKE, intervals and fields of structs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from windrow.errors import NotSupportedYet, QueryError
+
+from . import types
+from .casts import cast
+from .choose import choose
+from .columns import normal, repeat
+from .compare import CONDITION, among, at_least, at_most, both, equal
+from .instants import is_interval, shift
+from .literals import written_number
+from .registry import call
+from .search import like
+
+Of = Callable[[exp.Expression], pa.Array]
+
+
+def number_form(text: str, rows: int) -> pa.Array:
+    value, kind = written_number(text)
+    return repeat(value, rows, kind)
+
+
+def column_form(node: exp.Column, table: pa.Table | pa.RecordBatch) -> pa.Array:
+    """The column of that name; failing that, the field of a struct column that stands before the dot.
+
+    >>> column_form(exp.column("PRICE", table="ticks"), pa.table({"price": [1.5]})).to_pylist()
+    [1.5]
+    """
+    names = table.schema.names
+    place = _find(node.name, names)
+    if place is not None:
+        return normal(table.column(place))
+    path = [part.name for part in node.parts]
+    for depth, name in enumerate(path[:-1]):
+        if (outer := _find(name, names)) is not None and pa.types.is_struct(table.schema.field(outer).type):
+            value = normal(table.column(outer))
+            for field in path[depth + 1 :]:
+                value = field_of(value, field)
+            return value
+    raise QueryError(f"unknown column {node.name!r}", hint=f"known columns: {', '.join(names)}")
+
+
+def _find(name: str, names: list[str]) -> int | None:
+    if name in names:
+        return names.index(name)
+    return next((place for place, known in enumerate(names) if known.lower() == name.lower()), None)
+
+
+def field_of(struct: pa.Array, name: str) -> pa.Array:
+    if not pa.types.is_struct(struct.type):
+        raise NotSupportedYet(f"replay does not take {name!r} out of {types.sql_name(struct.type)}")
+    fields = [field.name for field in struct.type]
+    place = _find(name, fields)
+    if place is None:
+        raise QueryError(f"unknown field {name!r}", hint=f"known fields: {', '.join(fields)}")
+    return normal(pc.struct_field(struct, [place]))
+
+
+def case_form(node: exp.Case, of: Of) -> pa.Array:
+    conditions = [of(branch.this) for branch in node.args["ifs"]]
+    if node.this is not None:
+        subject = of(node.this)
+        conditions = [equal(subject, candidate) for candidate in conditions]
+    default = node.args.get("default")
+    return choose(conditions, [of(branch.args["true"]) for branch in node.args["ifs"]], default and of(default))
+
+
+def cast_form(node: exp.Cast, of: Of) -> pa.Array:
+    if node.args.get("format") is not None:
+        raise NotSupportedYet("replay does not evaluate casts with a format")
+    return cast(of(node.this), types.written_type(node.to))
+
+
+def between_form(node: exp.Between, of: Of) -> pa.Array:
+    if node.args.get("symmetric"):
+        raise NotSupportedYet("replay does not evaluate BETWEEN SYMMETRIC")
+    value = of(node.this)
+    return both(at_least(value, of(node.args["low"])), at_most(value, of(node.args["high"])))
+
+
+def in_form(node: exp.In, of: Of) -> pa.Array:
+    if any(node.args.get(key) for key in ("query", "unnest", "field")) or not node.expressions:
+        raise NotSupportedYet("replay does not evaluate IN of a sub-query")
+    return among(of(node.this), [of(candidate) for candidate in node.expressions])
+
+
+def is_form(node: exp.Is, of: Of) -> pa.Array:
+    value = of(node.this)
+    if isinstance(node.expression, exp.Null):
+        return value.is_null()
+    if not isinstance(node.expression, exp.Boolean):
+        raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')}")
+    return call("<=>", [CONDITION.take("IS", value), of(node.expression)])
+
+
+def like_form(node: exp.Like | exp.ILike | exp.Escape, of: Of) -> pa.Array:
+    escape = "\\"
+    if isinstance(node, exp.Escape):
+        escape, node = node.expression.name, node.this
+    if isinstance(node.expression, exp.Any | exp.All) or len(escape) != 1:
+        raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')}")
+    found = like(of(node.this), of(node.expression), escape, any_case=isinstance(node, exp.ILike))
+    return pc.invert(found) if node.args.get("negate") else found
+
+
+def interval_sum(node: exp.Add | exp.Sub, of: Of) -> pa.Array | None:
+    """A time plus or minus an interval; None for any other sum."""
+    name = "+" if isinstance(node, exp.Add) else "-"
+    if is_interval(node.right):
+        return shift(name, of(node.left), node.right)
+    if is_interval(node.left) and name == "+":
+        return shift(name, of(node.right), node.left)
+    return None
+
+
+def bracket_form(node: exp.Bracket, of: Of) -> pa.Array:
+    if len(node.expressions) == 1 and node.expressions[0].is_string:
+        return field_of(of(node.this), node.expressions[0].name)
+    raise NotSupportedYet("replay does not evaluate elements of arrays and maps")

@@ -1,0 +1,141 @@
+"""Row expressions without Spark: a syntax tree and a table in, a column out, equal to what Spark gives.
+
+Spark evaluates the row expressions of a running job. `windrow.replay` has no Spark, so it evaluates those of the
+functions below itself and refuses any other. The session's time zone is UTC, ANSI mode is off, and what fails is NULL.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.errors import NotSupportedYet
+
+from .evaluate import arithmetic, choose, compare, dates, forms, instants, mathematics, rounding, search, texts
+from .evaluate.calls import call_of
+from .evaluate.casts import coerce
+from .evaluate.columns import repeat
+from .evaluate.literals import literal_decimal, literal_number
+from .evaluate.registry import REGISTRY, call
+from .evaluate.types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
+
+# Every file of functions registers its own by being imported.
+FAMILIES = (arithmetic, choose, compare, dates, instants, mathematics, rounding, search, texts)
+"""The files that functions are in."""
+
+_WORDS = {"and", "or", "not", "div"}
+_NAMED_FORMS = {"cast", "try_cast", "date_part", "extract", "to_timestamp", "pi", "e"}
+# Arithmetic and comparisons, in which a whole number beside a decimal counts with its own digits.
+_BINARY = {"+", "-", "*", "/", "%", "mod", "div", "pmod", "=", "<>", "<", "<=", ">", ">=", "<=>"}
+_BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", "equal_null"}
+
+FUNCTIONS = frozenset(name for name in REGISTRY if name.isidentifier() and name not in _WORDS) | _NAMED_FORMS
+"""The names of all functions that replay evaluates."""
+
+
+def evaluate(expression: exp.Expression, table: pa.Table | pa.RecordBatch) -> pa.Array:
+    """The value of `expression` for every row of `table`.
+
+    >>> import sqlglot
+    >>> ticks = pa.table({"price": [1.5, None], "volume": pa.array([3, 4], pa.int32())})
+    >>> evaluate(sqlglot.parse_one("ROUND(price * volume / 7, 2)", read="spark"), ticks).to_pylist()
+    [0.64, None]
+    >>> evaluate(sqlglot.parse_one("SOUNDEX(symbol)", read="spark"), ticks)
+    Traceback (most recent call last):
+    windrow.errors.NotSupportedYet: replay does not evaluate soundex
+    """
+    if not table.num_rows:
+        # Some types follow from the value of a literal, as ROUND's do, so there must be a row to show it.
+        return evaluate(expression, _row_of_nulls(table.schema)).slice(0, 0)
+    with np.errstate(all="ignore"):  # overflow and NaN are answers here
+        return _Rows(table).of(expression)
+
+
+def _row_of_nulls(schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema.names)
+
+
+def type_of(expression: exp.Expression, schema: pa.Schema) -> pa.DataType:
+    """The type of `expression` over columns of `schema`, with the errors that `evaluate` would raise.
+
+    >>> import sqlglot
+    >>> type_of(sqlglot.parse_one("volume + 1.5", read="spark"), pa.schema({"volume": pa.int32()}))
+    Decimal128Type(decimal128(12, 1))
+    """
+    return evaluate(expression, schema.empty_table()).type
+
+
+class _Rows:
+    """The rows that expressions are evaluated over."""
+
+    def __init__(self, table: pa.Table | pa.RecordBatch) -> None:
+        self.table = table
+
+    def of(self, node: exp.Expression) -> pa.Array:
+        number = literal_number(node)
+        if number is not None:
+            return forms.number_form(number, self.table.num_rows)
+        match node:
+            case exp.Literal():
+                return self._constant(node.name, STRING)
+            case exp.RawString():
+                return self._constant(node.name, STRING)
+            case exp.Boolean():
+                return self._constant(node.this, BOOLEAN)
+            case exp.Null():
+                return self._constant(None, VOID)
+            case exp.Pi():
+                return self._constant(np.pi, DOUBLE)
+            case exp.Column():
+                return forms.column_form(node, self.table)
+            case exp.Paren() | exp.Alias():
+                return self.of(node.this)
+            case exp.Dot():
+                return forms.field_of(self.of(node.this), node.name)
+            case exp.Bracket():
+                return forms.bracket_form(node, self.of)
+            case exp.Case():
+                return forms.case_form(node, self.of)
+            case exp.Cast():
+                return forms.cast_form(node, self.of)
+            case exp.Between():
+                return forms.between_form(node, self.of)
+            case exp.In():
+                return forms.in_form(node, self.of)
+            case exp.Is():
+                return forms.is_form(node, self.of)
+            case exp.Like() | exp.ILike() | exp.Escape():
+                return forms.like_form(node, self.of)
+            case exp.Add() | exp.Sub() if (shifted := forms.interval_sum(node, self.of)) is not None:
+                return shifted
+            case exp.Star() | exp.AggFunc() | exp.Subquery() | exp.Window():
+                raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')} as a row expression")
+        return self._call(node)
+
+    def _call(self, node: exp.Expression) -> pa.Array:
+        name, nodes = call_of(node)
+        if name == "e" and not nodes:
+            return self._constant(np.e, DOUBLE)
+        if name not in REGISTRY:
+            raise NotSupportedYet(f"replay does not evaluate {name}")
+        arguments = [self.of(argument) for argument in nodes]
+        if name in _BINARY and len(arguments) == 2:
+            arguments = _fit_literals(nodes, arguments)
+        if name in ("+", "-") and len(arguments) == 2 and arguments[0].type == DATE:
+            # DATE + INT is DATE_ADD by another name.
+            if arguments[1].type in (TINYINT, SMALLINT, INT):
+                name = "date_add" if name == "+" else "date_sub"
+        return call(name, arguments)
+
+    def _constant(self, value: object, kind: pa.DataType) -> pa.Array:
+        return repeat(value, self.table.num_rows, kind)
+
+
+def _fit_literals(nodes: list[exp.Expression], arguments: list[pa.Array]) -> list[pa.Array]:
+    fitted = list(arguments)
+    for place, other in ((0, 1), (1, 0)):
+        kind = literal_decimal(nodes[place])
+        if kind is not None and is_decimal(arguments[other].type) and not is_decimal(arguments[place].type):
+            fitted[place] = coerce(arguments[place], kind)
+    return fitted

@@ -1,0 +1,154 @@
+"""The Python door: streams and tables in, queries over them, results out."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.types import DataType
+
+from windrow.errors import QueryError, SettingsError
+from windrow.language import parse_duration, parse_query
+from windrow.optimize.plan_query import plan_query
+from windrow.plan.bind import bind
+from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.explain import explain_plans
+from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.sink import Sink
+from windrow.spark.expressions import SparkEngine
+from windrow.spark.job import Job, StreamRun, Trigger, job_name, writers_for
+from windrow.spark.pipeline import Source, packed_results
+from windrow.spark.progress import Progress
+from windrow.spark.results import typed_results
+from windrow.spark.settings import apply_settings, local_spark
+from windrow.spark.sinks import writer_for
+from windrow.spark.sources import time_expression
+
+
+class Session:
+    """Continuous queries over the streams of a Spark session.
+
+    `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is into
+    how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its number.
+    """
+
+    def __init__(self, spark: SparkSession | None = None, *, shards: int | None = None) -> None:
+        self.spark = spark if spark is not None else local_spark()
+        self.shards = shards or self.spark.sparkContext.defaultParallelism
+        self.settings = apply_settings(self.spark, self.shards)
+        self._streams: dict[str, Stream] = {}
+        self._sources: dict[str, Source] = {}
+        self._tables: dict[str, pa.Schema] = {}
+        self._aggregates: dict[str, UserAggregate] = {}
+        self._queries: dict[str, QueryPlan] = {}
+        self._engine = SparkEngine(self.spark)
+
+    def stream(
+        self, name: str, dataframe: DataFrame, time: str, lateness: str = "0 seconds", *, corrupt: str | None = None
+    ) -> None:
+        """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
+
+        `corrupt` names the column that holds the text of rows that could not be read, if there is one.
+        """
+        self._check_name(name)
+        if not dataframe.isStreaming:
+            raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
+        self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
+        schema = to_arrow_schema(dataframe.schema, timezone="UTC")
+        self._streams[name] = Stream(name, schema, time, parse_duration(lateness))
+
+    def table(self, name: str, dataframe: DataFrame) -> None:
+        """Register a static DataFrame."""
+        self._check_name(name)
+        if dataframe.isStreaming:
+            raise SettingsError(f"{name!r} is a stream: register it with stream(..., time=...)")
+        self._tables[name] = to_arrow_schema(dataframe.schema, timezone="UTC")
+
+    def aggregate(self, name: str, implementation: type, returns: str | DataType | None = None) -> None:
+        """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`."""
+        returns = returns or getattr(implementation, "returns", "DOUBLE")
+        missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]
+        if missing:
+            raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
+        type = to_arrow_type(DataType.fromDDL(returns) if isinstance(returns, str) else returns, timezone="UTC")
+        self._aggregates[name.lower()] = UserAggregate(implementation, type)
+
+    def sql(self, text: str) -> DataFrame:
+        """The results of one query, as a streaming DataFrame like any other."""
+        query = self.plan("query", text)
+        packed = packed_results(self._sources[query.space.stream], self.stream_plan([query]), self.shards)
+        return typed_results(packed, query)
+
+    def query(self, name: str, text: str) -> None:
+        """Register a query, to be run together with others by `start`."""
+        if name in self._queries:
+            raise QueryError(f"there is a query {name!r} already")
+        self._queries[name] = self.plan(name, text)
+
+    def start(
+        self,
+        checkpoint: str | None = None,
+        sinks: Mapping[str, Sink] | None = None,
+        trigger: Trigger = None,
+        *,
+        rejected: Mapping[str, Sink] | Sink | None = None,
+    ) -> Job:
+        """Run all registered queries, over one scan of each stream, each into its sink.
+
+        `rejected` is a sink for events that no window took, or one for each of some streams.
+        """
+        runs = self.runs(checkpoint or tempfile.mkdtemp(prefix="windrow-"), sinks or {}, rejected)
+        progress = Progress()
+        return Job([run.start(trigger, progress) for run in runs], progress)
+
+    def runs(
+        self, checkpoint: str, sinks: Mapping[str, Sink], rejected: Mapping[str, Sink] | Sink | None = None
+    ) -> list[StreamRun]:
+        """What `start` starts, one run a stream."""
+        if not self._queries:
+            raise SettingsError("there is no query to run: register one with query(name, text)")
+        unknown = [name for name in sinks if name not in self._queries]
+        if unknown:
+            raise SettingsError(f"sink {unknown[0]!r} has no query; known queries: {', '.join(self._queries)}")
+        job = job_name(checkpoint)
+        writers = writers_for(sinks, list(self._queries), job)
+        runs = []
+        for name in dict.fromkeys(query.space.stream for query in self._queries.values()):
+            queries = [query for query in self._queries.values() if query.space.stream == name]
+            bad = rejected.get(name) if isinstance(rejected, Mapping) else rejected
+            runs.append(
+                StreamRun(
+                    self.spark,
+                    self.stream_plan(queries, keeps_rejected=bad is not None),
+                    self._sources[name],
+                    checkpoint,
+                    {query.name: writers[query.name] for query in queries},
+                    None if bad is None else writer_for(f"rejected events of {name}", bad, job),
+                    self.shards,
+                )
+            )
+        return runs
+
+    def explain(self, text: str | None = None) -> str:
+        """What runs for a query, or for all registered ones, and why it was chosen."""
+        queries = list(self._queries.values()) if text is None else [self.plan("query", text)]
+        return explain_plans(queries, self.shards)
+
+    def plan(self, name: str, text: str) -> QueryPlan:
+        """The plan of one query."""
+        catalog = Catalog(self._engine, self._streams, self._tables, self._aggregates)
+        return plan_query(name, bind(parse_query(text), catalog))
+
+    def stream_plan(self, queries: list[QueryPlan], *, keeps_rejected: bool = False) -> StreamPlan:
+        """What runs over one scan of the stream that all `queries` read."""
+        stream = self._streams[queries[0].space.stream]
+        used = {partial.user for query in queries for partial in query.space.partials if partial.user}
+        user = tuple((name, self._aggregates[name].implementation) for name in sorted(used))
+        return StreamPlan(stream.name, stream.lateness_us, tuple(queries), keeps_rejected, user)
+
+    def _check_name(self, name: str) -> None:
+        if name in self._streams or name in self._tables:
+            raise SettingsError(f"there is a stream or table {name!r} already")

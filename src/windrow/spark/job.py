@@ -1,0 +1,149 @@
+"""A running job: one Spark query a stream, all its results written to their sinks."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.errors import SettingsError
+from windrow.plan.pipeline import StreamPlan
+from windrow.plan.sink import Sink
+from windrow.runtime.payload import FLUSH
+from windrow.spark.pipeline import Source, packed_results
+from windrow.spark.progress import Progress
+from windrow.spark.rejected import rejected_rows
+from windrow.spark.results import typed_results
+from windrow.spark.sinks import Writer, writer_for
+
+Trigger = str | Mapping[str, Any] | None
+
+
+class Job:
+    """Queries that run together. `progress` tells how they are doing, `stop` ends them after the batch under way."""
+
+    def __init__(self, queries: Sequence[StreamingQuery], progress: Progress) -> None:
+        self._queries, self._progress = list(queries), progress
+
+    def progress(self) -> dict[str, Any]:
+        """How far each stream has come, and where its time goes."""
+        return self._progress.snapshot()
+
+    @property
+    def is_active(self) -> bool:
+        return any(query.isActive for query in self._queries)
+
+    def stop(self) -> None:
+        """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
+        for query in self._queries:
+            query.stop()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before."""
+        for query in self._queries:
+            ended = query.awaitTermination(timeout) if timeout is not None else (query.awaitTermination() or True)
+            if not ended:
+                return False
+        return True
+
+
+class StreamRun:
+    """One stream of a job: its plan, its source, its folder in the checkpoint, and where its results go."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: StreamPlan,
+        source: Source,
+        checkpoint: str,
+        writers: Mapping[str, Writer],
+        rejected: Writer | None,
+        shards: int,
+    ) -> None:
+        self._spark, self._plan, self._source, self._shards = spark, plan, source, shards
+        self._folder = os.path.join(checkpoint, plan.stream)
+        self._control = os.path.join(self._folder, "control")
+        os.makedirs(self._control, exist_ok=True)
+        self._writers, self._rejected = writers, rejected
+
+    def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
+        control = self._spark.readStream.schema("value STRING").text(self._control)
+        packed = packed_results(self._source, self._plan, self._shards, control)
+
+        def write(batch: DataFrame, number: int) -> None:
+            with progress.writing(self._plan.stream):
+                self._write(batch, number)
+
+        writing = packed.writeStream.foreachBatch(write).queryName(f"windrow {self._plan.stream}")
+        query = (
+            writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
+            .trigger(**as_trigger(trigger))
+            .start()
+        )
+        progress.watch(self._plan.stream, query)
+        return query
+
+    def flush(self) -> None:
+        """Say to all shards that the input has ended: the next run closes every window that holds an event."""
+        name = os.path.join(self._control, f"{len(os.listdir(self._control)):09d}.txt")
+        with open(name + ".new", "w") as file:
+            file.write(FLUSH)
+        os.replace(name + ".new", name)
+
+    def _write(self, batch: DataFrame, number: int) -> None:
+        """Write each query's rows; the batch is computed once, whoever reads it."""
+        count = len(self._writers) + (self._rejected is not None)
+        if count > 1:
+            batch = batch.persist()
+        try:
+            for query in self._plan.queries:
+                self._writers[query.name].write(typed_results(batch, query), number)
+            if self._rejected is not None:
+                self._rejected.write(rejected_rows(batch, self._plan.stream), number)
+        finally:
+            if count > 1:
+                batch.unpersist()
+
+
+def job_name(checkpoint: str) -> str:
+    """The name that files of this checkpoint bear: made once, kept with it."""
+    os.makedirs(checkpoint, exist_ok=True)
+    place = os.path.join(checkpoint, "windrow.json")
+    if os.path.exists(place):
+        with open(place) as file:
+            return json.load(file)["job"]
+    name = uuid.uuid4().hex[:8]
+    with open(place + ".new", "w") as file:
+        json.dump({"job": name}, file)
+    os.replace(place + ".new", place)
+    return name
+
+
+def as_trigger(trigger: Trigger) -> dict[str, Any]:
+    """Spark's trigger: 'available now', an interval such as '5 seconds', or Spark's own keywords.
+
+    >>> as_trigger("available now"), as_trigger("5 seconds")
+    ({'availableNow': True}, {'processingTime': '5 seconds'})
+    """
+    if trigger is None:
+        return {"processingTime": "0 seconds"}
+    if isinstance(trigger, Mapping):
+        return dict(trigger)
+    if trigger.lower().replace("_", " ").replace("availablenow", "available now") == "available now":
+        return {"availableNow": True}
+    if not trigger[:1].isdigit():
+        raise SettingsError(f"unknown trigger {trigger!r}: 'available now', or an interval such as '5 seconds'")
+    return {"processingTime": trigger}
+
+
+def writers_for(sinks: Mapping[str, Sink], names: Sequence[str], job: str) -> dict[str, Writer]:
+    """The writer of each query; every query needs a sink."""
+    missing = [name for name in names if name not in sinks]
+    if missing:
+        raise SettingsError(f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}")
+    return {name: writer_for(name, sinks[name], job) for name in names}

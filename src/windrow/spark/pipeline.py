@@ -1,0 +1,57 @@
+"""The pipeline of one stream on Spark: source, slice, shuffle, slide."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.payload import FLUSH
+from windrow.spark.shards import shard_keys
+from windrow.spark.slice import NO_PROBE, slice_stream
+from windrow.spark.slide import COUNTS, slide_payloads
+
+METRICS = "windrow"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream on Spark: its rows, when each happened, and the column that holds what could not be read."""
+
+    frame: DataFrame
+    time_sql: str
+    corrupt: str | None = None
+
+
+def packed_results(source: Source, plan: StreamPlan, shards: int, control: DataFrame | None = None) -> DataFrame:
+    """All results of `plan` over `source`, packed, with the counts of each batch as observed metrics.
+
+    `control` is a stream of words to all shards; the only one so far is `flush`.
+    """
+    keys = shard_keys(shards)
+    payloads = slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
+    if control is not None:
+        payloads = payloads.unionByName(_to_all(control, keys))
+    packed = slide_payloads(payloads, plan, uuid.uuid4().hex)
+    return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
+
+
+def _total(name: str):
+    """Counts add up over shards; all shards answer the same windows and have the same clock."""
+    return F.max(name) if name == "windows" else F.max(F.when(F.col("query").isNull(), F.col(name))) if name == "clock" else F.sum(name)
+
+
+def _to_all(control: DataFrame, keys: list[int]) -> DataFrame:
+    """A payload to every shard for each word of `control`."""
+    return control.where(F.col("value") == FLUSH).select(
+        F.explode(F.array(*map(F.lit, keys))).alias("shard"),
+        F.lit(-1).alias("task"),
+        F.lit(0).alias("part"),
+        F.lit(NO_PROBE).cast("bigint").alias("probe"),
+        F.col("value").alias("name"),
+        F.lit(b"").alias("body"),
+        *(F.lit(0).cast("bigint").alias(name) for name in ("untimed", "unreadable", "scan_us", "slice_us")),
+    )

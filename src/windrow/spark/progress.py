@@ -1,0 +1,130 @@
+"""How a job is doing: from Spark's own progress and the counts that slide sends along."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.spark.pipeline import METRICS
+from windrow.spark.slice import NO_PROBE
+
+RECENT = 100
+"""So many batches make up the figures for speed and delay."""
+
+
+@dataclass(slots=True)
+class _Watched:
+    query: StreamingQuery | None = None
+    seen: int = -1
+    batches: int = 0
+    events: int = 0
+    rejected: dict[str, int] = field(default_factory=lambda: {"late": 0, "no time": 0, "unreadable": 0})
+    overflows: int = 0
+    windows: int = 0
+    clock: int | None = None
+    groups: int = 0
+    state_bytes: int = 0
+    recent: deque = field(default_factory=lambda: deque(maxlen=RECENT))
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0))
+    writing: float = 0.0
+
+
+class Progress:
+    """Adds up what each batch of each stream reports."""
+
+    def __init__(self) -> None:
+        self._streams: dict[str, _Watched] = {}
+
+    def watch(self, stream: str, query: StreamingQuery) -> None:
+        """Follow the Spark query of a stream."""
+        self._streams.setdefault(stream, _Watched()).query = query
+        self._streams[stream].seen = -1
+
+    @contextmanager
+    def writing(self, stream: str) -> Iterator[None]:
+        """Time a batch from its first row asked for to its last row written."""
+        began = time.perf_counter()
+        yield
+        self._streams.setdefault(stream, _Watched()).writing += time.perf_counter() - began
+
+    def snapshot(self) -> dict[str, Any]:
+        """The figures of each stream, up to its last finished batch."""
+        return {stream: self._figures(watched) for stream, watched in self._streams.items()}
+
+    def _figures(self, watched: _Watched) -> dict[str, Any]:
+        self._update(watched)
+        wall = sum(batch["seconds"] for batch in watched.recent)
+        return {
+            "batches": watched.batches,
+            "events": watched.events,
+            "events_per_second": sum(batch["events"] for batch in watched.recent) / wall if wall else 0.0,
+            "clock": None if watched.clock is None else datetime.fromtimestamp(watched.clock / 1e6, UTC),
+            "windows": watched.windows,
+            "rejected": dict(watched.rejected),
+            "overflows": watched.overflows,
+            "delay": delays(list(watched.recent)),
+            "groups": watched.groups,
+            "state_bytes": watched.state_bytes,
+            "seconds": dict(watched.seconds),
+        }
+
+    def _update(self, watched: _Watched) -> None:
+        if watched.query is None:
+            return
+        for batch in watched.query.recentProgress:
+            if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
+                watched.seen = batch["batchId"]
+                _add(watched, batch)
+
+
+def _add(watched: _Watched, batch: Any) -> None:
+    counts = batch["observedMetrics"][METRICS].asDict()
+    if counts["scan_us"] is None:
+        return
+    watched.batches += 1
+    watched.events += batch["numInputRows"]
+    watched.rejected["late"] += counts["late"]
+    watched.rejected["no time"] += counts["untimed"]
+    watched.rejected["unreadable"] += counts["unreadable"]
+    watched.overflows += counts["overflows"]
+    watched.windows += counts["windows"]
+    watched.groups = counts["groups"]
+    if counts["clock"] is not None and counts["clock"] != NO_PROBE:
+        watched.clock = counts["clock"]
+    for operator in batch["stateOperators"]:
+        watched.state_bytes = operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
+    duration = batch["durationMs"]
+    started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
+    seconds = duration.get("triggerExecution", 0) / 1000
+    watched.recent.append({"events": batch["numInputRows"], "started": started, "seconds": seconds})
+    parts = {name: counts[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
+    for name, value in parts.items():
+        watched.seconds[name] += value
+    watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))
+
+
+def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
+    """How long events waited for their results, in seconds, if they arrived evenly between the batches' starts.
+
+    An event that arrives while a batch runs waits for the next one, and then for that one's end.
+
+    >>> delays([{"started": 0.0, "seconds": 1.0, "events": 5}, {"started": 1.0, "seconds": 2.0, "events": 5}])
+    {'p50': 2.5, 'p99': 2.99, 'max': 3.0}
+    """
+    waits = []
+    for before, batch in zip(batches, batches[1:]):
+        if batch["events"]:
+            longest = batch["started"] - before["started"] + batch["seconds"]
+            waits.append(np.linspace(batch["seconds"], longest, 101))
+    if not waits:
+        return None
+    p50, p99, most = np.percentile(np.concatenate(waits), (50, 99, 100))
+    return {"p50": round(float(p50), 3), "p99": round(float(p99), 3), "max": round(float(most), 3)}

@@ -1,0 +1,98 @@
+"""The Spark settings that Windrow needs: set where it may, refused with the reason where a user has chosen otherwise."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from windrow.errors import SettingsError
+
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A Spark setting, the value it needs, and why."""
+
+    name: str
+    value: str
+    why: str
+    must: bool
+
+
+def settings(shards: int) -> tuple[Setting, ...]:
+    """All that Windrow asks of a Spark session."""
+    streaming = "spark.sql.streaming.stateStore"
+    return (
+        Setting(f"{streaming}.providerClass", _ROCKSDB, "only the RocksDB store has the state variables", True),
+        Setting(f"{streaming}.rocksdb.changelogCheckpointing.enabled", "true", "a batch then writes what changed", False),
+        Setting("spark.sql.ansi.enabled", "false", "else one bad row would stop the job instead of giving NULL", True),
+        Setting("spark.sql.shuffle.partitions", str(shards), "one partition a shard", False),
+        Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "65536", "events are cut in long columns", False),
+        Setting("spark.sql.streaming.noDataMicroBatches.enabled", "false", "no answer waits for an empty batch", False),
+    )
+
+
+def apply_settings(spark: SparkSession, shards: int) -> dict[str, str]:
+    """Set what is needed on `spark`; returns what was set. Nothing is set if anything is in conflict."""
+    wanted = settings(shards)
+    for setting in wanted:
+        chosen = _chosen(spark, setting.name)
+        if setting.must and chosen is not None and chosen.lower() != setting.value.lower():
+            raise SettingsError(
+                f"{setting.name} is set to {chosen}, and Windrow needs {setting.value}: {setting.why}."
+                f" Leave it out, or give Windrow a Spark session of its own"
+            )
+    _check_python(spark)
+    for setting in wanted:
+        spark.conf.set(setting.name, setting.value)
+    return {setting.name: setting.value for setting in wanted}
+
+
+def local_spark(master: str = "local[*]", options: dict[str, str] | None = None) -> SparkSession:
+    """A Spark session on this machine, quiet, with workers that run this Python."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName("windrow")
+    quiet = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.memory": "2g",
+    }
+    for name, value in (quiet | (options or {})).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def _chosen(spark: SparkSession, name: str) -> str | None:
+    """What a user has set when the Spark application began; None for Spark's default."""
+    try:
+        return spark.sparkContext.getConf().get(name)
+    except Exception:  # Spark Connect has no context: what is set there cannot be told from a default
+        return None
+
+
+def _check_python(spark: SparkSession) -> None:
+    """On one machine, workers must run the Python that has Windrow."""
+    try:
+        local, worker = spark.sparkContext.master.startswith("local"), spark.sparkContext.pythonExec
+    except Exception:
+        return
+    found = shutil.which(worker)
+    if local and (found is None or _folder(found) != _folder(sys.executable)):
+        raise SettingsError(
+            f"Spark's workers would run {found or worker}, and Windrow runs in {sys.executable}:"
+            " set the environment variable PYSPARK_PYTHON to it before Spark starts"
+        )
+
+
+def _folder(program: str) -> str:
+    """Where a program lies; links are not followed, since each virtual environment links to the same Python."""
+    return os.path.dirname(os.path.abspath(program))

@@ -1,0 +1,71 @@
+"""What becomes of a batch's results."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from windrow.errors import SettingsError
+from windrow.plan.sink import Sink
+from windrow.spark.files import FORMATS, FileSink
+
+
+class Writer(Protocol):
+    """Takes the rows of one query, batch by batch. A batch may come again after a failure."""
+
+    def write(self, rows: DataFrame, batch: int) -> None: ...
+
+
+class ConsoleSink:
+    """Prints the newest rows of each batch."""
+
+    def __init__(self, sink: Sink, name: str) -> None:
+        self._name, self._count = name, int(dict(sink.options).get("numRows", "20"))
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        newest = rows.orderBy(F.col(rows.columns[1]).desc()).limit(self._count)
+        if not newest.isEmpty():
+            print(f"-- {self._name}, batch {batch}")
+            newest.show(self._count, truncate=False)
+
+
+class MemorySink:
+    """Keeps all rows in the driver and shows them as a view of the query's name: for tests and notebooks."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._batches: dict[int, pa.Table] = {}
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        self._batches[batch] = rows.toArrow()
+        kept = pa.concat_tables(self._batches.values()).combine_chunks()
+        rows.sparkSession.createDataFrame(kept).createOrReplaceTempView(self._name)
+
+
+class FormatSink:
+    """Any other Spark format: at least once. Each row carries its batch, so that a reader can drop repetitions."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        if self._sink.format != "noop":
+            rows = rows.withColumn("batch", F.lit(batch))
+        mode = "overwrite" if self._sink.format == "noop" else "append"
+        rows.write.format(self._sink.format).options(**dict(self._sink.options)).mode(mode).save()
+
+
+def writer_for(name: str, sink: Sink, job: str) -> Writer:
+    """The writer of a sink; `job` names the files of one checkpoint."""
+    if sink.format in FORMATS:
+        if sink.path is None:
+            raise SettingsError(f"sink {name!r} writes {sink.format} files and needs a path")
+        return FileSink(sink, job)
+    if sink.format == "console":
+        return ConsoleSink(sink, name)
+    if sink.format == "memory":
+        return MemorySink(name)
+    return FormatSink(sink)

@@ -1,0 +1,65 @@
+"""The words of the language are still names where they cannot be mistaken, and calls stay as they were written."""
+
+import pytest
+from sqlglot import exp
+
+from windrow.errors import QueryError
+from windrow.language import parse_query, to_sql
+
+NAMES = [
+    *("range", "rows", "slide", "window", "final", "level", "first", "last", "emit", "aging", "every", "until"),
+    *("offset", "op", "time", "timestamp", "date", "slides", "ranges", "sink", "stream", "lateness", "cluster"),
+    *("about", "snapshot", "changes", "partition", "rejected", "clock"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_word_of_the_language_may_name_a_column(name):
+    text = (
+        f"SELECT {name}, t.{name}, MAX({name}) AS m, a AS {name} FROM s [RANGE 1 HOUR SLIDE 1 SECOND] AS t "
+        f"WHERE {name} > 1 GROUP BY {name}, b ORDER BY {name} EMIT SNAPSHOT"
+    )
+    query = parse_query(text)
+    assert all(isinstance(column, exp.Column) for column in query.tree.selects[:2])
+    assert query.tree.selects[0].name == name
+    assert parse_query(to_sql(query)) == query
+
+
+@pytest.mark.parametrize("name", ["ticks", "stream", "window", "sink", "range"])
+def test_a_word_of_the_language_may_name_a_stream(name):
+    query = parse_query(f"SELECT a FROM {name} [RANGE 1 HOUR SLIDE 1 SECOND]")
+    assert query.tree.find(exp.Table).name == name
+
+
+@pytest.mark.parametrize("word", ["emit", "aging", "window", "slide", "range", "rows"])
+@pytest.mark.parametrize("place", ["SELECT a {} FROM s", "SELECT a FROM s {}", "SELECT a FROM s [RANGE 1 HOUR] {}"])
+def test_a_word_of_the_language_is_no_alias_without_as(word, place):
+    with pytest.raises(QueryError):
+        parse_query(place.format(word))
+
+
+def test_a_subscript_is_no_window():
+    tree = parse_query("SELECT a[0], t.m['k'][1] FROM s [RANGE 1 HOUR] AS t WHERE a[1] > 0").tree
+    assert len(list(tree.find_all(exp.Bracket))) == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("SUM(a)", exp.Sum),
+        ("COUNT(*)", exp.Count),
+        ("VAR_SAMP(a)", exp.Variance),
+        ("VARIANCE(a)", exp.Variance),
+        ("EVERY(a)", exp.LogicalAnd),
+        ("BOOL_OR(a)", exp.LogicalOr),
+        ("ANY(a)", exp.LogicalOr),
+        ("SOME(a)", exp.LogicalOr),
+        ("FIRST(a, true)", exp.IgnoreNulls),
+        ("UPPER(a)", exp.Upper),
+        ("TO_TIMESTAMP(a)", exp.Anonymous),
+        ("PARSE_JSON(a)", exp.Anonymous),
+        ("MAX(a, b)", exp.Anonymous),
+    ],
+)
+def test_a_call_is_a_known_function_only_where_nothing_is_lost(call, kind):
+    assert type(parse_query(f"SELECT {call} FROM s").tree.selects[0]) is kind
