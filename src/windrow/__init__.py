@@ -3,7 +3,17 @@
 from windrow.errors import NotSupportedYet, QueryError, SettingsError, StateError, WindrowError
 from windrow.plan.sink import Sink, sink
 
-__all__ = ["NotSupportedYet", "QueryError", "Session", "SettingsError", "Sink", "StateError", "WindrowError", "replay", "sink"]
+__all__ = [
+    "NotSupportedYet",
+    "QueryError",
+    "Session",
+    "SettingsError",
+    "Sink",
+    "StateError",
+    "WindrowError",
+    "replay",
+    "sink",
+]
 __version__ = "0.1.0"
 
 

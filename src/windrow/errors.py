@@ -72,3 +72,7 @@ class StateError(WindrowError):
 
 class AggregateError(WindrowError):
     """An aggregate that cannot take the arguments it was given."""
+
+
+class JobError(WindrowError):
+    """What has stopped a job."""

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType
 
 from windrow.errors import QueryError, SettingsError
-from windrow.language import parse_duration, parse_query
+from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.plan_query import plan_query
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
@@ -21,7 +21,6 @@ from windrow.plan.sink import Sink
 from windrow.spark.expressions import SparkEngine
 from windrow.spark.job import Job, StreamRun, Trigger, job_name, writers_for
 from windrow.spark.pipeline import Source, packed_results
-from windrow.spark.progress import Progress
 from windrow.spark.results import typed_results
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.sinks import writer_for
@@ -84,9 +83,13 @@ class Session:
 
     def query(self, name: str, text: str) -> None:
         """Register a query, to be run together with others by `start`."""
+        self.register(name, parse_query(text))
+
+    def register(self, name: str, query: Query) -> None:
+        """Register a query that has been read already."""
         if name in self._queries:
-            raise QueryError(f"there is a query {name!r} already")
-        self._queries[name] = self.plan(name, text)
+            raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
+        self._queries[name] = self._planned(name, query)
 
     def start(
         self,
@@ -101,8 +104,7 @@ class Session:
         `rejected` is a sink for events that no window took, or one for each of some streams.
         """
         runs = self.runs(checkpoint or tempfile.mkdtemp(prefix="windrow-"), sinks or {}, rejected)
-        progress = Progress()
-        return Job([run.start(trigger, progress) for run in runs], progress)
+        return Job(runs, trigger)
 
     def runs(
         self, checkpoint: str, sinks: Mapping[str, Sink], rejected: Mapping[str, Sink] | Sink | None = None
@@ -139,8 +141,11 @@ class Session:
 
     def plan(self, name: str, text: str) -> QueryPlan:
         """The plan of one query."""
+        return self._planned(name, parse_query(text))
+
+    def _planned(self, name: str, query: Query) -> QueryPlan:
         catalog = Catalog(self._engine, self._streams, self._tables, self._aggregates)
-        return plan_query(name, bind(parse_query(text), catalog))
+        return plan_query(name, bind(query, catalog))
 
     def stream_plan(self, queries: list[QueryPlan], *, keeps_rejected: bool = False) -> StreamPlan:
         """What runs over one scan of the stream that all `queries` read."""

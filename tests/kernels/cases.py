@@ -100,7 +100,7 @@ def _whole(bits: int, signed: bool = True) -> st.SearchStrategy[int]:
     return st.integers(low, high) | st.sampled_from([low, high, 0])
 
 
-ODD = [float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e17, -0.0, 2.0**53]
+ODD = [float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e200, 1e17, 8e15, -7e15, -0.0, 2.0**53]
 tame = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 1e15, -0.0])
 wild = st.floats(-1e6, 1e6) | st.sampled_from(ODD)
 decimals = st.decimals(Decimal(-(10**10)), Decimal(10**10), places=2)

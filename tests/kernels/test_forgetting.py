@@ -26,7 +26,7 @@ def lowered(partials: Fields, answer: str = "SUM") -> list:
     return SUM.lower(partials, answer, pa.float64()).values.to_pylist()
 
 
-@pytest.mark.parametrize("guest", [1e17, -1e300, 1.7e308, 2.0**53, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("guest", [8e15, 1e17, -1e300, 1.7e308, 2.0**53, math.nan, math.inf, -math.inf])
 def test_a_window_forgets_a_guest(guest):
     window = lifted(np.array([0.1, 0.2, 0.3]))
     passing = lifted(np.array([guest, guest, 0.7]))
@@ -41,7 +41,7 @@ def test_a_million_steps_leave_the_sum_of_the_window():
     random = np.random.default_rng(3)
     values = random.normal(0.0, 1.0, steps)
     values[random.integers(0, steps - width, 2_000)] = random.choice(
-        [1e17, -1e300, 1e300, 1e15, -8e15, math.nan, math.inf, -math.inf], 2_000
+        [1e17, -1e300, 1e300, 1e200, 1e15, -8e15, math.nan, math.inf, -math.inf], 2_000
     )
     values[-2 * width :] = random.normal(0.0, 1.0, 2 * width)
     panes = lifted(values, np.arange(steps), steps)
@@ -60,6 +60,21 @@ def test_a_million_steps_leave_the_sum_of_the_window():
         SUM.remove(window, slot, take(panes, np.array([last])))
     assert all(not column.any() for column in window.values())
     assert lowered(window) == [None]
+
+
+def test_a_pane_brings_along_what_its_first_double_cannot_hold():
+    window = lifted(np.array([8e15, 0.1, 0.2]))
+    SUM.combine(window, np.array([0]), lifted(np.array([-8e15, 0.3, 7e15, 0.4])))
+    SUM.remove(window, np.array([0]), lifted(np.array([7e15])))
+    assert lowered(window)[0] == pytest.approx(1.0, rel=1e-15)
+
+
+def test_big_values_leave_exactly_nothing_whatever_swallowed_them():
+    guests = [1e300, 1e200, 1e17]
+    window = lifted(np.array(guests))
+    for guest in guests:
+        SUM.remove(window, np.array([0]), lifted(np.array([guest])))
+    assert all(not column.any() for column in window.values())
 
 
 def test_the_last_small_value_leaves_exactly_nothing_beside_big_ones():

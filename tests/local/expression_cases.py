@@ -166,14 +166,14 @@ TEXTS = [
     *(f"x {like} {pattern}" for like in ("LIKE", "NOT LIKE", "ILIKE") for pattern in ("'a%'", "'%x%'", "'_'", "'a\\\\_b'", "'%\\\\%'", "'___'", "''", "'%ß%'", "'x_y'", "'ΑΣ'", "y", "NULL", "'a.c'", "'%\\\\\\\\%'")),
     "x LIKE '50!%' ESCAPE '!'", "x LIKE '%!!%' ESCAPE '!'", "i LIKE '%1%'",
     *(f"x RLIKE '{pattern}'" for pattern in ("^a", "c$", "y$", "x$", "[a-c]+", "^.$", "x.y", "(a|x)b?c*", "\\\\s", "^\\\\w+$", "\\\\d", "^$", "x{2}", "^[^a]*$", "a\\\\\\\\b", "[,_]", "^(?:ab|xx)", "\\\\S$", "[\\\\d%]+")),
-    "regexp_like(x, y)", "regexp_like(x, NULL)",
+    "x RLIKE r'a\\\\b'", "'a' 'b'", "regexp_like(x, y)", "regexp_like(x, NULL)",
 ]  # fmt: skip
 
 TIMES = [
     *(f"{name}({value})" for name in ("year", "month", "day", "dayofmonth", "dayofweek", "weekday", "dayofyear", "weekofyear", "quarter", "last_day", "to_date", "hour", "minute", "second")
       for value in ("q", "ts", "nt", "v", "NULL")),
-    *(f"{name}({value})" for name in ("unix_micros", "unix_millis", "unix_seconds", "unix_timestamp") for value in ("ts", "q", "nt")),
-    "unix_date(q)", "date_from_unix_date(j % 1000)", "timestamp_millis(j)", "timestamp_micros(j)", "timestamp_micros(t)", "timestamp_seconds(t)",
+    *(f"{name}({value})" for name in ("unix_micros", "unix_millis", "unix_seconds", "unix_timestamp") for value in ("ts", "nt")),
+    "unix_timestamp(q)", "unix_date(q)", "date_from_unix_date(j % 1000)", "timestamp_millis(j)", "timestamp_micros(j)", "timestamp_micros(t)", "timestamp_seconds(t)",
     "timestamp_seconds(j % 1000000)", "timestamp_seconds(e % 100)", "timestamp_seconds(m)", "timestamp_seconds(f % 100)",
     *(f"date_trunc('{unit}', {value})" for unit in ("year", "quarter", "month", "MON", "week", "day", "DD", "hour", "minute", "second", "millisecond", "microsecond") for value in ("ts", "q", "nt", "v")),
     *(f"trunc({value}, '{unit}')" for unit in ("year", "yyyy", "quarter", "month", "mm", "week", "hour") for value in ("q", "ts", "v")),

@@ -25,16 +25,18 @@ FAMILIES = (arithmetic, choose, compare, dates, instants, mathematics, rounding,
 """The files that functions are in."""
 
 _WORDS = {"and", "or", "not", "div"}
-_NAMED_FORMS = {"cast", "try_cast", "date_part", "extract", "to_timestamp", "pi", "e"}
+_NAMED_FORMS = {"cast", "try_cast", "date_part", "datepart", "extract", "to_timestamp", "pi", "e"}
 # Arithmetic and comparisons, in which a whole number beside a decimal counts with its own digits.
 _BINARY = {"+", "-", "*", "/", "%", "mod", "div", "pmod", "=", "<>", "<", "<=", ">", ">=", "<=>"}
 _BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", "equal_null"}
+# DATE + INT is DATE_ADD by another name.
+_DAYS_MOVED = {"+": "date_add", "-": "date_sub"}
 
 FUNCTIONS = frozenset(name for name in REGISTRY if name.isidentifier() and name not in _WORDS) | _NAMED_FORMS
 """The names of all functions that replay evaluates."""
 
 
-def evaluate(expression: exp.Expression, table: pa.Table | pa.RecordBatch) -> pa.Array:
+def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array:
     """The value of `expression` for every row of `table`.
 
     >>> import sqlglot
@@ -56,7 +58,7 @@ def _row_of_nulls(schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema.names)
 
 
-def type_of(expression: exp.Expression, schema: pa.Schema) -> pa.DataType:
+def type_of(expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
     """The type of `expression` over columns of `schema`, with the errors that `evaluate` would raise.
 
     >>> import sqlglot
@@ -72,7 +74,7 @@ class _Rows:
     def __init__(self, table: pa.Table | pa.RecordBatch) -> None:
         self.table = table
 
-    def of(self, node: exp.Expression) -> pa.Array:
+    def of(self, node: exp.Expr) -> pa.Array:
         number = literal_number(node)
         if number is not None:
             return forms.number_form(number, self.table.num_rows)
@@ -113,7 +115,7 @@ class _Rows:
                 raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')} as a row expression")
         return self._call(node)
 
-    def _call(self, node: exp.Expression) -> pa.Array:
+    def _call(self, node: exp.Expr) -> pa.Array:
         name, nodes = call_of(node)
         if name == "e" and not nodes:
             return self._constant(np.e, DOUBLE)
@@ -122,17 +124,15 @@ class _Rows:
         arguments = [self.of(argument) for argument in nodes]
         if name in _BINARY and len(arguments) == 2:
             arguments = _fit_literals(nodes, arguments)
-        if name in ("+", "-") and len(arguments) == 2 and arguments[0].type == DATE:
-            # DATE + INT is DATE_ADD by another name.
-            if arguments[1].type in (TINYINT, SMALLINT, INT):
-                name = "date_add" if name == "+" else "date_sub"
+        if name in _DAYS_MOVED and arguments[0].type == DATE and arguments[1].type in (TINYINT, SMALLINT, INT):
+            name = _DAYS_MOVED[name]
         return call(name, arguments)
 
     def _constant(self, value: object, kind: pa.DataType) -> pa.Array:
         return repeat(value, self.table.num_rows, kind)
 
 
-def _fit_literals(nodes: list[exp.Expression], arguments: list[pa.Array]) -> list[pa.Array]:
+def _fit_literals(nodes: list[exp.Expr], arguments: list[pa.Array]) -> list[pa.Array]:
     fitted = list(arguments)
     for place, other in ((0, 1), (1, 0)):
         kind = literal_decimal(nodes[place])

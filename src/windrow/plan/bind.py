@@ -128,9 +128,7 @@ class _Binder:
             if found:
                 raise _not_yet(found[0] if isinstance(found, list) else found, name, self._text)
         if clustering_of(tree) is not None:
-            raise _not_yet(
-                tree.args["cluster"], "CLUSTER BY", self._text
-            )
+            raise _not_yet(tree.args["cluster"], "CLUSTER BY", self._text)
         if emit_of(tree) not in (None, "SNAPSHOT"):
             raise _not_yet(tree.args["emit"], f"EMIT {emit_of(tree)}", self._text)
         for node in tree.find_all(exp.Window):

@@ -136,9 +136,7 @@ class Slicer:
             columns |= {f"{i}.{name}": column for name, column in stored.items()}
         self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), batch, groups, owner)
 
-    def _counted(
-        self, space: Space, batch: pa.RecordBatch, panes: np.ndarray, timed: np.ndarray
-    ) -> np.ndarray | None:
+    def _counted(self, space: Space, batch: pa.RecordBatch, panes: np.ndarray, timed: np.ndarray) -> np.ndarray | None:
         """Which events the space counts; None for all of them."""
         counted = timed
         if space.where is not None:

@@ -45,9 +45,7 @@ class _View:
 class SpaceState:
     """The panes, the groups and the folded windows of one space in one shard."""
 
-    def __init__(
-        self, space: Space, blocks: Blocks, user: Mapping[str, type], snapshot: dict | None = None
-    ) -> None:
+    def __init__(self, space: Space, blocks: Blocks, user: Mapping[str, type], snapshot: dict | None = None) -> None:
         self.space = space
         self._window = space.window
         self._kernels = [kernel_for(partial, user) for partial in space.partials]

@@ -15,7 +15,13 @@ from sqlglot import exp
 from windrow.errors import QueryError
 from windrow.language import Windrow, expression_sql
 
-_TRIED = {exp.Add: "try_add", exp.Sub: "try_subtract", exp.Mul: "try_multiply", exp.Div: "try_divide", exp.Mod: "try_mod"}
+_TRIED = {
+    exp.Add: "try_add",
+    exp.Sub: "try_subtract",
+    exp.Mul: "try_multiply",
+    exp.Div: "try_divide",
+    exp.Mod: "try_mod",
+}
 
 
 @lru_cache(maxsize=4096)
@@ -60,12 +66,20 @@ def _as_query_error(error: AnalysisException | ParseException) -> QueryError:
     parameters = error.getMessageParameters() or {}
     if condition == "UNRESOLVED_ROUTINE":
         name = parameters.get("routineName", "").strip("`").split(".")[-1]
-        return QueryError(f"unknown function {name!r}", hint="Spark's functions, registered UDFs and aggregates can be used")
+        return QueryError(
+            f"unknown function {name!r}", hint="Spark's functions, registered UDFs and aggregates can be used"
+        )
     if condition.startswith("WRONG_NUM_ARGS"):
-        return QueryError(f"{parameters.get('functionName', 'the function').strip('`')} takes {parameters.get('expectedNum')} arguments, not {parameters.get('actualNum')}")
+        return QueryError(
+            f"{parameters.get('functionName', 'the function').strip('`')} takes {parameters.get('expectedNum')} arguments, not {parameters.get('actualNum')}"
+        )
     if condition.startswith("DATATYPE_MISMATCH"):
-        found = parameters.get("inputType") or " and ".join(filter(None, (parameters.get("left"), parameters.get("right"))))
+        found = parameters.get("inputType") or " and ".join(
+            filter(None, (parameters.get("left"), parameters.get("right")))
+        )
         wanted = parameters.get("requiredType")
         message = f"the types do not fit: {found}".replace('"', "")
-        return QueryError(message + (f", and {wanted} is needed".replace('"', "") if wanted else ""), hint="CAST(... AS ...)")
+        return QueryError(
+            message + (f", and {wanted} is needed".replace('"', "") if wanted else ""), hint="CAST(... AS ...)"
+        )
     return QueryError(str(error).split("]", 1)[-1].strip().split(" SQLSTATE")[0].split("\n")[0])

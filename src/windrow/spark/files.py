@@ -34,7 +34,9 @@ class FileSink:
     def write(self, rows: DataFrame, batch: int) -> None:
         """Write the rows of `batch`, replacing what an earlier try has left."""
         staged = f"{STAGING}/{self._job}-{batch:09d}"
-        rows.write.format(self._sink.format).options(**self._options).mode("overwrite").save(f"{self._address}/{staged}")
+        rows.write.format(self._sink.format).options(**self._options).mode("overwrite").save(
+            f"{self._address}/{staged}"
+        )
         self._clear(batch)
         number = 0
         selector = pafs.FileSelector(posixpath.join(self._folder, staged))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from windrow.errors import SettingsError
+from windrow.errors import JobError, SettingsError
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.sink import Sink
 from windrow.runtime.payload import FLUSH
@@ -27,8 +29,10 @@ Trigger = str | Mapping[str, Any] | None
 class Job:
     """Queries that run together. `progress` tells how they are doing, `stop` ends them after the batch under way."""
 
-    def __init__(self, queries: Sequence[StreamingQuery], progress: Progress) -> None:
-        self._queries, self._progress = list(queries), progress
+    def __init__(self, runs: Sequence[StreamRun], trigger: Trigger) -> None:
+        self._runs, self._trigger = list(runs), trigger
+        self._progress = Progress()
+        self._queries = [run.start(trigger, self._progress) for run in self._runs]
 
     def progress(self) -> dict[str, Any]:
         """How far each stream has come, and where its time goes."""
@@ -43,13 +47,39 @@ class Job:
         for query in self._queries:
             query.stop()
 
+    def flush(self) -> None:
+        """Say that the input has ended: every window that holds an event is answered, full or not.
+
+        A job that has worked off all that was available runs once more for it; a running one does it in its next batch.
+        """
+        for i, run in enumerate(self._runs):
+            run.flush()
+            if not self._queries[i].isActive:
+                self._queries[i] = run.start(self._trigger, self._progress)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before."""
         for query in self._queries:
-            ended = query.awaitTermination(timeout) if timeout is not None else (query.awaitTermination() or True)
-            if not ended:
-                return False
+            try:
+                if timeout is None:
+                    query.awaitTermination()
+                elif not query.awaitTermination(timeout):
+                    return False
+            except StreamingQueryException as error:
+                raise JobError(reason(error)) from error
         return True
+
+
+def reason(error: StreamingQueryException) -> str:
+    """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
+    text = str(error)
+    file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
+    if file:
+        return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
+    own = re.search(r"windrow\.errors\.\w+: (.+)", text)
+    if own:
+        return own.group(1)
+    return text.split("=== Streaming Query ===")[0].strip().split("\n")[0]
 
 
 class StreamRun:
@@ -145,5 +175,7 @@ def writers_for(sinks: Mapping[str, Sink], names: Sequence[str], job: str) -> di
     """The writer of each query; every query needs a sink."""
     missing = [name for name in names if name not in sinks]
     if missing:
-        raise SettingsError(f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}")
+        raise SettingsError(
+            f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
+        )
     return {name: writer_for(name, sinks[name], job) for name in names}

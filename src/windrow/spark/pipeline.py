@@ -41,7 +41,13 @@ def packed_results(source: Source, plan: StreamPlan, shards: int, control: DataF
 
 def _total(name: str):
     """Counts add up over shards; all shards answer the same windows and have the same clock."""
-    return F.max(name) if name == "windows" else F.max(F.when(F.col("query").isNull(), F.col(name))) if name == "clock" else F.sum(name)
+    return (
+        F.max(name)
+        if name == "windows"
+        else F.max(F.when(F.col("query").isNull(), F.col(name)))
+        if name == "clock"
+        else F.sum(name)
+    )
 
 
 def _to_all(control: DataFrame, keys: list[int]) -> DataFrame:

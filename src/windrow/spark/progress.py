@@ -33,7 +33,9 @@ class _Watched:
     groups: int = 0
     state_bytes: int = 0
     recent: deque = field(default_factory=lambda: deque(maxlen=RECENT))
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0))
+    seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
+    )
     writing: float = 0.0
 
 

@@ -29,7 +29,9 @@ def settings(shards: int) -> tuple[Setting, ...]:
     streaming = "spark.sql.streaming.stateStore"
     return (
         Setting(f"{streaming}.providerClass", _ROCKSDB, "only the RocksDB store has the state variables", True),
-        Setting(f"{streaming}.rocksdb.changelogCheckpointing.enabled", "true", "a batch then writes what changed", False),
+        Setting(
+            f"{streaming}.rocksdb.changelogCheckpointing.enabled", "true", "a batch then writes what changed", False
+        ),
         Setting("spark.sql.ansi.enabled", "false", "else one bad row would stop the job instead of giving NULL", True),
         Setting("spark.sql.shuffle.partitions", str(shards), "one partition a shard", False),
         Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "65536", "events are cut in long columns", False),

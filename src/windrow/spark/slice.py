@@ -61,9 +61,7 @@ def _hashed(sql: str, type: pa.DataType) -> str:
     return f"CASE WHEN ({sql}) = 0 THEN 0.0D WHEN isnan({sql}) THEN double('NaN') ELSE CAST({sql} AS DOUBLE) END"
 
 
-def _slicing(
-    plan: StreamPlan, shards: list[int]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         slicer = Slicer(plan, context.partitionId() if context else 0, shards)

@@ -2,12 +2,57 @@
 
 from __future__ import annotations
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
+import glob
+import os
+from collections.abc import Mapping
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
+from pyspark.sql.types import DateType, StringType, StructType, TimestampNTZType, TimestampType
 
 from windrow.errors import SettingsError
+
+FILES = ("parquet", "csv", "json", "orc", "text", "avro")
+TEXTS = ("csv", "json")
+"""Formats whose single rows may be unreadable."""
+
+CORRUPT = "_corrupt_record"
+
+
+def read_stream(
+    spark: SparkSession, format: str, options: Mapping[str, str], ddl: str | None
+) -> tuple[DataFrame, str | None]:
+    """A stream in any format that Spark reads, and the column for rows that cannot be read, if the format has one.
+
+    Columns that are not given are found in the files that are there.
+    """
+    reader = spark.readStream.format(format).options(**options)
+    if ddl is None and format not in FILES:
+        return _loaded(reader, format), None
+    schema = StructType.fromDDL(ddl) if ddl is not None else _found(spark, format, options)
+    if format not in TEXTS:
+        return _loaded(reader.schema(schema), format), None
+    corrupt = options.get("columnNameOfCorruptRecord", CORRUPT)
+    kept = StructType(schema.fields).add(corrupt, StringType())
+    return _loaded(reader.option("columnNameOfCorruptRecord", corrupt).schema(kept), format), corrupt
+
+
+def read_table(spark: SparkSession, format: str, options: Mapping[str, str], ddl: str | None) -> DataFrame:
+    """Rows that do not change, in any format that Spark reads."""
+    reader = spark.read.format(format).options(**options)
+    return _loaded(reader.schema(ddl) if ddl is not None else reader, format)
+
+
+def missing_path(format: str, options: Mapping[str, str]) -> str | None:
+    """What is wrong with the path of a source of files, if anything."""
+    path = options.get("path")
+    if path is None:
+        return f"{format} files need a path" if format in FILES else None
+    if "://" in path and not path.startswith("file:"):
+        return None
+    plain = path.removeprefix("file://").removeprefix("file:")
+    return None if glob.glob(plain) or os.path.exists(plain) else f"there is nothing at {path!r}"
 
 
 def time_expression(frame: DataFrame, time: str, name: str) -> str:
@@ -23,6 +68,22 @@ def time_expression(frame: DataFrame, time: str, name: str) -> str:
     if isinstance(type, TimestampNTZType | DateType):
         return f"unix_micros(to_utc_timestamp(CAST({time} AS TIMESTAMP), current_timezone()))"
     raise SettingsError(
-        f"{time!r} of stream {name!r} is {type.simpleString()}, and a time is needed: for seconds since 1970 write"
-        f" timestamp_seconds({time})"
+        f"{time!r} of stream {name!r} is {type.simpleString().upper()}, and a time is needed: for seconds since 1970"
+        f" write timestamp_seconds({time})"
     )
+
+
+def _found(spark: SparkSession, format: str, options: Mapping[str, str]) -> StructType:
+    """The columns that the files now there have."""
+    found = {"inferSchema": "true", **options} if format == "csv" else dict(options)
+    limits = {name: value for name, value in found.items() if not name.lower().startswith("max")}
+    schema = _loaded(spark.read.format(format).options(**limits), format).schema
+    return StructType([field for field in schema.fields if field.name != CORRUPT])
+
+
+def _loaded(reader, format: str) -> DataFrame:
+    try:
+        return reader.load()
+    except PySparkException as error:
+        reason = str(error).split("]", 1)[-1].strip().split(" SQLSTATE")[0].split("\n")[0]
+        raise SettingsError(f"{format} cannot be read: {reason}") from None

@@ -209,4 +209,3 @@ def _pieces(entries: Entries) -> list[Entries]:
         pieces.append(entries.part(slice(begin, end)))
         begin = end
     return pieces
-

@@ -29,9 +29,7 @@ class Tree:
         panes      0    1    2    3    4    5    6    7     3 ... 6 = pane 3 + node 2 of level 1 + pane 6
     """
 
-    def __init__(
-        self, panes: PaneSource, count: int, space: str, blocks: Blocks, snapshot: dict | None = None
-    ) -> None:
+    def __init__(self, panes: PaneSource, count: int, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
         """`count` is how many panes the widest window has."""
         self._panes = panes
         levels = range(1, count.bit_length())

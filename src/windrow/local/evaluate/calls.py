@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
 
-Call = tuple[str, list[exp.Expression]]
+Call = tuple[str, list[exp.Expr]]
 
-_OPERATORS: dict[type[exp.Expression], str] = {
+_OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -37,7 +37,7 @@ _OPERATORS: dict[type[exp.Expression], str] = {
     exp.SafeDivide: "try_divide",
 }
 # Functions whose arguments sqlglot keeps in Spark's order, under a name of its own.
-_RENAMED: dict[type[exp.Expression], str] = {
+_RENAMED: dict[type[exp.Expr], str] = {
     exp.Pow: "power",
     exp.DayOfWeek: "dayofweek",
     exp.DayOfMonth: "dayofmonth",
@@ -59,7 +59,7 @@ _RENAMED: dict[type[exp.Expression], str] = {
 _UNIX_FORMAT = "%Y-%m"
 
 
-def call_of(node: exp.Expression) -> Call:
+def call_of(node: exp.Expr) -> Call:
     """The name and the arguments of the call that `node` stands for.
 
     >>> import sqlglot
@@ -70,68 +70,71 @@ def call_of(node: exp.Expression) -> Call:
     if special := _SPECIAL.get(type(node)):
         return special(node)
     if isinstance(node, exp.Anonymous):
-        return node.name.lower(), node.expressions
-    name = _OPERATORS.get(type(node)) or _RENAMED.get(type(node))
-    if name is None:
-        name = node.sql_name().lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
-    return name, _given(node)
+        name, arguments = node.name.lower(), node.expressions
+        if name in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
+            return _part(arguments[0].name, arguments[1])
+        return name, arguments
+    known = _OPERATORS.get(type(node)) or _RENAMED.get(type(node))
+    return known or (node.sql_name() if isinstance(node, exp.Func) else type(node).__name__).lower(), _given(node)
 
 
-def _given(node: exp.Expression) -> list[exp.Expression]:
-    arguments = []
+def _given(node: exp.Expr) -> list[exp.Expr]:
+    arguments: list[exp.Expr] = []
     for key in node.arg_types:
         value = node.args.get(key)
-        arguments += value if isinstance(value, list) else [value] if isinstance(value, exp.Expression) else []
+        arguments += value if isinstance(value, list) else [value] if isinstance(value, exp.Expr) else []
     return arguments
 
 
-def _named(node: exp.Expression, name: str, *keys: str) -> Call:
+def _named(node: exp.Expr, name: str, *keys: str) -> Call:
     """The call with the arguments at `keys`, as far as they are given; any other would be lost."""
-    unknown = [key for key, value in node.args.items() if isinstance(value, exp.Expression) and key not in keys]
+    unknown = [key for key, value in node.args.items() if isinstance(value, exp.Expr) and key not in keys]
     if unknown:
         raise NotSupportedYet(f"replay does not evaluate {name} with {', '.join(unknown)}")
     return name, [node.args[key] for key in keys if node.args.get(key) is not None]
 
 
-def _trim(node: exp.Expression) -> Call:
+def _trim(node: exp.Expr) -> Call:
     side = (node.args.get("position") or "BOTH").upper()
     return _named(node, {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim"), "this", "expression")
 
 
-def _days_added(node: exp.Expression) -> Call:
+def _days_added(node: exp.Expr) -> Call:
     if node.text("unit").upper() != "DAY":
         raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')}")
     return "date_add", [node.this, node.expression]
 
 
-def _unix_timestamp(node: exp.Expression) -> Call:
+def _unix_timestamp(node: exp.Expr) -> Call:
     if not node.text("format").startswith(_UNIX_FORMAT):
         raise NotSupportedYet("replay does not evaluate unix_timestamp with a format")
     return "unix_timestamp", [node.this]
 
 
-def _extract(node: exp.Expression) -> Call:
-    part = node.name.lower()
-    if part not in {"year", "quarter", "month", "week", "day", "dayofweek", "hour", "minute"}:
-        raise NotSupportedYet(f"replay does not evaluate extract of {part}")
-    return {"week": "weekofyear"}.get(part, part), [node.expression]
+def _part(part: str, of: exp.Expr) -> Call:
+    name = part.lower()
+    if name not in {"year", "quarter", "month", "week", "day", "dayofweek", "hour", "minute"}:
+        raise NotSupportedYet(f"replay does not evaluate extract of {name}")
+    return "weekofyear" if name == "week" else name, [of]
 
 
-def _unit_first(node: exp.Expression) -> Call:
+def _unit_first(node: exp.Expr) -> Call:
     return "date_trunc", [exp.Literal.string(node.text("unit")), node.this]
 
 
-_SPECIAL: dict[type[exp.Expression], Callable[[exp.Expression], Call]] = {
+_SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], Call]] = {
     exp.If: lambda node: ("if", [node.this, node.args["true"], node.args.get("false") or exp.Null()]),
     exp.NullSafeNEQ: lambda node: ("not", [exp.NullSafeEQ(this=node.this, expression=node.expression)]),
     exp.Trim: _trim,
     exp.StrPosition: lambda node: _named(node, "locate", "substr", "this", "position"),
-    exp.Pad: lambda node: _named(node, "lpad" if node.args.get("is_left") else "rpad", "this", "expression", "fill_pattern"),
+    exp.Pad: lambda node: _named(
+        node, "lpad" if node.args.get("is_left") else "rpad", "this", "expression", "fill_pattern"
+    ),
     exp.TsOrDsAdd: _days_added,
     exp.TsOrDsToDate: lambda node: _named(node, "to_date", "this"),
     exp.DateDiff: lambda node: _named(node, "datediff", "this", "expression"),
     exp.StrToUnix: _unix_timestamp,
     exp.TimestampTrunc: _unit_first,
     exp.DateTrunc: lambda node: _named(node, "trunc", "this", "unit"),
-    exp.Extract: _extract,
+    exp.Extract: lambda node: _part(node.name, node.expression),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -61,7 +63,7 @@ def null_if(value: pa.Array, unwanted: pa.Array) -> pa.Array:
 
 @function("greatest", takes=[ANY, ANY], variadic=True)
 def greatest(*options: pa.Array) -> pa.Array:
-    return _extreme("greatest", options, lambda best, option: less_sides(best, option))
+    return _extreme("greatest", options, less_sides)
 
 
 @function("least", takes=[ANY, ANY], variadic=True)
@@ -69,7 +71,7 @@ def least(*options: pa.Array) -> pa.Array:
     return _extreme("least", options, lambda best, option: less_sides(option, best))
 
 
-def _extreme(name, options, better):  # type: ignore[no-untyped-def]
+def _extreme(name: str, options: Sequence[pa.Array], better: Callable[[pa.Array, pa.Array], pa.Array]) -> pa.Array:
     best, *others = alike(name, list(options), texts=False)
     if best.type == types.VOID:
         return best

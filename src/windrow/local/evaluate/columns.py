@@ -103,18 +103,20 @@ def per_setting(
     >>> per_setting(repeated, pa.array(["a", "b"]), [pa.array([1, 2])], STRING).to_pylist()
     ['a', 'bb']
     """
-    names = [f"setting{number}" for number in range(len(settings))]
-    table = pa.table(settings, names=names).append_column("row", pa.array(np.arange(len(subject))))
-    groups = table.group_by(names).aggregate([("row", "list")])
-    pieces, rows = [nulls(0, kind)], [np.array([], dtype=np.int64)]
-    for group in groups.to_pylist():
-        mine = np.array(group["row_list"], dtype=np.int64)
-        setting = [group[name] for name in names]
-        part = subject if len(mine) == len(subject) else subject.take(pa.array(mine))
-        pieces.append(nulls(len(mine), kind) if None in setting else change(part, *setting))
-        rows.append(mine)
-    order = np.argsort(np.concatenate(rows), kind="stable")
-    result = pa.concat_arrays([piece.cast(kind) for piece in pieces]).take(pa.array(order))
+    encoded = [setting.dictionary_encode(null_encoding="encode") for setting in settings]
+    if all(len(each.dictionary) == 1 for each in encoded):
+        only = [each.dictionary[0].as_py() for each in encoded]
+        result = nulls(len(subject), kind) if None in only else change(subject, *only).cast(kind)
+        return pc.if_else(subject.is_valid(), result, pa.scalar(None, kind))
+    codes = np.stack([each.indices.to_numpy() for each in encoded])
+    distinct, group = np.unique(codes, axis=1, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    pieces = []
+    for code, rows in zip(distinct.T, np.split(order, np.cumsum(np.bincount(group))[:-1]), strict=True):
+        setting = [each.dictionary[int(place)].as_py() for each, place in zip(encoded, code, strict=True)]
+        part = subject.take(pa.array(rows))
+        pieces.append(nulls(len(rows), kind) if None in setting else change(part, *setting).cast(kind))
+    result = pa.concat_arrays(pieces).take(pa.array(np.argsort(order, kind="stable")))
     return pc.if_else(subject.is_valid(), result, pa.scalar(None, kind))
 
 
@@ -140,5 +142,3 @@ def normal(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_unsigned_integer(kind) or pa.types.is_float16(kind) or pa.types.is_decimal256(kind):
         raise NotSupportedYet(f"replay does not read columns of type {kind}, which Spark has not")
     return array
-
-

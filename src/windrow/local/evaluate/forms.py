@@ -20,7 +20,7 @@ from .literals import written_number
 from .registry import call
 from .search import like
 
-Of = Callable[[exp.Expression], pa.Array]
+Of = Callable[[exp.Expr], pa.Array]
 
 
 def number_form(text: str, rows: int) -> pa.Array:

@@ -27,7 +27,8 @@ _UNIT_US = {
     "WEEK": 7 * DAY_US,
 }
 _WRITTEN_PART = re.compile(r"\s*([+-]?\s*[0-9.]+)\s+([A-Za-z]+)")
-INSTANT = Taken(None, lambda kind: types.is_time(kind) or kind == types.VOID)
+TIME = Taken(types.TIMESTAMP, types.is_time)
+INSTANT = Taken(types.TIMESTAMP, lambda kind: kind in (types.TIMESTAMP, types.TIMESTAMP_NTZ))
 
 
 def _clock(name: str, kernel) -> None:  # type: ignore[no-untyped-def]
@@ -39,25 +40,25 @@ _clock("minute", pc.minute)
 _clock("second", pc.second)
 
 
-@function("unix_micros", takes=[TIMESTAMP])
+@function("unix_micros", takes=[INSTANT])
 def micros(instant: pa.Array) -> pa.Array:
     return instant.view(types.BIGINT)
 
 
-@function("unix_millis", takes=[TIMESTAMP])
+@function("unix_millis", takes=[INSTANT])
 def millis(instant: pa.Array) -> pa.Array:
     return column(values(instant) // 1_000, missing(instant), types.BIGINT)
 
 
-@function("unix_seconds", takes=[TIMESTAMP])
+@function("unix_seconds", takes=[INSTANT])
 def seconds(instant: pa.Array) -> pa.Array:
     return column(values(instant) // MICROS, missing(instant), types.BIGINT)
 
 
-@function("unix_timestamp", "to_unix_timestamp", takes=[INSTANT])
+@function("unix_timestamp", "to_unix_timestamp", takes=[TIME])
 def seconds_toward_zero(instant: pa.Array) -> pa.Array:
     """Whole seconds; before 1970 they are cut toward zero, where `unix_seconds` goes down."""
-    since = values(cast(instant, types.TIMESTAMP))
+    since = values(instant)
     return column(np.sign(since) * (np.abs(since) // MICROS), missing(instant), types.BIGINT)
 
 
@@ -85,7 +86,7 @@ def _scaled(number: pa.Array, unit_us: int) -> pa.Array:
     return integral_column(exact, missing(number), types.BIGINT).view(types.TIMESTAMP)
 
 
-def is_interval(node: exp.Expression) -> bool:
+def is_interval(node: exp.Expr) -> bool:
     """Whether the node is an interval, or several in a row."""
     node = node.unnest()
     if isinstance(node, exp.Add):
@@ -93,7 +94,7 @@ def is_interval(node: exp.Expression) -> bool:
     return isinstance(node, exp.Interval)
 
 
-def interval_us(node: exp.Expression) -> tuple[int, bool]:
+def interval_us(node: exp.Expr) -> tuple[int, bool]:
     """The length of an interval, and whether it was given in whole days.
 
     >>> import sqlglot
@@ -125,7 +126,7 @@ def _part_us(number: str, unit: str) -> int:
     return int(Decimal(number) * _UNIT_US[name])
 
 
-def shift(name: str, times: pa.Array, interval: exp.Expression) -> pa.Array:
+def shift(name: str, times: pa.Array, interval: exp.Expr) -> pa.Array:
     """`times` + or - the interval: a date stays one if the interval is of whole days."""
     length, days = interval_us(interval)
     if times.type == types.VOID or not types.is_time(times.type):

@@ -22,7 +22,7 @@ def written_number(text: str) -> tuple[Any, pa.DataType]:
     if "e" in text.lower():
         return float(text), types.DOUBLE
     number = Decimal(text)
-    sign, digits, exponent = number.as_tuple()
+    _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
     if "." not in text:
         for kind, bits in ((types.INT, 31), (types.BIGINT, 63)):
@@ -35,7 +35,7 @@ def written_number(text: str) -> tuple[Any, pa.DataType]:
     return number, pa.decimal128(precision, scale)
 
 
-def literal_number(node: exp.Expression) -> str | None:
+def literal_number(node: exp.Expr) -> str | None:
     """The text of a number, with the minus before it, or None for anything else.
 
     >>> literal_number(exp.Neg(this=exp.Literal.number(5)))
@@ -46,7 +46,7 @@ def literal_number(node: exp.Expression) -> str | None:
     return node.name if isinstance(node, exp.Literal) and not node.is_string else None
 
 
-def literal_decimal(node: exp.Expression) -> pa.DataType | None:
+def literal_decimal(node: exp.Expr) -> pa.DataType | None:
     """The decimal that a whole number becomes beside a decimal: with its own digits, not those of INT.
 
     >>> literal_decimal(exp.Literal.number(100))

@@ -1,4 +1,4 @@
-"""Functions of doubles. Java and C differ by a last digit here and there; where they disagree in kind, Java is right."""
+"""Functions of doubles. Java and C may differ in the last digit; where they disagree in kind, Java is right."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ def re2_of_java(pattern: str) -> str:
     while place < len(pattern):
         token = _TOKEN.match(pattern, place)
         if token is None:
-            raise NotSupportedYet(f"replay does not evaluate the regular expression {pattern!r}: at {pattern[place:]!r}")
+            raise NotSupportedYet(
+                f"replay does not evaluate the regular expression {pattern!r}: at {pattern[place:]!r}"
+            )
         parts.append(_written(str(token.lastgroup), token.group()))
         place = token.end()
     return "".join(parts)

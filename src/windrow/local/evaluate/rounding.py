@@ -119,5 +119,3 @@ def _round_doubles(numbers: np.ndarray, places: int, mode: str) -> np.ndarray:
         shown = Decimal(repr(float(doubles[place])))
         result[place] = float(shown.quantize(Decimal(1).scaleb(-places, _CONTEXT), mode, _CONTEXT)) + 0.0
     return result
-
-

@@ -11,8 +11,8 @@ from windrow.errors import QueryError
 
 from . import types
 from .columns import per_setting, repeat
-from .registry import INT, TEXT, function
 from .regexes import re2_of_java
+from .registry import INT, TEXT, function
 from .texts import lower
 
 _QUOTED = frozenset(r"\.+*?()|[]{}^$")

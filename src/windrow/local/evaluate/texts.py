@@ -83,10 +83,7 @@ def left(text: pa.Array, count: pa.Array) -> pa.Array:
 
 @function("right", takes=[TEXT, INT])
 def right(text: pa.Array, count: pa.Array) -> pa.Array:
-    # A count below one gives an empty text even of NULL, as Spark rewrites RIGHT.
-    result = per_setting(lambda part, size: _slice(part, -size, size), text, [count], types.STRING)
-    none = pc.fill_null(pc.less_equal(count, 0), False)
-    return pc.if_else(pc.and_(none, text.is_valid()), "", result)
+    return per_setting(lambda part, size: _slice(part, -size, size), text, [count], types.STRING)
 
 
 @function("concat", "||", takes=[TEXT], least=0, variadic=True)
@@ -97,9 +94,14 @@ def concat(*parts: pa.Array) -> pa.Array:
 @function("concat_ws", takes=[TEXT], variadic=True)
 def concat_with_separator(separator: pa.Array, *parts: pa.Array) -> pa.Array:
     """The parts that are not NULL, with the separator between them."""
-    if not parts:
-        return pc.if_else(separator.is_valid(), "", separator)
-    return pc.binary_join_element_wise(*parts, separator, null_handling="skip")
+    # Arrow's own join drops a row of which every part is NULL.
+    joined = repeat("", len(separator), types.STRING)
+    begun = repeat(False, len(separator), types.BOOLEAN)
+    for part in parts:
+        added = pc.if_else(begun, concat(separator, part), part)
+        joined = concat(joined, pc.fill_null(added, ""))
+        begun = pc.or_(begun, part.is_valid())
+    return pc.if_else(separator.is_valid(), joined, pa.scalar(None, types.STRING))
 
 
 @function("repeat", takes=[TEXT, INT])
@@ -150,6 +152,5 @@ def replace(text: pa.Array, old: pa.Array, new: pa.Array | None = None) -> pa.Ar
     def change(part: pa.Array, before: str, after: str) -> pa.Array:
         return pc.replace_substring(part, before, after) if before else part
 
-    return per_setting(
-        change, text, [old, repeat("", len(text), types.STRING) if new is None else new], types.STRING
-    )
+    new = repeat("", len(text), types.STRING) if new is None else new
+    return per_setting(change, text, [old, new], types.STRING)

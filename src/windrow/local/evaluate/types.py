@@ -72,7 +72,9 @@ def written_type(written: exp.DataType) -> pa.DataType:
     Decimal128Type(decimal128(5, 2))
     """
     if written.this == exp.DType.DECIMAL:
-        precision, scale = [int(parameter.name) for parameter in written.expressions] + [10, 0][len(written.expressions) :]
+        precision, scale = [int(parameter.name) for parameter in written.expressions] + [10, 0][
+            len(written.expressions) :
+        ]
         return pa.decimal128(precision, scale)
     if written.this not in _WRITTEN or written.expressions:
         raise NotSupportedYet(f"replay does not evaluate casts to {written.sql('spark')}")

@@ -1,0 +1,152 @@
+"""The same shard runtime in one process: a query over a table of events, batch by batch, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import sqlglot
+from sqlglot import exp
+
+from windrow.errors import SettingsError
+from windrow.language import Windrow, parse_duration, parse_query
+from windrow.local.expressions import evaluate, type_of
+from windrow.optimize.plan_query import plan_query
+from windrow.plan.bind import bind
+from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.shard import Shard
+from windrow.runtime.slice import TIME, Slicer, expression_column
+from windrow.runtime.top import Term, first_of_each_window
+from windrow.storage.blocks import Blocks, MemoryBlocks
+
+
+def replay(
+    text: str,
+    /,
+    *,
+    time: str = "ts",
+    lateness: str = "0 seconds",
+    batch_rows: int | None = None,
+    flush: bool = False,
+    aggregates: Mapping[str, type] | None = None,
+    **streams: pa.Table,
+) -> pa.Table:
+    """All results of one query over tables of events, as the engine would give them batch by batch.
+
+    >>> from datetime import UTC, datetime
+    >>> ticks = pa.table({"ts": [datetime(2024, 1, 1, 9, 0, s, tzinfo=UTC) for s in (1, 2, 7, 11)], "price": [3, 4, 5, 6]})
+    >>> replay("SELECT SUM(price) AS total FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks)["total"].to_pylist()
+    [7, 12]
+
+    `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
+    that holds an event at the end. `aggregates` are user-defined ones, by name.
+    """
+    return Replay(text, time=time, lateness=lateness, aggregates=aggregates, **streams).run(batch_rows, flush)
+
+
+class LocalEngine:
+    """Row expressions as replay evaluates them."""
+
+    def type_of(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
+        return type_of(expression, schema)
+
+
+class Replay:
+    """One query over one stream in one process; the shard's state is in `blocks`."""
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        time: str = "ts",
+        lateness: str = "0 seconds",
+        aggregates: Mapping[str, type] | None = None,
+        blocks: Blocks | None = None,
+        **streams: pa.Table,
+    ) -> None:
+        known = {}
+        for name, events in streams.items():
+            if time not in events.column_names:
+                raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
+            known[name] = Stream(name, events.schema, time, parse_duration(lateness))
+        user = {
+            name.lower(): UserAggregate(implementation, _result_type(implementation))
+            for name, implementation in (aggregates or {}).items()
+        }
+        bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user))
+        self.query: QueryPlan = plan_query("query", bound)
+        implementations = tuple((name, registered.implementation) for name, registered in user.items())
+        self.plan = StreamPlan(bound.stream.name, bound.stream.lateness_us, (self.query,), False, implementations)
+        self._events = streams[bound.stream.name]
+        self._time = time
+        self.blocks = MemoryBlocks() if blocks is None else blocks
+        self.shard = Shard(self.plan, self.blocks)
+        self._row_expressions = [_parsed(text) for text in self.plan.expressions]
+
+    def run(self, batch_rows: int | None = None, flush: bool = False) -> pa.Table:
+        """Work off all events and return all results."""
+        results = [rows for batch in self._batches(batch_rows) for rows in self.step(batch)]
+        if flush:
+            results += self._finished(self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")]))
+        return pa.concat_tables([self._shown(self.query.emitted.empty_table()), *results])
+
+    def step(self, events: pa.Table) -> list[pa.Table]:
+        """Work off one batch of events and return the results it gave."""
+        slicer = Slicer(self.plan, 0, [0])
+        for batch in self._evaluated(events).to_batches():
+            slicer.add(batch)
+        outcome = self.shard.process(slicer.payloads())
+        self.shard.save()
+        return self._finished(outcome)
+
+    def _batches(self, rows: int | None) -> Iterator[pa.Table]:
+        step = rows or max(self._events.num_rows, 1)
+        for start in range(0, self._events.num_rows, step):
+            yield self._events.slice(start, step)
+
+    def _evaluated(self, events: pa.Table) -> pa.Table:
+        times = _microseconds(events[self._time], self._time)
+        columns = {TIME: times}
+        for i, expression in enumerate(self._row_expressions):
+            columns[expression_column(i)] = evaluate(expression, events)
+        return pa.table(columns)
+
+    def _finished(self, outcome) -> list[pa.Table]:
+        tables = [pa.Table.from_batches([batch]) for _, batch in outcome.results]
+        return [self._shown(pa.concat_tables(tables))] if tables else []
+
+    def _shown(self, rows: pa.Table) -> pa.Table:
+        """HAVING, the select list, ORDER BY and LIMIT, as they are after slide on Spark."""
+        query = self.query
+        if query.having is not None:
+            rows = rows.filter(evaluate(_parsed(query.having), rows))
+        shown = {"window_start": rows["window_start"], "window_end": rows["window_end"]}
+        for output in query.outputs:
+            shown[output.name] = evaluate(_parsed(output.sql), rows)
+        if not query.order:
+            return pa.table(shown)
+        terms = [Term(f"order {i}", term.descending, term.nulls_first) for i, term in enumerate(query.order)]
+        keys = {f"order {i}": evaluate(_parsed(term.sql), rows) for i, term in enumerate(query.order)}
+        ranked = first_of_each_window(pa.table(shown | keys), terms, query.limit)
+        return ranked.select(list(shown))
+
+
+def _parsed(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, dialect=Windrow)
+
+
+def _microseconds(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Event times as whole microseconds since the epoch."""
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+        raise SettingsError(f"{name!r} is {column.type}, and a timestamp is needed")
+    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
+    return pc.cast(pc.cast(column, pa.timestamp("us", tz=zone), safe=False), pa.int64())
+
+
+def _result_type(implementation: type) -> pa.DataType:
+    """The type that a user's aggregate says it returns."""
+    returns = getattr(implementation, "returns", "DOUBLE")
+    return type_of(_parsed(f"CAST(NULL AS {returns})"), pa.schema([]))
