@@ -12,10 +12,10 @@ from pyspark.sql.types import DataType
 
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
+from windrow.optimize.explain import explain_plans
 from windrow.optimize.plan_query import plan_query
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.explain import explain_plans
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
 from windrow.spark.expressions import SparkEngine
@@ -137,7 +137,9 @@ class Session:
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
         queries = list(self._queries.values()) if text is None else [self.plan("query", text)]
-        return explain_plans(queries, self.shards)
+        streams = dict.fromkeys(query.space.stream for query in queries)
+        plans = [self.stream_plan([query for query in queries if query.space.stream == name]) for name in streams]
+        return explain_plans(plans, self.shards)
 
     def plan(self, name: str, text: str) -> QueryPlan:
         """The plan of one query."""

@@ -70,7 +70,9 @@ class Replay:
         known = {}
         for name, events in streams.items():
             if time not in events.column_names:
-                raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
+                raise SettingsError(
+                    f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}"
+                )
             known[name] = Stream(name, events.schema, time, parse_duration(lateness))
         user = {
             name.lower(): UserAggregate(implementation, _result_type(implementation))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from windrow.optimize.choose_maintenance import choose_maintenance
 from windrow.plan.aggregates import ROWS
-from windrow.plan.bind import BoundQuery
+from windrow.plan.bound import BoundQuery
 from windrow.plan.pipeline import QueryPlan, Space
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import AggregateError, NotSupportedYet, QueryError
-from windrow.language import error_at, expression_sql, span_of
+from windrow.errors import AggregateError
+from windrow.language import error_at, expression_sql
 from windrow.plan.aggregates import ROWS, Aggregate, Partial, aggregate
-from windrow.plan.catalog import Catalog
-from windrow.plan.typing import checked_type
+from windrow.plan.bound import Scope
+from windrow.plan.refuse import not_yet
+from windrow.plan.typing import checked_condition, checked_type, type_name
 
 NAMES: dict[type[exp.Expr], str] = {
     exp.Count: "COUNT",
-    exp.CountIf: "COUNT",
+    exp.CountIf: "COUNT_IF",
     exp.Sum: "SUM",
     exp.Avg: "AVG",
     exp.Min: "MIN",
@@ -30,118 +31,77 @@ NAMES: dict[type[exp.Expr], str] = {
     exp.LogicalAnd: "BOOL_AND",
     exp.LogicalOr: "BOOL_OR",
 }
-ALIASES = {"STD": "STDDEV_SAMP", "ANY": "BOOL_OR", "SOME": "BOOL_OR", "VAR_SAMP": "VAR_SAMP"}
+ALIASES = {"STD": "STDDEV_SAMP", "ANY": "BOOL_OR", "SOME": "BOOL_OR", "MEAN": "AVG"}
+"""Names that the language keeps as they are written."""
+
+_WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
+_KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
 
 
-def is_call(node: exp.Expr, catalog: Catalog) -> bool:
+def is_call(node: exp.Expr, scope: Scope) -> bool:
     """Whether `node` calls an aggregate, built in, registered, or not supported yet."""
-    if isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        return is_call(node.this, catalog)
+    if isinstance(node, _WRAPPERS):
+        return is_call(node.this, scope)
     if isinstance(node, exp.Anonymous):
-        return node.name.upper() in ALIASES or node.name.lower() in catalog.aggregates
-    return isinstance(node, exp.AggFunc | exp.Any) and not isinstance(node.parent, exp.Window)
+        return node.name.upper() in ALIASES or node.name.lower() in scope.catalog.aggregates
+    return isinstance(node, exp.AggFunc)
 
 
-def calls_in(tree: exp.Expr, catalog: Catalog) -> list[exp.Expr]:
+def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """The outermost aggregate calls in `tree`, in the order they are written."""
-    return [node for node in tree.walk(bfs=False, prune=lambda node: is_call(node, catalog)) if is_call(node, catalog)]
+    return [node for node in tree.walk(bfs=False, prune=lambda node: is_call(node, scope)) if is_call(node, scope)]
 
 
-def resolve(call: exp.Expr, catalog: Catalog, schema: pa.Schema, text: str) -> Aggregate:
-    """The aggregate that `call` asks for; its arguments are over the columns of a stream."""
-    written, filter, ignore_nulls = call, None, False
-    while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """The aggregate that a call asks for; its arguments are over the columns of a stream."""
+    call, filter, ignore_nulls = written, None, False
+    while isinstance(call, _WRAPPERS):
         if isinstance(call, exp.Filter):
-            filter = call.expression.this
+            filter = checked_condition(call.expression.this, schema, scope)
         ignore_nulls |= isinstance(call, exp.IgnoreNulls)
         call = call.this
-    for inner in call.iter_expressions():
-        if calls_in(inner, catalog):
-            raise error_at(written, "an aggregate of an aggregate", text, "aggregate in a sub-query first")
-    kept = None if filter is None else _condition(filter, catalog, schema, text)
-    if isinstance(call, exp.Anonymous) and call.name.lower() in catalog.aggregates:
-        return _user(call, kept, catalog, schema, text)
+    if any(calls_in(inner, scope) for inner in call.iter_expressions()):
+        raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
+    if any(isinstance(inner, exp.Distinct) for inner in call.iter_expressions()):
+        raise not_yet(written, "DISTINCT in an aggregate", scope.text)
+    if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
+        return _user(call, filter, schema, scope)
     if isinstance(call, exp.Count | exp.CountIf):
-        return _count(call, kept, catalog, schema, text)
+        return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
-    if isinstance(call, exp.Any):
-        name = "BOOL_OR"
     if name is None:
-        start, end = span_of(written) or (None, None)
-        raise NotSupportedYet(f"{_name(call)} is not supported yet", text=text, at=start, end=end, hint=_KNOWN)
-    argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this.unnest()
-    if isinstance(argument, exp.Distinct):
-        raise _distinct(written, text)
-    taken = checked_type(argument, catalog.engine, schema, text)
+        raise not_yet(written, call.sql_names()[0], scope.text, _KNOWN)
+    argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
+    taken = checked_type(argument, schema, scope)
     try:
-        return aggregate(name, expression_sql(argument), taken, filter=kept, ignore_nulls=ignore_nulls)
+        return aggregate(name, expression_sql(argument), taken, filter=filter, ignore_nulls=ignore_nulls)
     except AggregateError as error:
-        raise error_at(
-            argument, f"{name} {error}, and {expression_sql(argument)} is {_sql_type(taken)}", text, _cast(argument)
-        ) from None
+        message = f"{name} {error}, and {expression_sql(argument)} is {type_name(taken)}"
+        raise error_at(argument, message, scope.text, f"CAST({expression_sql(argument)} AS DOUBLE)") from None
 
 
-def _count(call: exp.Expr, kept: str | None, catalog: Catalog, schema: pa.Schema, text: str) -> Aggregate:
-    if isinstance(call, exp.CountIf):
-        condition = _condition(call.this, catalog, schema, text)
-        both = condition if kept is None else f"({kept}) AND ({condition})"
-        return Aggregate("COUNT", Partial("count", filter=both), pa.int64())
-    if isinstance(call.this, exp.Distinct):
-        raise _distinct(call, text)
+def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """COUNT of whatever is a count of rows that pass a condition: the argument is known, or true."""
+    conditions = [] if filter is None else [f"({filter})"]
     arguments = [call.this, *call.expressions]
-    if isinstance(call.this, exp.Star) or all(isinstance(argument, exp.Literal) for argument in arguments):
-        return Aggregate("COUNT", Partial("count", filter=kept), ROWS.type)
-    for argument in arguments:
-        checked_type(argument, catalog.engine, schema, text)
-    known = " AND ".join(f"({expression_sql(argument)}) IS NOT NULL" for argument in arguments)
-    return Aggregate("COUNT", Partial("count", filter=known if kept is None else f"({kept}) AND {known}"), ROWS.type)
+    if isinstance(call, exp.CountIf):
+        conditions.append(f"({checked_condition(call.this, schema, scope)})")
+    elif not all(isinstance(argument, exp.Star | exp.Literal) for argument in arguments):
+        for argument in arguments:
+            checked_type(argument, schema, scope)
+            conditions.append(f"({expression_sql(argument)}) IS NOT NULL")
+    return Aggregate("COUNT", Partial("count", filter=" AND ".join(conditions) or None), ROWS.type)
 
 
-def _user(call: exp.Anonymous, kept: str | None, catalog: Catalog, schema: pa.Schema, text: str) -> Aggregate:
-    registered = catalog.aggregates[call.name.lower()]
-    arguments = call.expressions
+def _user(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    name, arguments = call.name.lower(), call.expressions
     if not arguments:
-        raise error_at(call, f"{call.name} needs an argument", text)
-    argument = arguments[0] if len(arguments) == 1 else exp.func("struct", *(node.copy() for node in arguments))
-    type = checked_type(arguments[0], catalog.engine, schema, text)
-    if len(arguments) > 1:
-        fields = [
-            pa.field(f"col{i}", checked_type(node, catalog.engine, schema, text)) for i, node in enumerate(arguments, 1)
-        ]
-        type = pa.struct(fields)
-    partial = Partial("user", expression_sql(argument), type, kept, user=call.name.lower())
-    return Aggregate(call.name.lower(), partial, registered.type)
-
-
-def _condition(node: exp.Expr, catalog: Catalog, schema: pa.Schema, text: str) -> str:
-    type = checked_type(node, catalog.engine, schema, text)
-    if not pa.types.is_boolean(type):
-        raise error_at(node, f"a condition is needed here, and this is {_sql_type(type)}", text)
-    return expression_sql(node)
-
-
-def _distinct(node: exp.Expr, text: str) -> QueryError:
-    start, end = span_of(node) or (None, None)
-    return NotSupportedYet("DISTINCT in an aggregate is not supported yet", text=text, at=start, end=end)
-
-
-def _cast(node: exp.Expr) -> str:
-    return f"CAST({expression_sql(node)} AS DOUBLE)"
-
-
-def _name(call: exp.Expr) -> str:
-    return (
-        call.name.upper()
-        if isinstance(call, exp.Anonymous)
-        else call.sql_names()[0]
-        if isinstance(call, exp.Func)
-        else type(call).__name__.upper()
-    )
-
-
-def _sql_type(type: pa.DataType) -> str:
-    names = {"string": "STRING", "double": "DOUBLE", "int32": "INT", "int64": "BIGINT", "bool": "BOOLEAN"}
-    return names.get(str(type), str(type).upper())
-
-
-_KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
+        raise error_at(call, f"{call.name} needs an argument", scope.text)
+    types = [checked_type(argument, schema, scope) for argument in arguments]
+    if len(arguments) == 1:
+        argument, taken = expression_sql(arguments[0]), types[0]
+    else:  # several arguments travel as one struct
+        argument = f"struct({', '.join(map(expression_sql, arguments))})"
+        taken = pa.struct([pa.field(f"col{i}", type) for i, type in enumerate(types, start=1)])
+    partial = Partial("user", argument, taken, filter, user=name)
+    return Aggregate(name, partial, scope.catalog.aggregates[name].type)

@@ -76,11 +76,16 @@ class QueryPlan:
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
-        time = pa.timestamp("us", tz="UTC")
-        columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
-        columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(self.space.keys)]
-        columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(self.aggregates)]
-        return pa.schema(columns)
+        return emitted_schema(self.space.keys, self.aggregates)
+
+
+def emitted_schema(keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]) -> pa.Schema:
+    """The columns that slide emits for these keys and aggregates."""
+    time = pa.timestamp("us", tz="UTC")
+    columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
+    columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
+    columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
+    return pa.schema(columns)
 
 
 @dataclass(frozen=True, slots=True)

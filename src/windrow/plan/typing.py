@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import difflib
-
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet, QueryError
-from windrow.language import error_at, span_of
-from windrow.plan.catalog import Engine
+from windrow.language import error_at, expression_sql, span_of
+from windrow.plan.bound import Scope
+
+_NAMES = {"string": "STRING", "double": "DOUBLE", "float": "FLOAT", "bool": "BOOLEAN", "date32[day]": "DATE"}
+_NAMES |= {"int8": "TINYINT", "int16": "SMALLINT", "int32": "INT", "int64": "BIGINT", "binary": "BINARY"}
 
 
-def checked_type(node: exp.Expr, engine: Engine, schema: pa.Schema, text: str) -> pa.DataType:
+def checked_type(node: exp.Expr, schema: pa.Schema, scope: Scope) -> pa.DataType:
     """The type of `node` over the columns of `schema`; an error underlines the smallest piece that is wrong."""
-    for column in node.find_all(exp.Column):
-        known_column(column, schema, text)
     try:
-        return engine.type_of(node, schema)
+        return scope.catalog.engine.type_of(node, schema)
     except QueryError as error:
         for child in node.iter_expressions():
-            if isinstance(child, exp.Func | exp.Binary | exp.Unary | exp.Paren | exp.Cast | exp.Condition):
-                checked_type(child, engine, schema, text)
+            if isinstance(child, exp.Condition) and not isinstance(child, exp.Identifier | exp.Var):
+                checked_type(child, schema, scope)
         start, end = span_of(node) or (None, None)
-        kind = type(error) if isinstance(error, NotSupportedYet) else QueryError
-        raise kind(error.message, text=text, at=start, end=end, hint=error.hint) from None
+        kind = NotSupportedYet if isinstance(error, NotSupportedYet) else QueryError
+        raise kind(error.message, text=scope.text, at=start, end=end, hint=error.hint) from None
 
 
-def known_column(column: exp.Column, schema: pa.Schema, text: str) -> str:
-    """The name of a column as its stream spells it."""
-    wanted = [part.name for part in column.parts]
-    spelt = {name.lower(): name for name in schema.names}
-    for name in (wanted[0], wanted[-1]):  # a.b is column b of stream a, or field b of column a
-        if name.lower() in spelt:
-            return spelt[name.lower()]
-    close = difflib.get_close_matches(wanted[-1].lower(), spelt, n=1)
-    hint = f"did you mean {spelt[close[0]]}?" if close else f"known columns: {', '.join(schema.names)}"
-    raise error_at(column, f"unknown column {wanted[-1]!r}", text, hint)
+def checked_condition(node: exp.Expr, schema: pa.Schema, scope: Scope) -> str:
+    """The canonical text of `node`, which must be true or false."""
+    type = checked_type(node, schema, scope)
+    if not pa.types.is_boolean(type):
+        raise error_at(node, f"a condition is needed here, and this is {type_name(type)}", scope.text)
+    return expression_sql(node)
+
+
+def type_name(type: pa.DataType) -> str:
+    """A type as it is written in SQL.
+
+    >>> type_name(pa.int32()), type_name(pa.decimal128(10, 2)), type_name(pa.timestamp("us", tz="UTC"))
+    ('INT', 'DECIMAL(10, 2)', 'TIMESTAMP')
+    """
+    if pa.types.is_timestamp(type):
+        return "TIMESTAMP" if type.tz else "TIMESTAMP_NTZ"
+    return _NAMES.get(str(type), str(type).upper().replace("DECIMAL128", "DECIMAL"))

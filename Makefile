@@ -1,0 +1,35 @@
+# One command each: setup, demo, test, lint, bench.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test lint bench clean
+
+help:  ## what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
+
+setup: $(READY)  ## make .venv with all that is needed, and find Java
+
+$(READY): requirements.txt pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup.sh
+	@touch $@
+
+demo: $(READY)  ## run the main job live: a stream of stock ticks, three queries
+	@. scripts/java.sh && $(BIN)/windrow demo
+
+test: $(READY)  ## run all tests
+	@. scripts/java.sh && $(BIN)/python -m pytest
+
+lint: $(READY)  ## style, types and who may import whom
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## run the benchmark of sliding aggregates
+	@. scripts/java.sh && $(BIN)/windrow bench sliding
+
+clean:  ## remove what was made
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

@@ -1,0 +1,90 @@
+"""The figures of a job as text: one line a stream for a log, named rows for a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Figures = Mapping[str, Any]
+NONE_YET = "-"
+
+
+def rows_of(figures: Figures) -> dict[str, str]:
+    """What a screen shows of a stream, by name."""
+    return {
+        "events": f"{figures['events']:,}   {rate(figures)}",
+        "clock": clock(figures),
+        "windows": f"{figures['windows']:,} answered",
+        "rejected": rejected(figures),
+        "overflows": f"{figures['overflows']:,}",
+        "delay": delay(figures),
+        "state": f"{size(figures['state_bytes'])}   {figures['groups']:,} groups",
+        "time": shares(figures),
+    }
+
+
+def line_of(stream: str, figures: Figures) -> str:
+    """What a log says of a stream."""
+    parts = [
+        f"{figures['events']:,} events",
+        rate(figures),
+        f"clock {clock(figures)}",
+        f"{figures['windows']:,} windows",
+        f"rejected: {rejected(figures)}",
+        f"overflows: {figures['overflows']:,}",
+        f"delay: {delay(figures)}",
+        f"state: {size(figures['state_bytes'])}, {figures['groups']:,} groups",
+        f"time: {shares(figures)}",
+    ]
+    return f"{stream}: {'; '.join(parts)}"
+
+
+def rate(figures: Figures) -> str:
+    return f"{figures['events_per_second']:,.0f}/s"
+
+
+def clock(figures: Figures) -> str:
+    """How far the stream has come; 'ended' where all windows were closed at its end."""
+    now = figures["clock"]
+    return NONE_YET if now is None else now.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
+
+
+def rejected(figures: Figures) -> str:
+    """How many events no window took, by cause.
+
+    >>> rejected({"rejected": {"late": 3, "no time": 0, "unreadable": 1}}), rejected({"rejected": {"late": 0}})
+    ('3 late, 1 unreadable', 'none')
+    """
+    counted = [f"{count:,} {cause}" for cause, count in figures["rejected"].items() if count]
+    return ", ".join(counted) or "none"
+
+
+def delay(figures: Figures) -> str:
+    """How long events waited for their results."""
+    known = figures["delay"]
+    return NONE_YET if known is None else "  ".join(f"{name} {value:.2f} s" for name, value in known.items())
+
+
+def shares(figures: Figures) -> str:
+    """Where the time goes.
+
+    >>> shares({"seconds": {"scan": 1.0, "slice": 2.0, "slide": 1.0, "state": 0.0, "sinks": 4.0}})
+    'scan 12%  slice 25%  slide 12%  state 0%  sinks 50%'
+    """
+    total = sum(figures["seconds"].values())
+    if not total:
+        return NONE_YET
+    return "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in figures["seconds"].items())
+
+
+def size(count: float) -> str:
+    """So many bytes, in the unit that gives a short number.
+
+    >>> size(512), size(1_234_567)
+    ('512 B', '1.2 MB')
+    """
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while count >= 1000 and len(units) > 1:
+        count /= 1000
+        units.pop(0)
+    return f"{count:.0f} {units[0]}" if units[0] == "B" else f"{count:.1f} {units[0]}"

@@ -1,0 +1,73 @@
+"""From the arguments of a command to a session on a Spark that keeps quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from windrow.errors import SettingsError
+from windrow.language import parse_script
+
+if TYPE_CHECKING:  # Spark takes a second to load, and a command that only finds a mistake needs none
+    from windrow.session import Session
+
+SHARDS = "shards"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Which Spark to start, with which options, and into how many shards state is cut."""
+
+    master: str = "local[*]"
+    options: dict[str, str] = field(default_factory=dict)
+    shards: int | None = None
+
+
+def read_launch(master: str, choices: Sequence[str]) -> Launch:
+    """The arguments `--master` and `--set` of a command.
+
+    >>> read_launch("local[2]", ["shards=4", "spark.driver.memory=4g"])
+    Launch(master='local[2]', options={'spark.driver.memory': '4g'}, shards=4)
+    """
+    options: dict[str, str] = {}
+    shards = None
+    for choice in choices:
+        name, _, value = (part.strip() for part in choice.partition("="))
+        if not (name and value):
+            raise SettingsError(f"--set {choice}: an option and its value are needed, such as shards=4")
+        if name == SHARDS:
+            if not value.isdigit() or int(value) == 0:
+                raise SettingsError(f"--set {choice}: shards is a whole number from 1")
+            shards = int(value)
+        elif "." not in name:
+            raise SettingsError(
+                f"--set {choice}: there is no option {name!r}: shards, or one of Spark's, such as spark.driver.memory"
+            )
+        else:
+            options[name] = value
+    return Launch(master, options, shards)
+
+
+def read_script(path: Path) -> str:
+    """The text of a script whose statements can be read: what is found without Spark is found at once."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is not text in UTF-8") from None
+    parse_script(text)
+    return text
+
+
+@contextmanager
+def started(launch: Launch) -> Iterator[Session]:
+    """A session on a Spark of its own, which ends with the block."""
+    from windrow.session import Session
+    from windrow.spark.launch import quiet_spark
+
+    with quiet_spark(launch.master, launch.options) as spark:
+        yield Session(spark, shards=launch.shards)

@@ -1,0 +1,25 @@
+"""How a command ends: 0 when all is well, 1 when a job died, 2 when the user has to mend something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from windrow.errors import JobError, WindrowError
+
+DIED, MISTAKEN, INTERRUPTED = 1, 2, 130
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Print the errors that a user can cause as they are, without a trace from inside, and exit."""
+    try:
+        yield
+    except JobError as error:
+        typer.echo(f"the job has stopped: {error}", err=True)
+        raise typer.Exit(DIED) from None
+    except WindrowError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(MISTAKEN) from None

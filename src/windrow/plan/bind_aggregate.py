@@ -1,0 +1,136 @@
+"""SELECT with aggregates: what is grouped by, what is folded, and what is made of both afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.language import error_at, expression_sql
+from windrow.plan.aggregates import Aggregate
+from windrow.plan.bound import WINDOW_COLUMNS, BoundAnswers, BoundQuery, BoundRows, Scope
+from windrow.plan.calls import calls_in, is_call, resolve
+from windrow.plan.from_clause import needs_window
+from windrow.plan.names import output_name, placed_as, substituted, unaliased
+from windrow.plan.order import bind_limit, bind_order, selected
+from windrow.plan.pipeline import Key, Output, emitted_schema
+from windrow.plan.refuse import not_yet
+from windrow.plan.typing import checked_condition, checked_type
+
+
+def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAnswers:
+    """The windowed aggregation that `tree` makes of the rows of `source`."""
+    if source.window is None:
+        raise needs_window(source.stream.name, tree.args["from_"].this, scope.text)
+    aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
+    lift = _Lift(source, scope, _keys(tree, source, aliases, scope), {})
+    outputs = _outputs(tree, lift, scope)
+    having = tree.args.get("having")
+    kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
+    order = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
+    query = BoundQuery(
+        source.stream,
+        source.window,
+        None if source.where is None else expression_sql(source.where),
+        tuple(lift.keys.values()),
+        tuple(lift.aggregates),
+        tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
+        None if kept is None else expression_sql(kept),
+        order,
+        bind_limit(tree, scope.text),
+    )
+    check_outputs(query, outputs, kept, scope)
+    return BoundAnswers(query, outputs)
+
+
+def check_outputs(query: BoundQuery, outputs: dict[str, exp.Expr], having: exp.Expr | None, scope: Scope) -> None:
+    """Every output has a type, and HAVING is a condition."""
+    schema = emitted_schema(query.keys, query.aggregates)
+    for node in outputs.values():
+        checked_type(node, schema, scope)
+    if having is not None:
+        checked_condition(having, schema, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lift:
+    """Rewrites expressions over the columns that slide emits: each aggregate and each key becomes its column."""
+
+    source: BoundRows
+    scope: Scope
+    keys: dict[str, Key]
+    aggregates: dict[Aggregate, int]
+
+    def __call__(self, node: exp.Expr) -> exp.Expr:
+        return self._lifted(node.copy())
+
+    def _lifted(self, node: exp.Expr) -> exp.Expr:
+        if is_call(node, self.scope):
+            meant = substituted(node, self.source.columns, self.scope.text)
+            aggregate = resolve(meant, self.source.stream.schema, self.scope)
+            return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() in WINDOW_COLUMNS:
+            return placed_as(exp.column(node.name.lower()), node)
+        key = self._key(node)
+        if key is not None:
+            return placed_as(exp.column(f"key_{key}"), node)
+        if isinstance(node, exp.Column):
+            substituted(node, self.source.columns, self.scope.text)  # an unknown name is said first
+            way_out = f"add it to GROUP BY, or take FIRST({node.name})"
+            raise error_at(node, f"{node.name!r} is neither grouped by nor aggregated", self.scope.text, way_out)
+        for name, value in list(node.args.items()):
+            if isinstance(value, exp.Expr):
+                node.set(name, self._lifted(value))
+            elif isinstance(value, list):
+                node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
+        return node
+
+    def _key(self, node: exp.Expr) -> int | None:
+        """Which of the keys `node` is."""
+        columns = list(node.find_all(exp.Column))
+        if not columns or calls_in(node, self.scope):
+            return None
+        if any(column.name.lower() in WINDOW_COLUMNS for column in columns):
+            return None
+        text = expression_sql(substituted(node, self.source.columns, self.scope.text))
+        return list(self.keys).index(text) if text in self.keys else None
+
+
+def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]:
+    outputs: dict[str, exp.Expr] = {}
+    for node in tree.selects:
+        if isinstance(node, exp.Star):
+            raise error_at(node, "* beside aggregates", scope.text, "name the columns")
+        name = output_name(node)
+        if name.lower() in WINDOW_COLUMNS and isinstance(node.unalias(), exp.Column):
+            continue  # they lead every result anyway
+        if name.lower() in {known.lower() for known in (*outputs, *WINDOW_COLUMNS)}:
+            raise error_at(node, f"two columns are named {name!r}", scope.text, "give one of them another name with AS")
+        outputs[name] = lift(node.unalias())
+    return outputs
+
+
+def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], scope: Scope) -> dict[str, Key]:
+    """The grouping expressions, by their canonical text."""
+    keys: dict[str, Key] = {}
+    group = tree.args.get("group")
+    if group is None:
+        return keys
+    for clause in ("cube", "rollup", "grouping_sets", "all", "totals"):
+        if group.args.get(clause):
+            raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", scope.text, tree=tree)
+    for node in group.expressions:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            node = selected(tree, node, "group", scope.text)
+        else:
+            node = unaliased(node, aliases, source.columns).unnest()
+        for call in calls_in(node, scope):
+            raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
+        meant = substituted(node, source.columns, scope.text)
+        type = checked_type(meant, source.stream.schema, scope)
+        if pa.types.is_map(type):
+            raise error_at(node, "a map cannot be grouped by", scope.text)
+        text = expression_sql(meant)
+        keys.setdefault(text, Key(text, type))
+    return keys

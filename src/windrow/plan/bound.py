@@ -1,0 +1,61 @@
+"""What binding makes of a query: names resolved, types known, keys and aggregates told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from windrow.plan.aggregates import Aggregate
+from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.pipeline import Key, Ordering, Output
+from windrow.plan.window import TimeWindow
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a query is bound against, and its text, for errors."""
+
+    catalog: Catalog
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A windowed aggregation: keys and aggregates over a stream's rows, outputs over keys and aggregates.
+
+    In `outputs`, `having` and `order` a key is the column `key_0`, ..., an aggregate `agg_0`, ...
+    """
+
+    stream: Stream
+    window: TimeWindow
+    where: str | None
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[Output, ...]
+    having: str | None = None
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRows:
+    """A stream, perhaps filtered and with computed columns, before any window has been folded."""
+
+    stream: Stream
+    columns: dict[str, exp.Expr]
+    where: exp.Expr | None
+    window: TimeWindow | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAnswers:
+    """A windowed aggregation whose outputs are columns for the query around it."""
+
+    query: BoundQuery
+    columns: dict[str, exp.Expr]
+
+
+Bound = BoundRows | BoundAnswers

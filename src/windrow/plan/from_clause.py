@@ -1,0 +1,51 @@
+"""FROM: which stream, through which window."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.errors import QueryError
+from windrow.language import TimeWindow as WrittenWindow
+from windrow.language import error_at
+from windrow.plan.bound import BoundRows, Scope
+from windrow.plan.names import unknown_name
+from windrow.plan.refuse import not_yet
+from windrow.plan.window import TimeWindow
+
+
+def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
+    """All rows of the stream that `table` names; `named` are the sub-queries that could have been meant."""
+    name = table.name
+    if name in scope.catalog.tables:
+        if table.args.get("stream_window") is not None:
+            way_out = f"write FROM {name} without a window, or read it with CREATE STREAM"
+            raise error_at(table, f"{name!r} is a table, and a table has no window", scope.text, way_out)
+        raise not_yet(table, "a query over a table", scope.text)
+    stream = scope.catalog.streams.get(name)
+    if stream is None:
+        raise unknown_name("stream", name, [*scope.catalog.streams, *named], table.this, scope.text)
+    columns: dict[str, exp.Expr] = {
+        column: exp.column(exp.to_identifier(column, quoted=True)) for column in stream.schema.names
+    }
+    return BoundRows(stream, columns, None, None)
+
+
+def bind_window(written: object, table: exp.Table, scope: Scope) -> TimeWindow:
+    """The panes of a window as it is written."""
+    place = table.args.get("stream_window") or table
+    if not isinstance(written, WrittenWindow):
+        raise not_yet(place, "this kind of window", scope.text, "[RANGE 10 MINUTES SLIDE 1 MINUTE]")
+    if written.slide_us is None:
+        raise not_yet(place, "a window without SLIDE", scope.text, "add SLIDE 1 SECOND")
+    if written.emit_every_us is not None:
+        raise not_yet(place, "EMIT EVERY", scope.text)
+    if written.about:
+        raise not_yet(place, "SLIDE ABOUT", scope.text)
+    return TimeWindow(written.range_us, written.slide_us, written.offset_us % written.slide_us)
+
+
+def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:
+    """A stream never ends, so there is no answer over all of it."""
+    return error_at(
+        place, f"{stream!r} is a stream and needs a window", text, f"FROM {stream} [RANGE 10 MINUTES SLIDE 1 MINUTE]"
+    )

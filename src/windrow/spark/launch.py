@@ -1,0 +1,76 @@
+"""A Spark of our own that keeps quiet: what it writes goes to a log, and it ends when we say so."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from windrow.errors import JobError, SettingsError
+from windrow.spark.output import children_write_to
+from windrow.spark.settings import local_spark
+
+
+@contextmanager
+def quiet_spark(master: str, options: dict[str, str]) -> Iterator[SparkSession]:
+    """A Spark session for as long as the block lasts; one that was there before is used, and left running.
+
+    Its log is removed at the end, unless something has failed that the log may tell more about.
+    """
+    with kept_if_needed() as log:
+        found = SparkSession.getActiveSession() is not None
+        spark = _launched(master, options, log)
+        try:
+            yield spark
+        finally:
+            if not found:
+                spark.stop()
+
+
+@contextmanager
+def kept_if_needed() -> Iterator[Path]:
+    """A new log, named in the error of a job that dies, and removed where it does not."""
+    handle, name = tempfile.mkstemp(prefix="windrow-spark-", suffix=".log")
+    os.close(handle)
+    log = Path(name)
+    try:
+        yield log
+    except JobError as error:
+        raise JobError(f"{error}\nSpark's log: {log}") from error
+    except _NotStartedError as error:
+        raise SettingsError(f"Spark did not start: {error}\nSpark's log: {log}") from None
+    except BaseException:
+        log.unlink(missing_ok=True)
+        raise
+    log.unlink(missing_ok=True)
+
+
+def _launched(master: str, options: dict[str, str], log: Path) -> SparkSession:
+    # A JVM that ended by the signal that asks us to end would cut the batch under way short. A JVM heeds no signal that
+    # was ignored when it began, and this one ends with us, when its standard input closes. Spark does so for SIGINT.
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with children_write_to(log):
+            return local_spark(master, options)
+    except (Py4JError, PySparkException) as error:
+        raise _NotStartedError(_reason(error)) from error
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _reason(error: Exception) -> str:
+    """The line of an error that says what is wrong."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    named = [line for line in lines if "Exception: " in line]
+    return named[0].split("Exception: ", 1)[1] if named else lines[0]
+
+
+class _NotStartedError(Exception):
+    """Spark could not be started as it was asked for."""

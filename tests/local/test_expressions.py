@@ -1,0 +1,180 @@
+"""Replay's expressions against Spark's own, over rows with every kind of oddity, and the errors for the rest."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import sqlglot
+from expression_cases import FAMILIES, MATHS
+from expression_rows import rows
+from sqlglot import exp
+
+from windrow.errors import NotSupportedYet, QueryError
+from windrow.language import Windrow
+from windrow.local.expressions import FUNCTIONS, evaluate, type_of
+
+TABLE = rows()
+TRIED = {
+    exp.Add: "try_add",
+    exp.Sub: "try_subtract",
+    exp.Mul: "try_multiply",
+    exp.Div: "try_divide",
+    exp.Mod: "try_mod",
+}
+INEXACT = frozenset(MATHS)
+# Spark's analyser slows down with the width of a projection.
+WIDTH = 250
+
+
+def parse(text: str) -> exp.Expr:
+    return sqlglot.parse_one(text, dialect=Windrow)
+
+
+def for_spark(text: str) -> str:
+    """The expression as Spark is to see it: as it is written, unless something in it may fail."""
+    tree = exp.Paren(this=parse(text))
+    risky = [node for node in tree.walk() if type(node) in TRIED or isinstance(node, exp.Cast)]
+    if not risky or tree.find(exp.Interval):
+        return text
+    for node in reversed(risky):  # the inner ones first
+        if isinstance(node, exp.Cast):
+            node.replace(exp.TryCast(this=node.this, to=node.to, safe=True))
+        else:
+            node.replace(exp.Anonymous(this=TRIED[type(node)], expressions=[node.this, node.expression]))
+    return tree.this.sql("spark")
+
+
+@pytest.fixture(scope="module")
+def answers(spark) -> dict[str, pa.Array]:
+    """What Spark says to each expression."""
+    # Spark reads timestamps without a zone as TIMESTAMP, unless told.
+    frame = spark.createDataFrame(TABLE).selectExpr("* EXCEPT (nt)", "CAST(nt AS TIMESTAMP_NTZ) AS nt")
+    cases = list(dict.fromkeys(case for family in FAMILIES.values() for case in family))
+    found: dict[str, pa.Array] = {}
+    for start in range(0, len(cases), WIDTH):
+        part = cases[start : start + WIDTH]
+        answer = frame.selectExpr(*(f"{for_spark(case)} AS c{place}" for place, case in enumerate(part))).toArrow()
+        found |= {case: answer.column(place).combine_chunks() for place, case in enumerate(part)}
+    return found
+
+
+def plain(array: pa.Array) -> list[Any]:
+    """Python values; times as numbers, since Python's end in the year 9999."""
+    if pa.types.is_date(array.type):
+        array = array.cast(pa.int32())
+    if pa.types.is_timestamp(array.type):
+        array = array.cast(pa.int64())
+    return array.to_pylist()
+
+
+def agree(mine: Any, sparks: Any, *, exact: bool) -> bool:
+    if not (isinstance(mine, float) and isinstance(sparks, float)):
+        return mine == sparks and type(mine) is type(sparks)
+    if math.isnan(sparks) or math.isnan(mine):
+        return math.isnan(sparks) and math.isnan(mine)
+    if mine == sparks:
+        return math.copysign(1, mine) == math.copysign(1, sparks)
+    return not exact and math.isclose(mine, sparks, rel_tol=4 * np.finfo(float).eps)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_replay_gives_what_spark_gives(family: str, answers: dict[str, pa.Array]) -> None:
+    wrong = []
+    for case in FAMILIES[family]:
+        mine, sparks = evaluate(parse(case), TABLE), answers[case]
+        if mine.type != sparks.type or type_of(parse(case), TABLE.schema) != sparks.type:
+            wrong.append(f"{case}: {mine.type}, and {sparks.type} in Spark")
+            continue
+        assert len(mine) == TABLE.num_rows
+        for row, (left, right) in enumerate(zip(plain(mine), plain(sparks), strict=True)):
+            if not agree(left, right, exact=case not in INEXACT):
+                wrong.append(f"{case}, row {row}: {left!r}, and {right!r} in Spark")
+                break
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_function_is_tried_against_spark() -> None:
+    written = " ".join(case for family in FAMILIES.values() for case in family).lower()
+    spelt_otherwise = {"position", "to_unix_timestamp", "iff", "character_length", "datepart", "cast", "try_cast"}
+    names = set(re.findall(r"([a-z_0-9]+)\(", written)) | {"rlike"}
+    assert FUNCTIONS - spelt_otherwise <= names
+
+
+def test_the_documented_functions_are_those_that_are_evaluated() -> None:
+    page = Path(__file__).parents[2] / "docs" / "functions_replay.md"
+    rows = [line.split("|")[2] for line in page.read_text().splitlines() if line.startswith("| ") and "`" in line]
+    assert set(re.findall(r"`([a-z_0-9]+)`", " ".join(rows))) == FUNCTIONS
+
+
+@pytest.mark.parametrize(
+    "case", ["i + j", "round(m, 1)", "x LIKE 'a%'", "substring(x, t, 2)", "n * m", "CAST(d AS STRING)"]
+)
+def test_slices_chunks_and_batches_give_the_same(case: str) -> None:
+    whole = evaluate(parse(case), TABLE)
+    part = TABLE.slice(17, 50)
+    assert plain(evaluate(parse(case), part)) == plain(whole.slice(17, 50))
+    chunked = pa.concat_tables([TABLE.slice(0, 9), TABLE.slice(9)])
+    assert plain(evaluate(parse(case), chunked)) == plain(whole)
+    assert plain(evaluate(parse(case), part.to_batches()[0])) == plain(whole.slice(17, 50))
+    assert evaluate(parse(case), TABLE.schema.empty_table()).type == whole.type
+
+
+def test_arrow_types_that_spark_reads_as_one_are_one() -> None:
+    table = pa.table(
+        {
+            "text": pa.array(["a"], pa.large_string()),
+            "code": pa.array(["a"]).dictionary_encode(),
+            "when": pa.array([1], pa.timestamp("ms", "Europe/Berlin")),
+        }
+    )
+    assert evaluate(parse("text = code"), table).to_pylist() == [True]
+    assert evaluate(parse("unix_micros(when)"), table).to_pylist() == [1000]
+    assert type_of(parse("code"), table.schema) == pa.string()
+    with pytest.raises(NotSupportedYet, match="uint8"):
+        evaluate(parse("n + 1"), pa.table({"n": pa.array([1], pa.uint8())}))
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("soundex(x)", "replay does not evaluate soundex"),
+        ("my_udf(x)", "replay does not evaluate my_udf"),
+        ("ceil(d, 1)", "replay does not evaluate ceil of 2 arguments"),
+        ("to_date(x, 'yyyy')", "replay does not evaluate to_date with format"),
+        ("ts - us", "replay does not evaluate - of TIMESTAMP"),
+        ("ts + INTERVAL 1 MONTH", "replay does not evaluate intervals in MONTH"),
+        ("x RLIKE '(?i)a'", "replay does not evaluate the regular expression"),
+        ("round(d, t)", "replay does not evaluate round to places that are no constant"),
+        ("CAST(x AS BINARY)", "replay does not evaluate casts to BINARY"),
+        ("substring(x, l)", "replay does not evaluate substring of BIGINT"),
+        ("SUM(i)", r"replay does not evaluate SUM\(i\) as a row expression"),
+        ("i & j", "replay does not evaluate bitwiseand"),
+    ],
+)
+def test_what_replay_lacks_is_refused_by_name(case: str, message: str) -> None:
+    with pytest.raises(NotSupportedYet, match=message):
+        type_of(parse(case), TABLE.schema)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        ("price + 1", "(?s)unknown column 'price'.*hint: known columns: t, s, i"),
+        ("st.price", "(?s)unknown field 'price'.*hint: known fields: num, txt"),
+        ("b + 1", r"\+ takes numbers, not BOOLEAN"),
+        ("q < 1", "cannot compare DATE with INT"),
+        ("coalesce(b, i)", "the values of coalesce have no common type: BOOLEAN, INT"),
+        ("CAST(q AS INT)", "cannot cast DATE to INT"),
+        ("x LIKE 'a!b' ESCAPE '!'", "the escape character stands before 'b'"),
+        ("d div 2", "div takes whole numbers or decimals, not DOUBLE"),
+    ],
+)
+def test_mistakes_are_named(case: str, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        evaluate(parse(case), TABLE)
