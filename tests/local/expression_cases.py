@@ -75,8 +75,8 @@ CASTS = family(
     each("v q ts nt NULL", TIME_TYPES, shape="CAST({} AS {})"),
     each("ts", "INT BIGINT DOUBLE FLOAT DECIMAL(20,3) DECIMAL(5,0) TINYINT", shape="CAST({} AS {})"),
     listed("""
-        CAST(i AS TIMESTAMP); CAST(t AS TIMESTAMP); CAST(m AS TIMESTAMP); TRY_CAST(w AS INT); i::STRING; int(d)
-        string(d); double(w); boolean(i); date(v); float(w); 1L + i; 1.5D; 2S; CAST(i AS DECIMAL); to_timestamp(v)
+        CAST(i AS TIMESTAMP); CAST(t AS TIMESTAMP); CAST(m AS TIMESTAMP); TRY_CAST(w AS INT); i::STRING; string(d)
+        string(n); double(w); double(l); boolean(i); boolean(w); date(v); float(w); float(d); float(n); timestamp(v); 1L + i; 1.5D; 2S; CAST(i AS DECIMAL); to_timestamp(v)
         CAST(0.00000012 AS STRING); CAST(e / 3 AS STRING); CAST(CAST(d AS STRING) AS INT)
     """),
 )
@@ -105,7 +105,7 @@ TEXTS = family(
     (f"x RLIKE '{regex}'" for regex in _REGEXES.split()),
     listed(r"""
         upper(d); length(m); length(n * 0.0000001); reverse(q); trim(BOTH 'xa' FROM x); trim(LEADING 'x' FROM x)
-        trim(TRAILING y FROM x); ltrim('a', x); btrim(x, y); trim('' FROM x); substring(x, 2); substr(x, -2)
+        trim(TRAILING y FROM x); ltrim('a', x); rtrim(y, x); btrim(x, y); trim('' FROM x); substring(x, 2); substr(x, -2)
         substring(x FROM 2 FOR 1); substring(x, 0); substr(i, 1, 1); substring(x, j, i); left(x, 2); left(x, -1)
         left(x, t); right(x, 2); right(x, 0); right(x, t); right(x, NULL); left(x, NULL); concat(x, y); concat(x)
         concat(x, i, d, m, n, b, q, ts, nt); concat(x, NULL); x || y; x || i || 'z'; concat_ws(',', x, y, i)

@@ -130,11 +130,11 @@ def test_arrow_types_that_spark_reads_as_one_are_one() -> None:
         {
             "text": pa.array(["a"], pa.large_string()),
             "code": pa.array(["a"]).dictionary_encode(),
-            "when": pa.array([1], pa.timestamp("ms", "Europe/Berlin")),
+            "moment": pa.array([1], pa.timestamp("ms", "Europe/Berlin")),
         }
     )
     assert evaluate(parse("text = code"), table).to_pylist() == [True]
-    assert evaluate(parse("unix_micros(when)"), table).to_pylist() == [1000]
+    assert evaluate(parse("unix_micros(moment)"), table).to_pylist() == [1000]
     assert type_of(parse("code"), table.schema) == pa.string()
     with pytest.raises(NotSupportedYet, match="uint8"):
         evaluate(parse("n + 1"), pa.table({"n": pa.array([1], pa.uint8())}))
@@ -145,6 +145,7 @@ def test_arrow_types_that_spark_reads_as_one_are_one() -> None:
     [
         ("soundex(x)", "replay does not evaluate soundex"),
         ("my_udf(x)", "replay does not evaluate my_udf"),
+        ("bigint(d)", "replay does not evaluate bigint"),
         ("ceil(d, 1)", "replay does not evaluate ceil of 2 arguments"),
         ("to_date(x, 'yyyy')", "replay does not evaluate to_date with format"),
         ("ts - us", "replay does not evaluate - of TIMESTAMP"),

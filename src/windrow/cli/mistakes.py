@@ -1,7 +1,9 @@
-"""How a command ends: 0 when all is well, 1 when a job died, 2 when the user has to mend something."""
+"""How a command ends: 0 when all is well, 1 when a job died, 2 when the user has something to mend."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,8 +20,13 @@ def user_errors() -> Iterator[None]:
     try:
         yield
     except JobError as error:
-        typer.echo(f"the job has stopped: {error}", err=True)
+        typer.echo(f"the job has died: {error}", err=True)
         raise typer.Exit(DIED) from None
     except WindrowError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(MISTAKEN) from None
+    except KeyboardInterrupt:
+        typer.echo("stopped at once", err=True)
+        # Spark would be waited for at a normal exit; left alone, it sees that we are gone and ends too
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)

@@ -25,7 +25,7 @@ FAMILIES = (arithmetic, choose, compare, dates, instants, mathematics, rounding,
 """The files that functions are in."""
 
 _WORDS = {"and", "or", "not", "div"}
-_NAMED_FORMS = {"cast", "try_cast", "date_part", "datepart", "extract", "to_timestamp", "pi", "e"}
+_NAMED_FORMS = {"cast", "try_cast", "date_part", "datepart", "extract", "pi", "e"}
 # Arithmetic and comparisons, in which a whole number beside a decimal counts with its own digits.
 _BINARY = {"+", "-", "*", "/", "%", "mod", "div", "pmod", "=", "<>", "<", "<=", ">", ">=", "<=>"}
 _BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", "equal_null"}

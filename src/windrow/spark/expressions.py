@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import pyarrow as pa
@@ -53,11 +56,26 @@ class SparkEngine:
         """The type of an expression over columns of `schema`."""
         if schema not in self._frames:
             self._frames[schema] = self._spark.createDataFrame([], from_arrow_schema(schema))
+        with _quiet():
+            return self._analysed(expression, schema)
+
+    def _analysed(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
         try:
             field = self._frames[schema].select(F.expr(safe(expression_sql(expression)))).schema[0]
         except (AnalysisException, ParseException) as error:
             raise _as_query_error(error) from None
         return to_arrow_type(field.dataType, timezone="UTC")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """PySpark logs every failed analysis with its whole stack; a user's mistake is one sentence."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _as_query_error(error: AnalysisException | ParseException) -> QueryError:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -24,6 +26,8 @@ from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer, writer_for
 
 Trigger = str | Mapping[str, Any] | None
+_LOOK = 1.0
+"""So many seconds pass at most before a stream that has died is noticed."""
 
 
 class Job:
@@ -45,6 +49,7 @@ class Job:
     def stop(self) -> None:
         """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
         for query in self._queries:
+            _finish_batch(query)
             query.stop()
 
     def flush(self) -> None:
@@ -58,16 +63,36 @@ class Job:
                 self._queries[i] = run.start(self._trigger, self._progress)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before."""
-        for query in self._queries:
-            try:
-                if timeout is None:
-                    query.awaitTermination()
-                elif not query.awaitTermination(timeout):
-                    return False
-            except StreamingQueryException as error:
-                raise JobError(reason(error)) from error
-        return True
+        """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before.
+
+        A job ends with its first stream that dies, so none may keep the others from being looked at.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            active = [query for query in self._queries if query.isActive]
+            for query in self._queries:
+                error = query.exception()
+                if error is not None:
+                    raise JobError(reason(error)) from error
+            if not active:
+                return True
+            left = _LOOK if until is None else until - time.monotonic()
+            if left <= 0:
+                return False
+            with suppress(StreamingQueryException):
+                active[0].awaitTermination(max(0.001, min(left, _LOOK)))
+
+
+def _finish_batch(query: StreamingQuery) -> None:
+    """Wait until the batch under way is committed: Spark's own `stop` would cancel it."""
+    last = _batches_done(query)
+    while query.isActive and query.status["isTriggerActive"] and _batches_done(query) == last:
+        time.sleep(0.02)
+
+
+def _batches_done(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    return -1 if progress is None else progress["batchId"]
 
 
 def reason(error: StreamingQueryException) -> str:

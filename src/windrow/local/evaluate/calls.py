@@ -96,7 +96,9 @@ def _named(node: exp.Expr, name: str, *keys: str) -> Call:
 
 def _trim(node: exp.Expr) -> Call:
     side = (node.args.get("position") or "BOTH").upper()
-    return _named(node, {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim"), "this", "expression")
+    if side == "BOTH":
+        return _named(node, "trim", "this", "expression")
+    return _named(node, {"LEADING": "ltrim", "TRAILING": "rtrim"}[side], "expression", "this")
 
 
 def _days_added(node: exp.Expr) -> Call:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,7 +37,7 @@ _TIME_UNITS = {
 }
 
 
-def _part(name: str, kernel) -> None:  # type: ignore[no-untyped-def]
+def _part(name: str, kernel: Callable[[pa.Array], pa.Array]) -> None:
     function(name, takes=[DATE])(lambda date: kernel(date).cast(types.INT))
 
 
@@ -50,12 +52,12 @@ _part("dayofweek", lambda date: pc.day_of_week(date, count_from_zero=False, week
 _part("weekday", lambda date: pc.day_of_week(date, count_from_zero=True, week_start=1))
 
 
-@function("to_date", takes=[DATE])
+@function("to_date", "date", takes=[DATE])
 def to_date(date: pa.Array) -> pa.Array:
     return date
 
 
-@function("date_add", takes=[DATE, INT])
+@function("date_add", "dateadd", takes=[DATE, INT])
 def add_days(date: pa.Array, days: pa.Array) -> pa.Array:
     return column(values(date) + values(days), missing(date) | missing(days), types.DATE)
 

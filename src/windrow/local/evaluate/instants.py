@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -31,13 +32,18 @@ TIME = Taken(types.TIMESTAMP, types.is_time)
 INSTANT = Taken(types.TIMESTAMP, lambda kind: kind in (types.TIMESTAMP, types.TIMESTAMP_NTZ))
 
 
-def _clock(name: str, kernel) -> None:  # type: ignore[no-untyped-def]
+def _clock(name: str, kernel: Callable[[pa.Array], pa.Array]) -> None:
     function(name, takes=[TIMESTAMP])(lambda instant: kernel(instant.view(types.TIMESTAMP_NTZ)).cast(types.INT))
 
 
 _clock("hour", pc.hour)
 _clock("minute", pc.minute)
 _clock("second", pc.second)
+
+
+@function("to_timestamp", "timestamp", takes=[TIMESTAMP])
+def to_timestamp(instant: pa.Array) -> pa.Array:
+    return instant
 
 
 @function("unix_micros", takes=[INSTANT])

@@ -91,3 +91,12 @@ def call(name: str, arguments: list[pa.Array]) -> pa.Array:
     if name not in REGISTRY:
         raise NotSupportedYet(f"replay does not evaluate {name}")
     return REGISTRY[name](arguments)
+
+
+# The types that are functions as well. Spark does not try here, it casts: INT(x) would wrap, and is left out.
+function("string", takes=[TEXT])(lambda value: value)
+function("double", takes=[DOUBLE])(lambda value: value)
+function("float", takes=[Taken(types.FLOAT, DOUBLE.accepts)])(lambda value: value)
+function("boolean", takes=[Taken(types.BOOLEAN, lambda kind: kind == types.BOOLEAN or DOUBLE.accepts(kind))])(
+    lambda value: value
+)

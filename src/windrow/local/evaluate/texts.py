@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,7 +38,7 @@ def reverse(text: pa.Array) -> pa.Array:
     return pc.utf8_reverse(text)
 
 
-def trim_with(kernel, text: pa.Array, characters: pa.Array | None) -> pa.Array:  # type: ignore[no-untyped-def]
+def trim_with(kernel: Callable[..., pa.Array], text: pa.Array, characters: pa.Array | None) -> pa.Array:
     """`text` without any of `characters` at its ends; without blanks only, where none are named."""
     if characters is None:
         return kernel(text, characters=" ")
@@ -51,13 +53,15 @@ def trim(text: pa.Array, characters: pa.Array | None = None) -> pa.Array:
 
 
 @function("ltrim", takes=[TEXT, TEXT], least=1)
-def trim_left(text: pa.Array, characters: pa.Array | None = None) -> pa.Array:
-    return trim_with(pc.utf8_ltrim, text, characters)
+def trim_left(characters: pa.Array, text: pa.Array | None = None) -> pa.Array:
+    """LTRIM(text) or LTRIM(characters, text)."""
+    return trim_with(pc.utf8_ltrim, characters, None) if text is None else trim_with(pc.utf8_ltrim, text, characters)
 
 
 @function("rtrim", takes=[TEXT, TEXT], least=1)
-def trim_right(text: pa.Array, characters: pa.Array | None = None) -> pa.Array:
-    return trim_with(pc.utf8_rtrim, text, characters)
+def trim_right(characters: pa.Array, text: pa.Array | None = None) -> pa.Array:
+    """RTRIM(text) or RTRIM(characters, text)."""
+    return trim_with(pc.utf8_rtrim, characters, None) if text is None else trim_with(pc.utf8_rtrim, text, characters)
 
 
 def _slice(text: pa.Array, start: int, count: int) -> pa.Array:
