@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from windrow.errors import NotSupportedYet, QueryError, SettingsError, WindrowError
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from windrow.errors import NotSupportedYet, QueryError, SettingsError
 from windrow.language import (
     CreateSink,
     CreateStream,
@@ -14,6 +17,7 @@ from windrow.language import (
     expression_sql,
     identifier_sql,
     parse_script,
+    span_of,
 )
 from windrow.plan.sink import Sink
 from windrow.session import Session
@@ -24,7 +28,11 @@ Span = tuple[int, int]
 
 
 class Application:
-    """Declares all that a script says on a session. The first mistake is raised, and nothing has started by then."""
+    """Declares all that a script says on a session. The first mistake is raised, and nothing has started by then.
+
+    `sinks` says where each query goes, `rejected` where each stream's bad events go; both are for `Session.start`. A
+    query without INSERT INTO goes to the console.
+    """
 
     def __init__(self, session: Session, text: str) -> None:
         self.session = session
@@ -33,13 +41,17 @@ class Application:
         self._text = text
         self._declared: dict[str, CreateSink] = {}
         self._streams: list[str] = []
-        self._answered = 0
+        self._unnamed = 0
         statements = parse_script(text)
         if not any(isinstance(statement, Insert | Query) for statement in statements):
             raise QueryError("the script has no query", hint="SELECT ..., or INSERT INTO sink SELECT ...")
         for statement in statements:
             self._declare(statement)
-        self._check_all_used()
+        for name, sink in self._declared.items():
+            if not sink.rejected and name not in self.sinks:
+                raise self._error(
+                    f"nothing is written to sink {name!r}", sink.name_span, f"INSERT INTO {name} SELECT ..."
+                )
 
     def _declare(self, statement: Statement) -> None:
         match statement:
@@ -52,129 +64,87 @@ class Application:
             case Insert():
                 self._insert(statement)
             case Query():
-                self._answered += 1
-                self._query(f"query_{self._answered}", statement, Sink("console"))
+                self._unnamed += 1
+                self._query(f"query_{self._unnamed}", statement, Sink("console"))
 
     def _stream(self, stream: CreateStream) -> None:
         if stream.timestamp_by is None:
-            raise NotSupportedYet(
-                "a stream timed by arrival is not supported yet",
-                text=self._text,
-                **_at(stream.name_span),
-                hint="TIMESTAMP BY column",
-            )
+            raise self._not_yet("a stream timed by arrival", stream.name_span, "add TIMESTAMP BY and a column")
         if stream.idle_clock:
-            raise NotSupportedYet("IDLE CLOCK is not supported yet", text=self._text, **_at(stream.span))
-        options = self._checked_options(stream)
-        ddl = _ddl(stream)
-        with _placed(self._text, stream.name_span):
-            frame, corrupt = read_stream(self.session.spark, stream.format, options, ddl)
-        time = expression_sql(stream.timestamp_by)
-        with _placed(self._text, _span_of_time(stream)):
+            raise self._not_yet("IDLE CLOCK", stream.span)
+        options = self._options(stream)
+        with self._placed(stream.name_span):
+            frame, corrupt = read_stream(self.session.spark, stream.format, options, _columns(stream))
+        time, place = expression_sql(stream.timestamp_by), span_of(stream.timestamp_by) or stream.name_span
+        with self._placed(place):
             self.session.stream(stream.name, frame, time, duration_sql(stream.lateness_us), corrupt=corrupt)
         self._streams.append(stream.name)
 
     def _table(self, table: CreateTable) -> None:
-        options = self._checked_options(table)
-        with _placed(self._text, table.name_span):
-            self.session.table(table.name, read_table(self.session.spark, table.format, options, _ddl(table)))
+        options = self._options(table)
+        with self._placed(table.name_span):
+            frame = read_table(self.session.spark, table.format, options, _columns(table))
+            self.session.table(table.name, frame)
 
     def _sink(self, sink: CreateSink) -> None:
         if sink.name in self._declared:
-            raise QueryError(
-                f"two sinks are named {sink.name!r}",
-                text=self._text,
-                **_at(sink.name_span),
-                hint="give one of them another name",
-            )
+            raise self._error(f"two sinks are named {sink.name!r}", sink.name_span, "give one of them another name")
         if sink.format in FORMATS and "path" not in dict(sink.options):
-            raise QueryError(
-                f"a sink of {sink.format} files needs a path",
-                text=self._text,
-                **_at(sink.name_span),
-                hint="OPTIONS (path 'out/results')",
-            )
+            way_out = "OPTIONS (path 'out/results')"
+            raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
         self._declared[sink.name] = sink
         if sink.rejected:
-            for i, stream in enumerate(sink.streams or self._streams):
-                if stream not in self._streams:
-                    raise QueryError(
-                        f"unknown stream {stream!r}",
-                        text=self._text,
-                        **_at(sink.stream_spans[i]),
-                        hint=f"known streams: {', '.join(self._streams) or 'none'}",
-                    )
-                self.rejected[stream] = Sink(sink.format, sink.options)
+            self._rejected(sink)
+
+    def _rejected(self, sink: CreateSink) -> None:
+        for i, stream in enumerate(sink.streams or self._streams):
+            if stream not in self._streams:
+                known = f"known streams: {', '.join(self._streams) or 'none'}"
+                raise self._error(f"unknown stream {stream!r}", sink.stream_spans[i], known)
+            self.rejected[stream] = Sink(sink.format, sink.options)
 
     def _insert(self, insert: Insert) -> None:
-        declared = self._declared.get(insert.sink)
-        if declared is None or declared.rejected:
-            known = [name for name, sink in self._declared.items() if not sink.rejected]
-            raise QueryError(
-                f"unknown sink {insert.sink!r}",
-                text=self._text,
-                **_at(insert.sink_span),
-                hint=f"known sinks: {', '.join(known) or 'none, declare one with CREATE SINK'}",
-            )
+        known = {name: sink for name, sink in self._declared.items() if not sink.rejected}
+        if insert.sink not in known:
+            listed = f"known sinks: {', '.join(known)}" if known else f"CREATE SINK {insert.sink} USING ..."
+            raise self._error(f"unknown sink {insert.sink!r}", insert.sink_span, listed)
         if insert.sink in self.sinks:
-            raise QueryError(
-                f"sink {insert.sink!r} has a query already",
-                text=self._text,
-                **_at(insert.sink_span),
-                hint="give each query a sink of its own",
-            )
-        self._query(insert.sink, insert.query, Sink(declared.format, declared.options))
+            way_out = "give each query a sink of its own"
+            raise self._error(f"sink {insert.sink!r} has a query already", insert.sink_span, way_out)
+        self._query(insert.sink, insert.query, Sink(known[insert.sink].format, known[insert.sink].options))
 
     def _query(self, name: str, query: Query, sink: Sink) -> None:
         self.session.register(name, query)
         self.sinks[name] = sink
 
-    def _checked_options(self, source: CreateStream | CreateTable) -> dict[str, str]:
+    def _options(self, source: CreateStream | CreateTable) -> dict[str, str]:
+        """The options of a source, whose path must be there."""
         options = dict(source.options)
         wrong = missing_path(source.format, options)
         if wrong is not None:
             place = self._text.find(options.get("path", "\0"), *source.span)
             span = (place, place + len(options["path"])) if place >= 0 else source.name_span
-            raise QueryError(wrong, text=self._text, **_at(span), hint="the path of files or a folder that exists")
+            raise self._error(wrong, span, "a path to files, or to a folder, that exists")
         return options
 
-    def _check_all_used(self) -> None:
-        for name, sink in self._declared.items():
-            if not sink.rejected and name not in self.sinks:
-                raise QueryError(
-                    f"nothing is written to sink {name!r}",
-                    text=self._text,
-                    **_at(sink.name_span),
-                    hint=f"INSERT INTO {name} SELECT ...",
-                )
+    @contextmanager
+    def _placed(self, span: Span) -> Iterator[None]:
+        """Gives an error that knows no place the place in the script that caused it."""
+        try:
+            yield
+        except SettingsError as error:
+            raise self._error(str(error), span) from None
+
+    def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
+        return QueryError(message, text=self._text, at=span[0], end=span[1], hint=hint)
+
+    def _not_yet(self, what: str, span: Span, hint: str | None = None) -> NotSupportedYet:
+        message = f"{what} is not supported yet"
+        return NotSupportedYet(message, text=self._text, at=span[0], end=span[1], hint=hint)
 
 
-class _placed:
-    """Gives an error that knows no place the place of the statement that caused it."""
-
-    def __init__(self, text: str, span: Span) -> None:
-        self._text, self._span = text, span
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, SettingsError):
-            raise QueryError(str(error), text=self._text, **_at(self._span)) from None
-
-
-def _at(span: Span) -> dict[str, int]:
-    return {"at": span[0], "end": span[1]}
-
-
-def _span_of_time(stream: CreateStream) -> Span:
-    from windrow.language import span_of
-
-    assert stream.timestamp_by is not None
-    return span_of(stream.timestamp_by) or stream.name_span
-
-
-def _ddl(source: CreateStream | CreateTable) -> str | None:
+def _columns(source: CreateStream | CreateTable) -> str | None:
+    """The columns as they are written, or None to find them in the files."""
     if not source.columns:
         return None
     return ", ".join(f"{identifier_sql(column.name)} {column.type_sql}" for column in source.columns)

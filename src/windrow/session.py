@@ -30,8 +30,8 @@ from windrow.spark.sources import time_expression
 class Session:
     """Continuous queries over the streams of a Spark session.
 
-    `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is into
-    how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its number.
+    `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
+    into how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its own.
     """
 
     def __init__(self, spark: SparkSession | None = None, *, shards: int | None = None) -> None:
@@ -56,7 +56,8 @@ class Session:
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
-        schema = to_arrow_schema(dataframe.schema, timezone="UTC")
+        shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
+        schema = to_arrow_schema(shown.schema, timezone="UTC")
         self._streams[name] = Stream(name, schema, time, parse_duration(lateness))
 
     def table(self, name: str, dataframe: DataFrame) -> None:
@@ -68,11 +69,11 @@ class Session:
 
     def aggregate(self, name: str, implementation: type, returns: str | DataType | None = None) -> None:
         """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`."""
-        returns = returns or getattr(implementation, "returns", "DOUBLE")
+        result: str | DataType = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
         missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]
         if missing:
             raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
-        type = to_arrow_type(DataType.fromDDL(returns) if isinstance(returns, str) else returns, timezone="UTC")
+        type = to_arrow_type(DataType.fromDDL(result) if isinstance(result, str) else result, timezone="UTC")
         self._aggregates[name.lower()] = UserAggregate(implementation, type)
 
     def sql(self, text: str) -> DataFrame:

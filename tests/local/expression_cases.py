@@ -28,6 +28,7 @@ NUMERIC = "t s i l f d m n o w NULL 3 -2 1.5 2e0 0"
 ARITHMETIC = family(
     pairs(NUMERIC, "+ - * / %", NUMERIC),
     pairs("i l d t s", "+ - * / %", "j k e t s"),
+    pairs("g n", "+ - * / %", "g n o l"),
     pairs("t s i l m n o", "div", "j k 3 -2 1.5 m 0"),
     each("pmod", *(f"{a}, {b}" for a in "tsildfmo" for b in ("t", "j", "k", "e", "m", "3", "-3"))),
     each("abs negative positive", "t s i l f d m n w NULL"),
@@ -40,6 +41,7 @@ ARITHMETIC = family(
 
 LOGIC = family(
     pairs("t i l f d m n w", "= < >= <=> <> > <=", "j k e m o 3 1.5 '1' NULL w"),
+    pairs("g", "= < >= <=>", "n m l w"),
     pairs("x", "= < >= <=>", "y 'a' NULL"),
     pairs("b", "= < >= <=>", "c true 'true'"),
     pairs("q ts nt", "= < >= <=>", "p us ts nt '2020-02-29' '1970-01-01' NULL"),
@@ -65,6 +67,7 @@ CHOICES = listed("""
     nvl(i, 1.5); ifnull(x, 'none'); nullif(i, 1); nullif(i, l); nullif(x, 'a'); nullif(d, 'NaN'); nvl2(i, 'yes', x)
     nvl2(NULL, i, l); greatest(i, j); least(i, j); greatest(d, e); least(d, e); greatest(i, l, d); least(m, n)
     greatest(x, y); least(x, y, 'b'); greatest(q, ts); greatest(NULL, i); least(b, c); greatest(f, i)
+    coalesce(n, g); coalesce(g, n, m); least(g, l); g IN (n, m)
     st.num; st.txt; st['num'] + 1; upper(ST.TXT); I + J
 """)
 
@@ -76,7 +79,8 @@ CASTS = family(
     each("ts", "INT BIGINT DOUBLE FLOAT DECIMAL(20,3) DECIMAL(5,0) TINYINT", shape="CAST({} AS {})"),
     listed("""
         CAST(i AS TIMESTAMP); CAST(t AS TIMESTAMP); CAST(m AS TIMESTAMP); TRY_CAST(w AS INT); i::STRING; string(d)
-        string(n); double(w); double(l); boolean(i); boolean(w); date(v); float(w); float(d); float(n); timestamp(v); 1L + i; 1.5D; 2S; CAST(i AS DECIMAL); to_timestamp(v)
+        string(n); double(w); double(l); boolean(i); boolean(w); date(v); float(w); float(d); float(n); timestamp(v)
+        1L + i; 1.5D; 2S; CAST(i AS DECIMAL); to_timestamp(v)
         CAST(0.00000012 AS STRING); CAST(e / 3 AS STRING); CAST(CAST(d AS STRING) AS INT)
     """),
 )
@@ -105,13 +109,15 @@ TEXTS = family(
     (f"x RLIKE '{regex}'" for regex in _REGEXES.split()),
     listed(r"""
         upper(d); length(m); length(n * 0.0000001); reverse(q); trim(BOTH 'xa' FROM x); trim(LEADING 'x' FROM x)
-        trim(TRAILING y FROM x); ltrim('a', x); rtrim(y, x); btrim(x, y); trim('' FROM x); substring(x, 2); substr(x, -2)
+        trim(TRAILING y FROM x); ltrim('a', x); rtrim(y, x); character_length(x)
+        btrim(x, y); trim('' FROM x); substring(x, 2); substr(x, -2)
         substring(x FROM 2 FOR 1); substring(x, 0); substr(i, 1, 1); substring(x, j, i); left(x, 2); left(x, -1)
         left(x, t); right(x, 2); right(x, 0); right(x, t); right(x, NULL); left(x, NULL); concat(x, y); concat(x)
         concat(x, i, d, m, n, b, q, ts, nt); concat(x, NULL); x || y; x || i || 'z'; concat_ws(',', x, y, i)
         concat_ws(y, x, NULL); concat_ws(','); concat_ws(',', NULL, NULL); replace(x, 'x', 'yy'); replace(x, y, '-')
         replace(x, 'x'); replace(x, '', 'q'); translate(x, 'abx', 'A'); translate(x, 'aba', 'xyz'); locate('x', x)
-        locate(y, x); locate('x', x, 2); locate(y, x, t); locate('', x, 3); position('b' IN x); locate('x', x, NULL)
+        locate(y, x); locate('x', x, 2); locate(y, x, t); locate('', x, 3); position('b' IN x); position('b', x)
+        locate('x', x, NULL)
         lpad(x, 5); rpad(x, 5); lpad(i, 5, '0'); repeat(x, 3); repeat(x, 0); repeat(x, -1); repeat(y, t)
         repeat(x, NULL); x LIKE '50!%' ESCAPE '!'; x LIKE '%!!%' ESCAPE '!'; i LIKE '%1%'; x RLIKE r'a\\b'
         regexp_like(x, y); regexp_like(x, NULL); regexp(x, 'a'); 'it''s'; 'a' || 'b'
@@ -139,7 +145,8 @@ TIMES = family(
         timestamp_seconds(m); timestamp_seconds(f % 100); date_add(q, 1); date_sub(q, 1); date_add(ts, t)
         date_sub(v, t); dateadd(q, 5); datediff(q, p); datediff(ts, q); date_diff(v, q); datediff(p, NULL)
         add_months(q, 1); add_months(q, t); add_months(ts, -12); extract(YEAR FROM ts); extract(HOUR FROM ts)
-        extract(WEEK FROM q); extract(DAYOFWEEK FROM q); date_part('month', ts); TIMESTAMP '2020-01-02 03:04:05.6'
+        extract(WEEK FROM q); extract(DAYOFWEEK FROM q); date_part('month', ts)
+        datepart('WEEK', ts); to_unix_timestamp(ts); TIMESTAMP '2020-01-02 03:04:05.6'
         DATE '2020-01-02'; TIMESTAMP_NTZ '2020-01-02 03:04:05.6'; TIMESTAMP '2020-01-02 03:04:05+02:00'
         INTERVAL 1 HOUR + ts
     """),

@@ -16,7 +16,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "clock": clock(figures),
         "windows": f"{figures['windows']:,} answered",
         "rejected": rejected(figures),
-        "overflows": f"{figures['overflows']:,}",
+        "overflows": overflows(figures),
         "delay": delay(figures),
         "state": f"{size(figures['state_bytes'])}   {figures['groups']:,} groups",
         "time": shares(figures),
@@ -31,7 +31,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"clock {clock(figures)}",
         f"{figures['windows']:,} windows",
         f"rejected: {rejected(figures)}",
-        f"overflows: {figures['overflows']:,}",
+        f"overflows: {overflows(figures)}",
         f"delay: {delay(figures)}",
         f"state: {size(figures['state_bytes'])}, {figures['groups']:,} groups",
         f"time: {shares(figures)}",
@@ -44,7 +44,7 @@ def rate(figures: Figures) -> str:
 
 
 def clock(figures: Figures) -> str:
-    """How far the stream has come; 'ended' where all windows were closed at its end."""
+    """How far the stream has come."""
     now = figures["clock"]
     return NONE_YET if now is None else now.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
 
@@ -57,6 +57,11 @@ def rejected(figures: Figures) -> str:
     """
     counted = [f"{count:,} {cause}" for cause, count in figures["rejected"].items() if count]
     return ", ".join(counted) or "none"
+
+
+def overflows(figures: Figures) -> str:
+    """How many values are NULL since their type could not hold them, or since nothing sensible was to be had."""
+    return f"{figures['failed']:,} values made NULL" if figures["failed"] else "none"
 
 
 def delay(figures: Figures) -> str:

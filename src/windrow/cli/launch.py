@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from windrow.errors import SettingsError
 from windrow.language import parse_script
@@ -66,8 +69,11 @@ def read_script(path: Path) -> str:
 @contextmanager
 def started(launch: Launch) -> Iterator[Session]:
     """A session on a Spark of its own, which ends with the block."""
-    from windrow.session import Session
-    from windrow.spark.launch import quiet_spark
+    with ExitStack() as stack:
+        with Console(file=sys.stderr).status("starting Spark"):
+            from windrow.session import Session
+            from windrow.spark.launch import quiet_spark
 
-    with quiet_spark(launch.master, launch.options) as spark:
-        yield Session(spark, shards=launch.shards)
+            spark = stack.enter_context(quiet_spark(launch.master, launch.options))
+            session = Session(spark, shards=launch.shards)
+        yield session

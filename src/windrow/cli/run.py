@@ -13,9 +13,10 @@ from rich.console import Console
 
 from windrow.cli.figures import line_of
 from windrow.cli.launch import Launch, read_script, started
-from windrow.cli.view import LiveView, view_for
+from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
-from windrow.errors import SettingsError
+from windrow.errors import QueryError, SettingsError
+from windrow.language import parse_duration
 
 AVAILABLE_NOW = "available now"
 
@@ -24,19 +25,63 @@ def run_script(
     path: Path, checkpoint: Path | None, launch: Launch, trigger: str | None, available_now: bool, flush: bool
 ) -> None:
     """Run the script at `path`, showing how it is doing."""
+    check_choices(checkpoint, trigger, available_now, flush)
+    text = read_script(path)
+    console = Console(file=sys.stdout)
+    with started(launch) as session, StopSignals() as stop:
+        from windrow.application import Application
+
+        application = Application(session, text)
+        with kept(checkpoint) as folder:
+            if checkpoint is None:
+                typer.echo("no --checkpoint: a restart will begin anew")
+            job = session.start(
+                folder,
+                application.sinks,
+                AVAILABLE_NOW if available_now else trigger,
+                rejected=application.rejected,
+            )
+            with view_for(console) as view:
+                worked_off = watch(job, view, stop)
+                if worked_off and flush:
+                    view.say("the input has ended: closing all windows")
+                    job.flush()
+                    worked_off = watch(job, view, stop)
+            if not console.is_terminal:  # there the last table stays
+                for stream, figures in job.progress().items():
+                    typer.echo(line_of(stream, figures))
+            typer.echo(_farewell(worked_off, checkpoint))
+
+
+def check_choices(checkpoint: Path | None, trigger: str | None, available_now: bool, flush: bool) -> None:
+    """Refuse what does not go together, before anything is started or written."""
     if available_now and trigger is not None:
         raise SettingsError("--available-now and --trigger exclude each other")
     if flush and not available_now:
-        raise SettingsError("--flush says that the input has ended, and goes with --available-now")
+        raise SettingsError("--flush says that the input has ended: it goes with --available-now")
     if checkpoint is not None and checkpoint.exists() and not checkpoint.is_dir():
         raise SettingsError(f"--checkpoint {checkpoint} is not a folder")
-    text = read_script(path)
-    console = Console(file=sys.stdout)
-    with console.status("starting Spark") if console.is_terminal else _nothing():
-        from windrow.application import Application
-        from windrow.spark.job import as_trigger
+    if trigger is not None:
+        try:
+            positive = parse_duration(trigger) >= 0
+        except QueryError as error:
+            raise SettingsError(f"--trigger {trigger}: {error.message}\nhint: {error.hint}") from None
+        if not positive:
+            raise SettingsError(f"--trigger {trigger}: time between batches cannot be negative")
 
-        chosen = AVAILABLE_NOW if available_now else trigger
-        as_trigger(chosen)
-        starting = started(launch)
-        session = starting.__enter__()
+
+@contextmanager
+def kept(checkpoint: Path | None) -> Iterator[str]:
+    """The folder of a checkpoint; where none is asked for, one that lasts as long as the job."""
+    if checkpoint is not None:
+        yield str(checkpoint)
+        return
+    with tempfile.TemporaryDirectory(prefix="windrow-checkpoint-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def _farewell(worked_off: bool, checkpoint: Path | None) -> str:
+    if worked_off:
+        return "all input is worked off"
+    again = f"; started again with --checkpoint {checkpoint}, the job goes on from here" if checkpoint else ""
+    return f"stopped after a whole batch{again}"

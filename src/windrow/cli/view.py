@@ -32,14 +32,15 @@ class LogView:
     """A line a stream every few seconds, if it has come further since the last one."""
 
     def __init__(self, every: float = LOG_SECONDS) -> None:
-        self._every, self._last, self._batches = every, time.monotonic(), {}  # type: ignore[var-annotated]
+        self._every, self._last = every, time.monotonic()
+        self._batches: dict[str, int] = {}
 
     def show(self, streams: Mapping[str, Figures]) -> None:
         if time.monotonic() - self._last < self._every:
             return
         self._last = time.monotonic()
         for stream, figures in streams.items():
-            if self._batches.get(stream) != figures["batches"]:
+            if self._batches.get(stream, 0) != figures["batches"]:
                 self._batches[stream] = figures["batches"]
                 self.say(line_of(stream, figures))
 
@@ -84,7 +85,7 @@ class LiveView:
         self._live.stop()
 
     def _drawn(self) -> RenderableType:
-        if not self._streams:
+        if not any(figures["batches"] for figures in self._streams.values()):
             return Text(f"waiting for the first batch; {self._notice}", style="dim")
         table = figures_table(self._streams)
         return Group(table, Text(self._notice, style="dim")) if self._notice else table

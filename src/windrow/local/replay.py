@@ -37,8 +37,10 @@ def replay(
     """All results of one query over tables of events, as the engine would give them batch by batch.
 
     >>> from datetime import UTC, datetime
-    >>> ticks = pa.table({"ts": [datetime(2024, 1, 1, 9, 0, s, tzinfo=UTC) for s in (1, 2, 7, 11)], "price": [3, 4, 5, 6]})
-    >>> replay("SELECT SUM(price) AS total FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks)["total"].to_pylist()
+    >>> times = [datetime(2024, 1, 1, 9, 0, second, tzinfo=UTC) for second in (1, 2, 7, 11)]
+    >>> ticks = pa.table({"ts": times, "price": [3, 4, 5, 6]})
+    >>> totals = replay("SELECT SUM(price) AS total FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks)
+    >>> totals["total"].to_pylist()
     [7, 12]
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window

@@ -30,7 +30,7 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
         return bound.query
     if bound.window is None:
         raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
-    raise not_yet(query.tree.selects[0], "a windowed query without an aggregate", query.text, tree=query.tree)
+    raise not_yet(query.tree, "a windowed query without an aggregate", query.text)
 
 
 def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:

@@ -70,7 +70,7 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
     if name is None:
-        raise not_yet(written, call.sql_names()[0], scope.text, _KNOWN)
+        raise not_yet(written, _function_name(call), scope.text, _KNOWN)
     argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
     taken = checked_type(argument, schema, scope)
     try:
@@ -78,6 +78,10 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     except AggregateError as error:
         message = f"{name} {error}, and {expression_sql(argument)} is {type_name(taken)}"
         raise error_at(argument, message, scope.text, f"CAST({expression_sql(argument)} AS DOUBLE)") from None
+
+
+def _function_name(call: exp.Expr) -> str:
+    return call.sql_names()[0] if isinstance(call, exp.Func) else type(call).__name__.upper()
 
 
 def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,24 @@ def canonical(column: pa.Array) -> pa.Array:
     if pa.types.is_floating(column.type):
         column = pc.add(column, pa.scalar(0.0, column.type))
         return pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
+    if pa.types.is_nested(column.type) and _holds_floats(column.type):
+        return pa.array([_without_negative_zeros(value) for value in column.to_pylist()], column.type)
     return column
+
+
+def _holds_floats(type: pa.DataType) -> bool:
+    return pa.types.is_floating(type) or any(_holds_floats(type.field(i).type) for i in range(type.num_fields))
+
+
+def _without_negative_zeros(value: Any) -> Any:
+    match value:
+        case float():
+            return value + 0.0
+        case list():
+            return [_without_negative_zeros(item) for item in value]
+        case dict():
+            return {name: _without_negative_zeros(item) for name, item in value.items()}
+    return value
 
 
 def encode_keys(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, list[pa.Array]]:
@@ -37,9 +55,10 @@ def encode_keys(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, lis
     for column in columns:
         numbers, distinct = _numbered(canonical(column))
         codes = codes * len(distinct) + numbers
-        combined = np.arange(count * len(distinct))
-        if len(combined) > 4 * rows + 4096:  # most combinations do not occur: keep those that do
+        if count * len(distinct) > 4 * rows + 4096:  # most combinations do not occur: keep those that do
             combined, codes = np.unique(codes, return_inverse=True)
+        else:
+            combined = np.arange(count * len(distinct))
         older, newer = np.divmod(combined, max(len(distinct), 1))
         keys = [key.take(pa.array(older)) for key in keys] + [distinct.take(pa.array(newer))]
         count = len(combined)
@@ -73,9 +92,13 @@ def _as_text(column: pa.Array) -> pa.Array:
     """Texts without separators that are equal exactly where the values are; NULL has its own."""
     if pa.types.is_nested(column.type):
         texts = pa.array([json.dumps(value, default=str, sort_keys=True) for value in column.to_pylist()], pa.string())
-    elif pa.types.is_binary(column.type):
+    elif _is_bytes(column.type):
         texts = pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
     else:
         texts = pc.cast(column, pa.string())
     escaped = pc.replace_substring(texts, _ESCAPE, _ESCAPE * 2)
     return pc.fill_null(pc.replace_substring(escaped, _SEPARATOR, _ESCAPE + "s"), _ESCAPE + "N")
+
+
+def _is_bytes(type: pa.DataType) -> bool:
+    return pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type)

@@ -24,3 +24,4 @@ class Payload:
     body: bytes
     untimed: int = 0
     unreadable: int = 0
+    failed: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,14 +28,17 @@ RESULT_ROWS = 1 << 17
 
 @dataclass(slots=True)
 class Outcome:
-    """What a batch gave: result rows by query, rejected rows, and counts."""
+    """What a batch gave: result rows by query, rejected rows, and counts.
+
+    `failed` counts values that are NULL because an expression of a row, or the sum of a window, could not hold them.
+    """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: int = 0
     untimed: int = 0
     unreadable: int = 0
-    overflows: int = 0
+    failed: int = 0
     windows: int = 0
 
 
@@ -46,12 +50,14 @@ class Shard:
 
     def __init__(self, plan: StreamPlan, blocks: Blocks, snapshot: bytes | None = None, older: Shard | None = None):
         self.plan = plan
-        kept = _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
+        kept: dict[str, Any] = (
+            _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
+        )
         self.version: int = kept["version"]
         self._newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
         self._user = dict(plan.user_aggregates)
-        self._spaces = {}
+        self._spaces: dict[Space, SpaceState] = {}
         for space in plan.spaces:
             state = SpaceState(space, blocks, self._user, kept.get("spaces", {}).get(space.name))
             if older is not None and space in older._spaces:
@@ -112,6 +118,7 @@ class Shard:
         """Count rejected events by cause, and keep them where somebody asked for them."""
         outcome.untimed += payload.untimed
         outcome.unreadable += payload.unreadable
+        outcome.failed += payload.failed
         closed = None
         if before is not None:
             closed = max(space.window.pane_start(space.window.pane_at(before)) for space in self._spaces)
@@ -131,7 +138,7 @@ class Shard:
         for query in self.plan.queries:
             if query.space == space:
                 batch, overflows = _rows(query, state, answers, self._user)
-                outcome.overflows += overflows
+                outcome.failed += overflows
                 for start in range(0, batch.num_rows, RESULT_ROWS):
                     outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 

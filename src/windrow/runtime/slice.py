@@ -18,7 +18,7 @@ from windrow.storage.columns import encode
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
 
-TIME, UNREADABLE, RAW = "time", "unreadable", "raw"
+TIME, UNREADABLE, FAILED, RAW = "time", "unreadable", "failed", "raw"
 
 
 def expression_column(number: int) -> str:
@@ -40,7 +40,8 @@ class Slicer:
     """Cuts the events of one map task into panes, and packs what each shard must know.
 
     The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression, a
-    hash for each grouping if there are several shards, and, where the plan asks for them, `unreadable` and `raw`.
+    hash for each grouping if there are several shards, and, where there is something to say, `unreadable` rows, how
+    many of a row's expressions `failed`, and the `raw` row.
     """
 
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
@@ -53,7 +54,7 @@ class Slicer:
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._probe: int | None = None
-        self._untimed = self._unreadable = 0
+        self._untimed = self._unreadable = self._failed = 0
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
         self._packed: list[Payload] = []
 
@@ -70,14 +71,15 @@ class Slicer:
         if self._probe is None and not (self._untimed or self._unreadable):
             return self._packed
         headers = [Payload(shard, self._task, 0, self._probe, HEADER, b"") for shard in self._shards]
-        return headers + [self._counts(), *self._packed]
+        return [*headers, self._counts(), *self._packed]
 
     def _counts(self) -> Payload:
         """How many events there were, by time and cause, for the one shard that counts this task's."""
         times = np.concatenate([times for times, _ in self._cells] or [np.empty(0, np.int64)])
         counts = np.concatenate([counts for _, counts in self._cells] or [np.empty(0, np.int64)])
         body = encode({"time": pa.array(times), "count": pa.array(counts)})
-        return Payload(self._own, self._task, 0, self._probe, HEADER, body, self._untimed, self._unreadable)
+        rejected = (self._untimed, self._unreadable, self._failed)
+        return Payload(self._own, self._task, 0, self._probe, HEADER, body, *rejected)
 
     @property
     def _own(self) -> int:
@@ -90,6 +92,8 @@ class Slicer:
         self._waiting, self._rows = [], 0
         batch = table.to_batches()[0]
         timed = self._timed(batch)
+        if FAILED in batch.schema.names:
+            self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
         times = pc.fill_null(batch.column(TIME), 0).to_numpy()
         if timed.any():
             known = times if timed.all() else times[timed]

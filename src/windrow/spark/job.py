@@ -35,7 +35,7 @@ class Job:
 
     def __init__(self, runs: Sequence[StreamRun], trigger: Trigger) -> None:
         self._runs, self._trigger = list(runs), trigger
-        self._progress = Progress()
+        self._progress = Progress(live="availableNow" not in as_trigger(trigger))
         self._queries = [run.start(trigger, self._progress) for run in self._runs]
 
     def progress(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Job:
             if left <= 0:
                 return False
             with suppress(StreamingQueryException):
-                active[0].awaitTermination(max(0.001, min(left, _LOOK)))
+                active[0].awaitTermination(max(0.001, min(left, _LOOK)))  # type: ignore[arg-type] # fractions will do
 
 
 def _finish_batch(query: StreamingQuery) -> None:
@@ -140,7 +140,7 @@ class StreamRun:
             .trigger(**as_trigger(trigger))
             .start()
         )
-        progress.watch(self._plan.stream, query)
+        progress.watch(self._plan.stream, query, os.path.abspath(self._control))
         return query
 
     def flush(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from windrow.errors import JobError, SettingsError
@@ -24,13 +26,17 @@ def quiet_spark(master: str, options: dict[str, str]) -> Iterator[SparkSession]:
 
     Its log is removed at the end, unless something has failed that the log may tell more about.
     """
-    with kept_if_needed() as log:
+    with kept_if_needed() as log, _loggers_write_to(log):
         found = SparkSession.getActiveSession() is not None
         spark = _launched(master, options, log)
+        stop = not found
         try:
             yield spark
+        except KeyboardInterrupt:
+            stop = False  # there is no time for it: the JVM ends with this process
+            raise
         finally:
-            if not found:
+            if stop:
                 spark.stop()
 
 
@@ -50,6 +56,23 @@ def kept_if_needed() -> Iterator[Path]:
         log.unlink(missing_ok=True)
         raise
     log.unlink(missing_ok=True)
+
+
+@contextmanager
+def _loggers_write_to(log: Path) -> Iterator[None]:
+    """What PySpark and its bridge to the JVM log of failed calls goes to the log, too."""
+    loggers: list[logging.Logger] = [logging.getLogger()]
+    loggers += [PySparkLogger.getLogger(name) for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger")]
+    before = [list(logger.handlers) for logger in loggers]
+    handler = logging.FileHandler(log)
+    for logger in loggers:
+        logger.handlers = [handler]
+    try:
+        yield
+    finally:
+        for logger, handlers in zip(loggers, before):
+            logger.handlers = handlers
+        handler.close()
 
 
 def _launched(master: str, options: dict[str, str], log: Path) -> SparkSession:

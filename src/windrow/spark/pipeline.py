@@ -59,5 +59,5 @@ def _to_all(control: DataFrame, keys: list[int]) -> DataFrame:
         F.lit(NO_PROBE).cast("bigint").alias("probe"),
         F.col("value").alias("name"),
         F.lit(b"").alias("body"),
-        *(F.lit(0).cast("bigint").alias(name) for name in ("untimed", "unreadable", "scan_us", "slice_us")),
+        *(F.lit(0).cast("bigint").alias(name) for name in ("untimed", "unreadable", "failed", "scan_us", "slice_us")),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ RECENT = 100
 @dataclass(slots=True)
 class _Watched:
     query: StreamingQuery | None = None
+    control: str = ""
     seen: int = -1
     batches: int = 0
     events: int = 0
     rejected: dict[str, int] = field(default_factory=lambda: {"late": 0, "no time": 0, "unreadable": 0})
-    overflows: int = 0
+    failed: int = 0
     windows: int = 0
     clock: int | None = None
     groups: int = 0
@@ -40,15 +42,20 @@ class _Watched:
 
 
 class Progress:
-    """Adds up what each batch of each stream reports."""
+    """Adds up what each batch of each stream reports.
 
-    def __init__(self) -> None:
+    Events that all lay there when the job began have not waited for anything: where they do, there is no `delay`.
+    """
+
+    def __init__(self, *, live: bool = True) -> None:
+        self._live = live
         self._streams: dict[str, _Watched] = {}
 
-    def watch(self, stream: str, query: StreamingQuery) -> None:
-        """Follow the Spark query of a stream."""
-        self._streams.setdefault(stream, _Watched()).query = query
-        self._streams[stream].seen = -1
+    def watch(self, stream: str, query: StreamingQuery, control: str) -> None:
+        """Follow the Spark query of a stream, whose shards get their words from the folder `control`."""
+        watched = self._streams.setdefault(stream, _Watched())
+        self._update(watched)
+        watched.query, watched.seen, watched.control = query, -1, control
 
     @contextmanager
     def writing(self, stream: str) -> Iterator[None]:
@@ -71,8 +78,8 @@ class Progress:
             "clock": None if watched.clock is None else datetime.fromtimestamp(watched.clock / 1e6, UTC),
             "windows": watched.windows,
             "rejected": dict(watched.rejected),
-            "overflows": watched.overflows,
-            "delay": delays(list(watched.recent)),
+            "failed": watched.failed,
+            "delay": delays(list(watched.recent)) if self._live else None,
             "groups": watched.groups,
             "state_bytes": watched.state_bytes,
             "seconds": dict(watched.seconds),
@@ -92,11 +99,12 @@ def _add(watched: _Watched, batch: Any) -> None:
     if counts["scan_us"] is None:
         return
     watched.batches += 1
-    watched.events += batch["numInputRows"]
+    events = _events(batch, watched.control)
+    watched.events += events
     watched.rejected["late"] += counts["late"]
     watched.rejected["no time"] += counts["untimed"]
     watched.rejected["unreadable"] += counts["unreadable"]
-    watched.overflows += counts["overflows"]
+    watched.failed += counts["failed"]
     watched.windows += counts["windows"]
     watched.groups = counts["groups"]
     if counts["clock"] is not None and counts["clock"] != NO_PROBE:
@@ -106,11 +114,17 @@ def _add(watched: _Watched, batch: Any) -> None:
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
-    watched.recent.append({"events": batch["numInputRows"], "started": started, "seconds": seconds})
+    watched.recent.append({"events": events, "started": started, "seconds": seconds})
     parts = {name: counts[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
     for name, value in parts.items():
         watched.seconds[name] += value
     watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))
+
+
+def _events(batch: Any, control: str) -> int:
+    """The rows that came from the stream; the words to the shards, read from `control`, are no events."""
+    sources = batch["sources"]
+    return sum(source["numInputRows"] for source in sources if not source["description"].endswith(f"{control}]"))
 
 
 def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
@@ -122,7 +136,7 @@ def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
     {'p50': 2.5, 'p99': 2.99, 'max': 3.0}
     """
     waits = []
-    for before, batch in zip(batches, batches[1:]):
+    for before, batch in pairwise(batches):
         if batch["events"]:
             longest = batch["started"] - before["started"] + batch["seconds"]
             waits.append(np.linspace(batch["seconds"], longest, 101))

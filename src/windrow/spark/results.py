@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.top import Term, first_of_each_window
-from windrow.spark.expressions import safe
+from windrow.spark.expressions import guarded
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -26,9 +26,9 @@ def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
     schema = query.emitted
     rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(packed, schema))
     if query.having is not None:
-        rows = rows.where(F.expr(safe(query.having)))
+        rows = rows.where(F.expr(guarded(query.having, rows)))
     shown = [F.col("window_start"), F.col("window_end")]
-    shown += [F.expr(safe(output.sql)).alias(output.name) for output in query.outputs]
+    shown += [F.expr(guarded(output.sql, rows)).alias(output.name) for output in query.outputs]
     if not query.order:
         return rows.select(*shown)
     return _ordered(rows, shown, query)
@@ -36,7 +36,7 @@ def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
 
 def _ordered(rows: DataFrame, shown: list, query: QueryPlan) -> DataFrame:
     """Rank each window's rows: within each shard first, then the few that are left, together."""
-    terms = [F.expr(safe(term.sql)).alias(_order_column(i)) for i, term in enumerate(query.order)]
+    terms = [F.expr(guarded(term.sql, rows)).alias(_order_column(i)) for i, term in enumerate(query.order)]
     wide = rows.select(*shown, *terms)
     rank = _ranking(query)
     if query.limit is not None:

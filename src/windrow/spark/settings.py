@@ -1,4 +1,4 @@
-"""The Spark settings that Windrow needs: set where it may, refused with the reason where a user has chosen otherwise."""
+"""The Spark settings that Windrow needs: set where it may, refused with the reason where somebody chose otherwise."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ def settings(shards: int) -> tuple[Setting, ...]:
         Setting("spark.sql.shuffle.partitions", str(shards), "one partition a shard", False),
         Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "65536", "events are cut in long columns", False),
         Setting("spark.sql.streaming.noDataMicroBatches.enabled", "false", "no answer waits for an empty batch", False),
+        Setting(
+            "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS", "readers of results then see an instant", False
+        ),
     )
 
 
@@ -84,7 +87,7 @@ def _chosen(spark: SparkSession, name: str) -> str | None:
 def _check_python(spark: SparkSession) -> None:
     """On one machine, workers must run the Python that has Windrow."""
     try:
-        local, worker = spark.sparkContext.master.startswith("local"), spark.sparkContext.pythonExec
+        local, worker = str(spark.sparkContext.master).startswith("local"), spark.sparkContext.pythonExec
     except Exception:
         return
     found = shutil.which(worker)

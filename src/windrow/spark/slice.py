@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import Payload
-from windrow.runtime.slice import RAW, TIME, UNREADABLE, Slicer, expression_column, groupings, hash_column
-from windrow.spark.expressions import safe
+from windrow.runtime.slice import FAILED, RAW, TIME, UNREADABLE, Slicer, expression_column, groupings, hash_column
+from windrow.spark.expressions import guarded
+from windrow.spark.failures import failures
 
 NO_PROBE = -(1 << 63)
 
@@ -27,13 +28,14 @@ PAYLOAD = pa.schema(
         ("body", pa.binary()),
         ("untimed", pa.int64()),
         ("unreadable", pa.int64()),
+        ("failed", pa.int64()),
         ("scan_us", pa.int64()),
         ("slice_us", pa.int64()),
     ]
 )
 PAYLOAD_DDL = (
     "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, untimed BIGINT, unreadable BIGINT,"
-    " scan_us BIGINT, slice_us BIGINT"
+    " failed BIGINT, scan_us BIGINT, slice_us BIGINT"
 )
 
 
@@ -42,11 +44,14 @@ def slice_stream(
 ) -> DataFrame:
     """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
     columns = [F.expr(time_sql).alias(TIME)]
-    columns += [F.expr(safe(text)).alias(expression_column(i)) for i, text in enumerate(plan.expressions)]
+    columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(plan.expressions)]
     if len(shards) > 1:
         for i, keys in enumerate(groupings(plan)):
-            hashed = F.xxhash64(*(F.expr(_hashed(safe(key.sql), key.type)) for key in keys))
+            hashed = F.xxhash64(*(F.expr(_hashed(guarded(key.sql, stream), key.type)) for key in keys))
             columns.append(F.pmod(hashed, F.lit(len(shards))).cast("int").alias(hash_column(i)))
+    failing = failures(stream, plan.expressions)
+    if failing is not None:
+        columns.append(failing.alias(FAILED))
     if corrupt is not None:
         columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
     if plan.keeps_rejected:
@@ -92,6 +97,7 @@ def packed(payloads: list[Payload], scan_us: int = 0, slice_us: int = 0) -> pa.R
         [payload.body for payload in payloads],
         [payload.untimed for payload in payloads],
         [payload.unreadable for payload in payloads],
+        [payload.failed for payload in payloads],
         [scan_us if mine else 0 for mine in first],
         [slice_us if mine else 0 for mine in first],
     ]

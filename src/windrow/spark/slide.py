@@ -20,9 +20,9 @@ from windrow.spark.state import StateBlocks
 from windrow.storage.columns import encode
 
 REJECTED_ROWS = "#rejected"
-COUNTS = (
-    "late untimed unreadable overflows windows groups clock scan_us slice_us slide_us state_us state_read state_written"
-).split()
+COUNTED = ("late", "untimed", "unreadable", "failed", "windows")
+MEASURED = ("groups", "clock", "scan_us", "slice_us", "slide_us", "state_us", "state_read", "state_written")
+COUNTS = COUNTED + MEASURED
 PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
 
 _HELD: OrderedDict[tuple[str, int], tuple[Shard, StateBlocks]] = OrderedDict()
@@ -60,7 +60,7 @@ class SlideProcessor(StatefulProcessor):
         self._version.update((shard.version,))
         _HELD[self._run, key[0]] = (shard, blocks)
         saved = time.perf_counter_ns()
-        counts = {name: getattr(outcome, name) for name in COUNTS[:5]} | {
+        counts = {name: getattr(outcome, name) for name in COUNTED} | {
             "groups": shard.groups,
             "clock": NO_PROBE if shard.clock is None else shard.clock,
             "scan_us": sum(int(frame["scan_us"].sum()) for frame in frames),
@@ -80,7 +80,8 @@ class SlideProcessor(StatefulProcessor):
         held = _HELD.pop((self._run, key), None)
         while len(_HELD) >= _HELD_MOST:
             _HELD.popitem(last=False)
-        version = self._version.get()[0] if self._version.exists() else 0
+        stored = self._version.get() if self._version.exists() else None
+        version = stored[0] if stored else 0
         blocks = held[1] if held else StateBlocks()
         blocks.state, blocks.bytes_read, blocks.bytes_written = self._blocks, 0, 0
         if held and held[0].version == version:
@@ -90,11 +91,11 @@ class SlideProcessor(StatefulProcessor):
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:
-    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable")
+    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed")
     rows = zip(*(frame[name].tolist() for name in names))
     return [
-        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), untimed, unreadable)
-        for shard, task, part, probe, name, body, untimed, unreadable in rows
+        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)
+        for shard, task, part, probe, name, body, *counts in rows
     ]
 
 

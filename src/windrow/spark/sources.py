@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Mapping
+from typing import cast
 
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DateType, StringType, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 from windrow.errors import SettingsError
 
@@ -30,11 +31,11 @@ def read_stream(
     reader = spark.readStream.format(format).options(**options)
     if ddl is None and format not in FILES:
         return _loaded(reader, format), None
-    schema = StructType.fromDDL(ddl) if ddl is not None else _found(spark, format, options)
+    schema = _found(spark, format, options) if ddl is None else cast(StructType, StructType.fromDDL(ddl))
     if format not in TEXTS:
         return _loaded(reader.schema(schema), format), None
     corrupt = options.get("columnNameOfCorruptRecord", CORRUPT)
-    kept = StructType(schema.fields).add(corrupt, StringType())
+    kept = StructType([*schema.fields, StructField(corrupt, StringType())])
     return _loaded(reader.option("columnNameOfCorruptRecord", corrupt).schema(kept), format), corrupt
 
 

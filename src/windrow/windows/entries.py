@@ -13,7 +13,7 @@ from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arr
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Entry i is what pane `panes[i]` holds of the group in slot `slots[i]`; `partials` has one set of fields a kernel."""
+    """Entry i is what pane `panes[i]` holds of the group in slot `slots[i]`, with one set of fields for each kernel."""
 
     panes: np.ndarray
     slots: np.ndarray
@@ -80,7 +80,7 @@ def reduced(kernels: Sequence[Kernel], entries: Entries) -> Entries:
 
 
 def _places(panes: np.ndarray, slots: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray] | None, np.ndarray]:
-    """The distinct (pane, slot) in order, and which of them each entry is; None if they already are distinct, in order."""
+    """The distinct (pane, slot) in order, and which of them each entry is; None if they are distinct and in order."""
     low, width = int(panes.min()), int(slots.max()) + 1
     span = int(panes.max()) - low + 1
     if span > 4 * len(panes) + 1024:  # panes far apart are numbered first, so that keys stay small

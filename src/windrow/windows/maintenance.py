@@ -39,7 +39,8 @@ class Maintenance(Protocol):
 class PaneSource(Protocol):
     """Where a maintenance finds panes: the log, seen through the kernels that it maintains."""
 
-    kernels: tuple[Kernel, ...]
+    @property
+    def kernels(self) -> tuple[Kernel, ...]: ...
 
     def between(self, first: int, stop: int) -> Entries: ...
 

@@ -71,8 +71,8 @@ def multiply(left: pa.Array, right: pa.Array) -> pa.Array:
     if types.is_decimal(left.type):
         kind = decimals.product_type(left.type, right.type)
         scale = left.type.scale + right.type.scale
-        digits = decimals.product(decimals.unscaled(left), decimals.unscaled(right), scale, kind.scale)
-        return decimals.decimal_column(digits, absent, kind)
+        exact = decimals.unscaled(left) * decimals.unscaled(right)
+        return decimals.decimal_column(decimals.rescale(exact, scale, kind.scale), absent, kind)
     first, second = values(left), values(right)
     result = first * second
     if types.is_integral(left.type):

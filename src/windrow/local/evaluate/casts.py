@@ -89,7 +89,8 @@ def _number(array: pa.Array, kind: pa.DataType) -> pa.Array:
         if types.is_integral(kind):
             digits, one = unscaled(array), 10**source.scale
             return integral_column(np.where(digits < 0, -(-digits // one), digits // one), missing(array), kind)
-        return read_floating(write_text(array), kind)
+        # Through a DOUBLE, a FLOAT would be rounded twice.
+        return over_distinct(float, array, kind) if kind == types.DOUBLE else read_floating(write_text(array), kind)
     if types.is_integral(kind):
         numbers = values(array)
         if types.is_integral(source):

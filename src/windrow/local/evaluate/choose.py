@@ -38,7 +38,7 @@ def choose(conditions: list[pa.Array], results: list[pa.Array], otherwise: pa.Ar
     return chosen
 
 
-@function("if", "iff", takes=[CONDITION, ANY, ANY])
+@function("if", takes=[CONDITION, ANY, ANY])
 def choose_of_two(condition: pa.Array, result: pa.Array, otherwise: pa.Array) -> pa.Array:
     return choose([condition], [result], otherwise)
 

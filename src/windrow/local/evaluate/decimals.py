@@ -1,7 +1,7 @@
 """Exact decimals: the integers inside them, the types that Spark gives their results, and rounding.
 
-Spark computes with up to 39 digits and cuts to 38. Arrow refuses such sums, so the digits are Python's integers here,
-held in numpy arrays of objects.
+Spark computes with as many digits as it takes and then cuts to 38. Arrow refuses such results, so the digits are
+Python's integers here, held in numpy arrays of objects.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .types import MAX_PRECISION
 _LOW = (1 << 64) - 1
 # Where digits must go, Spark keeps at least this many of the fraction.
 _LEAST_SCALE = 6
-# Spark's own context for products: one digit more than a decimal may have.
-_PRODUCT_DIGITS = MAX_PRECISION + 1
+# Spark divides to this many digits behind the point before it cuts to the scale of the result.
+_QUOTIENT_SCALE = MAX_PRECISION + 1
 
 
 def unscaled(array: pa.Array) -> np.ndarray:
@@ -126,28 +126,12 @@ def remainder_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     return fitting_decimal(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
 
 
-def product(left: np.ndarray, right: np.ndarray, scale: int, target: int) -> np.ndarray:
-    """The digits of a product that has `scale` of them behind the point, with `target`, as Spark's context rounds it.
-
-    >>> product(np.array([15], object), np.array([15], object), 2, 1).tolist()
-    [23]
-    """
-    exact = left * right
-    for extra in range(1, 2 * MAX_PRECISION - _PRODUCT_DIGITS + 1):
-        long = np.abs(exact) >= 10 ** (_PRODUCT_DIGITS + extra - 1)
-        if not long.any():
-            break
-        shorter = half_up(left * right, 10**extra) * 10**extra
-        exact = np.where(long, shorter, exact)
-    return rescale(exact, scale, target)
-
-
 def quotient(left: np.ndarray, right: np.ndarray, shift: int, target: int) -> np.ndarray:
     """The digits of `left * 10**shift / right` with `target` behind the point, by way of Spark's 39; no zero divisors.
 
     >>> quotient(np.array([2], object), np.array([3], object), 0, 3).tolist()
     [667]
     """
-    power = _PRODUCT_DIGITS + shift
+    power = _QUOTIENT_SCALE + shift
     dividend, divisor = (left * 10**power, right) if power >= 0 else (left, right * 10**-power)
-    return rescale(half_up(dividend, divisor), _PRODUCT_DIGITS, target)
+    return rescale(half_up(dividend, divisor), _QUOTIENT_SCALE, target)

@@ -111,15 +111,16 @@ def as_decimal(kind: pa.DataType) -> pa.DataType:
 
 
 def wider_decimal(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """The decimal with the more integral and the more fractional digits, cut at 38 digits in all.
+    """The decimal with the more integral and the more fractional digits; beyond 38 in all, fractional ones go.
 
-    >>> wider_decimal(pa.decimal128(10, 0), pa.decimal128(3, 2))
-    Decimal128Type(decimal128(12, 2))
+    >>> wider_decimal(INT, pa.decimal128(3, 2)), wider_decimal(pa.decimal128(38, 3), pa.decimal128(38, 18))
+    (Decimal128Type(decimal128(12, 2)), Decimal128Type(decimal128(38, 3)))
     """
     left, right = as_decimal(left), as_decimal(right)
     scale = max(left.scale, right.scale)
     integral = max(left.precision - left.scale, right.precision - right.scale)
-    return pa.decimal128(min(integral + scale, MAX_PRECISION), min(scale, MAX_PRECISION))
+    excess = max(integral + scale - MAX_PRECISION, 0)
+    return pa.decimal128(integral + scale - excess, max(scale - excess, 0))
 
 
 def wider_type(left: pa.DataType, right: pa.DataType, *, texts: bool = True) -> pa.DataType | None:

@@ -66,14 +66,26 @@ def java_floating(number: np.floating) -> str:
     if len(mantissa) == 3:
         # Java shows two digits at least, and then the nearest two: 4.9E-324, where one digit would be 5E-324.
         mantissa, _, exponent = f"{abs(float(number)):.1e}".partition("e")
-    power = int(exponent)
+    power, digits = int(exponent), mantissa.replace(".", "").rstrip("0")
+    if _long_digits(number) not in (None, digits):
+        raise NotSupportedYet(f"replay does not write the number {number} as a text, as Java's versions differ on it")
     if not -3 <= power < 7:
         return f"{sign}{mantissa}E{power}"
-    digits = mantissa.replace(".", "").rstrip("0")
     if power < 0:
         return f"{sign}0.{'0' * (-power - 1)}{digits}"
     digits = digits.ljust(power + 2, "0")
     return f"{sign}{digits[: power + 1]}.{digits[power + 1 :]}"
+
+
+def _long_digits(number: np.floating) -> str | None:
+    """The digits that Java up to 18 gives a whole number beyond its type's precision, where it goes by its long value."""
+    bits = np.finfo(number.dtype).nmant + 1
+    size = abs(float(number))
+    if not 2.0**bits <= size < 2.0**63:
+        return None
+    spare = math.frexp(size)[1] - 1 - bits - 1
+    dropped = int(max(spare, 0) * math.log10(2))
+    return str((int(size) + 10**dropped // 2) // 10**dropped).rstrip("0")
 
 
 def _plain(number: Decimal) -> str:

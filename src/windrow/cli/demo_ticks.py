@@ -1,0 +1,103 @@
+"""The demo's market: ticks of 100 stocks, made up as time goes by and written as Parquet files."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SECOND_US = 1_000_000
+
+
+class Market:
+    """Ticks in the manner of the SlideM paper's experiments (section 5.3): symbols in turn, and each price a random walk.
+
+    >>> market = Market(rate=1_000, seed=7)
+    >>> ticks = market.ticks(0, 2 * SECOND_US)
+    >>> ticks.num_rows, ticks.schema.names
+    (2000, ['ts', 'symbol', 'price', 'volume'])
+    """
+
+    disorder_us = 300_000
+    """Ticks are out of order by up to this, as if they had come over different roads."""
+
+    def __init__(self, rate: int, symbols: int = 100, seed: int = 42) -> None:
+        self.rate = rate
+        self._random = np.random.default_rng(seed)
+        self.symbols = _names(symbols, self._random)
+        self._prices = self._random.uniform(20, 400, symbols)
+        self._drift = np.zeros(symbols)
+
+    def ticks(self, begin_us: int, end_us: int) -> pa.Table:
+        """The ticks that arrive in [begin, end); they happened then, or a little earlier."""
+        random, count = self._random, len(self.symbols)
+        rounds = max(1, round(self.rate * (end_us - begin_us) / SECOND_US / count))
+        calm = 0.9 ** ((end_us - begin_us) / SECOND_US)  # a trend is half forgotten after seven seconds
+        self._drift = calm * self._drift + (1 - calm**2) ** 0.5 * random.normal(0, 4e-6, count)
+        steps = random.normal(0, 6e-5, (rounds, count)) + self._drift
+        prices = self._prices * np.exp(np.cumsum(steps, axis=0))
+        self._prices = prices[-1]
+        arrived = np.linspace(begin_us, end_us, rounds * count, endpoint=False).astype(np.int64)
+        times = arrived - random.integers(0, self.disorder_us, rounds * count)
+        return pa.table(
+            {
+                "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+                "symbol": pa.DictionaryArray.from_arrays(
+                    np.tile(np.arange(count, dtype=np.int32), rounds), self.symbols
+                ).dictionary_decode(),
+                "price": np.round(prices.ravel(), 3),
+                "volume": pa.array(random.geometric(0.02, rounds * count) * 10, pa.int32()),
+            }
+        )
+
+
+class TickWriter:
+    """Writes the ticks of some minutes past, and then those of now, until it is stopped."""
+
+    def __init__(self, market: Market, folder: Path, history_seconds: int, every_seconds: float = 0.5) -> None:
+        self._market, self._folder, self._every = market, folder, every_seconds
+        self._history = history_seconds
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ticks", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin; from here on there are files, so that readers find the columns."""
+        self._now_us = int(time.time() * SECOND_US)
+        self._write(self._now_us - self._history * SECOND_US, self._now_us)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._every):
+            now_us = int(time.time() * SECOND_US)
+            self._write(self._now_us, now_us)
+            self._now_us = now_us
+
+    def _write(self, begin_us: int, end_us: int) -> None:
+        """A file appears whole or not at all: readers pass over names that begin with a dot."""
+        name = f"{end_us}.parquet"
+        starts = [*range(begin_us, end_us, SECOND_US), end_us]
+        ticks = pa.concat_tables(self._market.ticks(*pair) for pair in pairwise(starts))
+        pq.write_table(ticks, self._folder / f".{name}")
+        os.replace(self._folder / f".{name}", self._folder / name)
+
+
+def _names(count: int, random: np.random.Generator) -> list[str]:
+    """So many names of three letters."""
+    letters = "ABCDEFGHIJKLMNOPRSTUVWXZ"
+    names: dict[str, None] = {}
+    while len(names) < count:
+        names["".join(random.choice(list(letters), 3))] = None
+    return sorted(names)

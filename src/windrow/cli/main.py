@@ -1,0 +1,182 @@
+"""The command line: `windrow run`, `explain`, `check`, `demo` and `bench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from windrow.cli.launch import read_launch, read_script, started
+from windrow.cli.mistakes import user_errors
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+Script = Annotated[
+    Path, typer.Argument(metavar="SCRIPT", help="A file of statements, such as app.sql.", show_default=False)
+]
+Master = Annotated[str, typer.Option("--master", metavar="URL", help="Where Spark runs.")]
+Choices = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="OPTION=VALUE", help="An option of Spark, or shards=N. May be given several times."),
+]
+LOCAL = "local[*]"
+
+
+@app.callback()
+def windrow() -> None:
+    """Continuous queries over sliding windows on Apache Spark.
+
+    \b
+    A script says where events come from, what is asked of them, and where the answers go:
+
+    \b
+      CREATE STREAM ticks (ts TIMESTAMP, symbol STRING, price DOUBLE, volume INT)
+        USING parquet OPTIONS (path 'data/ticks') TIMESTAMP BY ts LATENESS 2 SECONDS;
+      CREATE SINK vwap USING parquet OPTIONS (path 'out/vwap');
+      INSERT INTO vwap
+      SELECT symbol, SUM(price * volume) / SUM(volume) AS vwap
+      FROM ticks [RANGE 1 HOUR SLIDE 1 SECOND] GROUP BY symbol;
+
+    \b
+    Begin with
+      windrow demo                 a complete example, live
+      windrow check app.sql        is the script right?
+      windrow run app.sql          run it; Ctrl-C stops it
+    """
+
+
+@app.command()
+def run(
+    script: Script,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where the job keeps how far it is, so that a restart goes on from there."),
+    ] = None,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Work off what is there, and end, rather than wait for more.")
+    ] = False,
+    flush: Annotated[
+        bool, typer.Option("--flush", help="With --available-now: then answer the windows that are not full yet, too.")
+    ] = False,
+    master: Master = LOCAL,
+    choices: Choices = None,
+    trigger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Time between batches, such as '5 seconds'. Without it, one follows another."
+        ),
+    ] = None,
+) -> None:
+    """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
+
+    A query with INSERT INTO writes to its sink; a SELECT by itself prints its newest rows. In a terminal a table shows
+    how the job is doing, elsewhere a line every few seconds. The first Ctrl-C stops after the batch under way, the
+    second at once. A job that is started again with its checkpoint goes on as if it had never stopped.
+
+    \b
+    Examples:
+      windrow run app.sql
+      windrow run app.sql --checkpoint checkpoints/app
+      windrow run app.sql --checkpoint checkpoints/app --available-now --flush
+      windrow run app.sql --master 'local[4]' --set shards=8 --set spark.driver.memory=4g
+      windrow run app.sql --trigger '5 seconds'
+
+    \b
+    Exit codes: 0 the job ended or was stopped, 1 it died, 2 there is a mistake to mend and nothing was started.
+    """
+    with user_errors():
+        from windrow.cli.run import run_script
+
+        run_script(script, checkpoint, read_launch(master, choices or []), trigger, available_now, flush)
+
+
+@app.command()
+def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> None:
+    """Show what would run for SCRIPT, and why: panes, partials, how windows are folded, where state is kept.
+
+    \b
+    Example:
+      windrow explain app.sql
+    """
+    with user_errors():
+        text, launch = read_script(script), read_launch(master, choices or [])
+        with started(launch) as session:
+            from windrow.application import Application
+
+            Application(session, text)
+            typer.echo(session.explain())
+
+
+@app.command()
+def check(script: Script, master: Master = LOCAL, choices: Choices = None) -> None:
+    """Find the mistakes in SCRIPT, and start nothing.
+
+    The first one is shown with its line, its column and a way out; the exit code is then 2.
+
+    \b
+    Example:
+      windrow check app.sql && windrow run app.sql
+    """
+    with user_errors():
+        text, launch = read_script(script), read_launch(master, choices or [])
+        with started(launch) as session:
+            from windrow.application import Application
+
+            application = Application(session, text)
+            count = len(application.sinks)
+            typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
+
+
+@app.command()
+def demo(
+    name: Annotated[str, typer.Argument(help="Which demo.")] = "ticks",
+    seconds: Annotated[float, typer.Option(min=5, help="How long the live part lasts.")] = 40,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A new folder for the data and the results.", show_default=False)
+    ] = None,
+) -> None:
+    """Show a complete example on local Spark: a stream, several queries over it, and the answers as they change.
+
+    \b
+    Examples:
+      windrow demo
+      windrow demo ticks --seconds 90 --out demo-out
+    """
+    with user_errors():
+        from windrow.cli.demo import run_demo
+
+        run_demo(name, seconds, out)
+
+
+@app.command()
+def bench(
+    name: Annotated[str | None, typer.Argument(help="Which benchmark; without it they are listed.")] = None,
+    json_path: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write a line a case.")] = None,
+    plot_path: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Also draw the result.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller cases: ends within a minute.")] = False,
+) -> None:
+    """Measure: the benchmark NAME, or a list of all there are.
+
+    \b
+    Examples:
+      windrow bench
+      windrow bench sliding --quick --json sliding.json
+    """
+    with user_errors():
+        from windrow.cli.bench import list_benchmarks, run_benchmark
+
+        if name is None:
+            list_benchmarks()
+        else:
+            run_benchmark(name, quick, json_path, plot_path)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,146 @@
+"""Spark and replay are one engine: the same files, batch by batch, give the same answers."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.local.replay import Replay
+from windrow.spark.job import Job
+
+from .streams import SECOND, START, assert_same, finish, instants, put, rows_of, stream_of, table_of
+
+BATCHES, BATCH_ROWS, LATENESS = 5, 80, 2 * SECOND
+SCHEMA = "ts TIMESTAMP, k STRING, i BIGINT, d DOUBLE, m DECIMAL(12, 2), b BOOLEAN, day DATE, at TIMESTAMP"
+AGGREGATES = [
+    "COUNT(*)",
+    "COUNT(i)",
+    "COUNT_IF(d > 0)",
+    *(f"{name}({column})" for name in ("SUM", "AVG", "VAR_SAMP", "VAR_POP", "STDDEV", "STDDEV_POP") for column in "idm"),
+    *(f"{name}({column})" for name in ("MIN", "MAX", "FIRST", "LAST") for column in ("i", "d", "m", "k", "b", "day", "at")),
+    "FIRST(i) IGNORE NULLS",
+    "LAST(k) IGNORE NULLS",
+    "BOOL_AND(b)",
+    "BOOL_OR(b)",
+    "SUM(i) FILTER (WHERE b)",
+    "MAX(d) FILTER (WHERE i % 2 = 0)",
+]
+EVERY = ", ".join(f"{text} AS a{i}" for i, text in enumerate(AGGREGATES))
+TEXTS = {
+    "every": f"SELECT k, {EVERY} FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k",
+    "odd": f"SELECT {EVERY} FROM ticks [RANGE 7 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND] WHERE i > 2",
+    "gaps": "SELECT b, k, AVG(d) AS x FROM ticks [RANGE 2 SECONDS SLIDE 5 SECONDS] GROUP BY k, b HAVING COUNT(*) > 1",
+    "landmark": f"SELECT b, {EVERY} FROM ticks [RANGE UNBOUNDED SLIDE 10 SECONDS] GROUP BY b",
+    "long": f"SELECT k, {EVERY} FROM ticks [RANGE 3 MINUTES SLIDE 5 SECONDS] GROUP BY k",
+    "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
+              ORDER BY total DESC, k, day LIMIT 3""",
+}
+KEYS = {"every": ["k"], "gaps": ["k", "b"], "landmark": ["b"], "long": ["k"], "top": ["k", "day"]}
+
+
+def some_events(seed: int) -> pa.Table:
+    """A stream with ties, a gap, holes in every column, and events out of order: most within the lateness."""
+    random = np.random.default_rng(seed)
+    rows = BATCHES * BATCH_ROWS
+    batch = np.arange(rows) // BATCH_ROWS
+    steps = random.integers(0, 48, rows) - np.where(random.random(rows) < 0.05, 40, 0)
+    times = START + batch * 10 * SECOND + (batch >= 3) * 75 * SECOND + steps * SECOND // 4
+
+    def holed(values: list, share: float = 0.1) -> list:
+        return [None if hole else value for value, hole in zip(values, random.random(rows) < share)]
+
+    doubles = random.choice([1.5, -0.0, 0.0, 3.25, float("nan"), 1e9, -7.1, 1e-9], rows, p=[0.2, 0.1, 0.1, 0.2, 0.02, 0.1, 0.18, 0.1])
+    return pa.table(
+        {
+            "ts": instants(holed(times.tolist(), 0.02)),
+            "k": pa.array(holed(random.choice(["a", "b", "c", "é", ""], rows).tolist())),
+            "i": pa.array(holed(random.integers(-9, 10, rows).tolist()), pa.int64()),
+            "d": pa.array(holed(doubles.tolist()), pa.float64()),
+            "m": pa.array(holed([Decimal(int(n)).scaleb(-2) for n in random.integers(-999, 999, rows)]), pa.decimal128(12, 2)),
+            "b": pa.array(holed((random.random(rows) < 0.7).tolist()), pa.bool_()),
+            "day": pa.array(holed([date(2024, 2, 27) + timedelta(int(n)) for n in random.integers(0, 4, rows)]), pa.date32()),
+            "at": instants(holed((random.integers(0, 10**15, rows)).tolist())),
+        }
+    )
+
+
+class Runs:
+    """The same events through Spark, all queries at once, and through replay, one query at a time."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.events = some_events(seed=5)
+        self.batches = [self.events.slice(n * BATCH_ROWS, BATCH_ROWS) for n in range(BATCHES)]
+        put(folder / "in", *self.batches)
+        self.session = windrow.Session(spark, shards=2)
+        self.session.stream("ticks", stream_of(spark, folder / "in", SCHEMA), time="ts", lateness="2 seconds")
+        for name, text in TEXTS.items():
+            self.session.query(name, text)
+        self.out = folder / "out"
+        sinks = {name: windrow.sink("parquet", path=self.out / name) for name in TEXTS}
+        self.job: Job = self.session.start(str(folder / "checkpoint"), sinks, trigger="available now")
+        finish(self.job)
+
+    def replay(self, name: str) -> Replay:
+        return Replay(TEXTS[name], lateness="2 seconds", ticks=self.events)
+
+
+@pytest.fixture(scope="module")
+def runs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return Runs(spark, tmp_path_factory.mktemp("runs"))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_spark_answers_as_replay_does(runs: Runs, name: str):
+    expected = rows_of(runs.replay(name).run(BATCH_ROWS, flush=True))
+    assert len(expected) > 10
+    assert_same(rows_of(runs.out / name), expected, KEYS.get(name, ()))
+
+
+def test_a_window_is_answered_in_the_batch_whose_newest_event_ends_it(runs: Runs):
+    replay = runs.replay("every")
+    for number, batch in enumerate(runs.batches):
+        expected = [row for table in replay.step(batch) for row in rows_of(table)]
+        assert_same(rows_of(table_of(runs.out / "every", number)), expected, ["k"])
+        clock = max(time for time in batch["ts"].cast(pa.int64()).to_pylist() if time is not None) - LATENESS
+        last = max(row["window_end"] for row in expected)
+        assert clock - 2 * SECOND < last <= clock
+
+
+def test_progress_counts_what_was_read_and_what_was_not_used(runs: Runs):
+    figures = runs.job.progress()["ticks"]
+    assert figures["events"] == runs.events.num_rows
+    assert figures["batches"] == BATCHES + 1
+    assert figures["rejected"]["no time"] == runs.events["ts"].null_count
+
+
+def test_session_sql_is_a_typed_streaming_dataframe(runs: Runs, spark: SparkSession):
+    results = runs.session.sql(TEXTS["every"])
+    assert results.isStreaming
+    types = {field.name: field.dataType.simpleString() for field in results.schema}
+    assert list(types)[:4] == ["window_start", "window_end", "k", "a0"]
+    assert types["window_start"] == types["window_end"] == "timestamp"
+    named = {text: types[f"a{i}"] for i, text in enumerate(AGGREGATES)}
+    assert named["COUNT(*)"] == named["SUM(i)"] == "bigint"
+    assert (named["SUM(d)"], named["AVG(i)"], named["SUM(m)"], named["AVG(m)"]) == (
+        "double",
+        "double",
+        "decimal(22,2)",
+        "decimal(16,6)",
+    )
+    assert (named["MAX(day)"], named["FIRST(at)"], named["LAST(k)"], named["BOOL_OR(b)"]) == (
+        "date",
+        "timestamp",
+        "string",
+        "boolean",
+    )
+    query = results.writeStream.format("memory").queryName("every_in_memory").trigger(availableNow=True).start()
+    query.awaitTermination()
+    expected = rows_of(runs.replay("every").run(BATCH_ROWS))
+    assert_same(rows_of(spark.table("every_in_memory")), expected, ["k"])
