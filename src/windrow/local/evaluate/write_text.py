@@ -78,7 +78,7 @@ def java_floating(number: np.floating) -> str:
 
 
 def _long_digits(number: np.floating) -> str | None:
-    """The digits that Java up to 18 gives a whole number beyond its type's precision, where it goes by its long value."""
+    """The digits that Java up to 18 gives a whole number beyond its type's precision: it goes by the long value."""
     bits = np.finfo(number.dtype).nmant + 1
     size = abs(float(number))
     if not 2.0**bits <= size < 2.0**63:

@@ -1,0 +1,218 @@
+"""Sliding aggregates: one VWAP query against Spark's own windows, a tumbling window and a bare scan."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from rich.console import Console
+from rich.table import Table
+from ticks import BEGIN_US, SCHEMA, Ticks
+
+import windrow
+from windrow.spark.settings import local_spark
+
+VWAP = "SELECT symbol, SUM(price * volume) / SUM(volume) AS vwap FROM ticks [RANGE {range} SLIDE {slide}] GROUP BY symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Steady batches of one case: all but the first."""
+
+    case: str
+    ratio: int
+    events: int
+    result_rows: int
+    seconds: float
+    median_batch_seconds: float
+
+    @property
+    def events_per_second(self) -> float:
+        return self.events / self.seconds
+
+    @property
+    def results_per_second(self) -> float:
+        return self.result_rows / self.seconds
+
+
+class Bench:
+    """Runs cases on one Spark, one after the other, each on files of its own size."""
+
+    def __init__(self, folder: Path, quick: bool) -> None:
+        self.folder, self.quick = folder, quick
+        self.spark: SparkSession = local_spark("local[2]", {"spark.driver.memory": "4g"})
+        self.session = windrow.Session(self.spark, shards=2)
+        self._count = 0
+
+    def ticks(self, name: str, rows: int, batches: int, symbols: int = 100) -> Ticks:
+        ticks = Ticks(self.folder / name, rows, batches, symbols=symbols)
+        return ticks if ticks.folder.exists() else ticks.write()
+
+    def stream(self, ticks: Ticks) -> DataFrame:
+        reader = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", ticks.files_per_batch)
+        return reader.parquet(str(ticks.folder))
+
+    def windrow(self, ticks: Ticks, range: str, slide: str) -> DataFrame:
+        session = windrow.Session(self.spark, shards=2)
+        session.stream("ticks", self.stream(ticks), time="ts")
+        return session.sql(VWAP.format(range=range, slide=slide))
+
+    def spark_window(self, ticks: Ticks, range: str, slide: str) -> DataFrame:
+        """The same query in Spark's own words."""
+        window = F.window("ts", range, slide)
+        sums = (F.sum(F.col("price") * F.col("volume")) / F.sum("volume")).alias("vwap")
+        return self.stream(ticks).withWatermark("ts", "0 seconds").groupBy(window, "symbol").agg(sums)
+
+    def run(self, results: DataFrame, sink: Callable[[DataFrame, int], None] | None = None) -> list[dict]:
+        """Work off all files into the noop sink, or `sink`; returns Spark's progress of each batch."""
+        self._count += 1
+        writer = results.writeStream.option("checkpointLocation", str(self.folder / f"checkpoint-{self._count}"))
+        writer = writer.foreachBatch(sink) if sink is not None else writer.format("noop")
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return [batch for batch in query.recentProgress if batch["numInputRows"]]
+
+    def measure(self, case: str, ratio: int, results: DataFrame, rows_per_batch: int = 0) -> Measurement:
+        batches = self.run(results)[1:]
+        seconds = [batch["durationMs"]["triggerExecution"] / 1000 for batch in batches]
+        events = sum(batch["numInputRows"] for batch in batches)
+        found = Measurement(case, ratio, events, rows_per_batch * len(batches), sum(seconds), statistics.median(seconds))
+        note = f", {found.results_per_second:,.0f} results/s" if rows_per_batch else ""
+        Console().print(f"  {case}, ratio {ratio}: {found.events_per_second:,.0f} events/s{note}")
+        return found
+
+    def check(self, ticks: Ticks, range: str, range_s: int, windows: int = 5) -> None:
+        """Answers of some windows equal a plain batch query over exactly their events; nothing is timed before."""
+        name = f"check_{self._count}"
+        kept: list = []
+        self.run(self.windrow(ticks, range, "1 SECOND"), lambda rows, _: kept.append(rows.toArrow()))
+        events = self.spark.read.parquet(str(ticks.folder))
+        seconds = ticks.events // ticks.rate
+        for k in {1, seconds // 3, seconds // 2, seconds - 2, seconds - 1}:
+            end = BEGIN_US // 1_000_000 + k
+            inside = events.where(f"ts >= timestamp_seconds({end - range_s}) AND ts < timestamp_seconds({end})")
+            plain = inside.groupBy("symbol").agg(F.expr("SUM(price * volume) / SUM(volume)").alias("vwap"))
+            expected = {row["symbol"]: row["vwap"] for row in plain.collect()}
+            found = {}
+            for table in kept:
+                for row in table.filter(F_end(table, end)).to_pylist():
+                    found[row["symbol"]] = row["vwap"]
+            assert found.keys() == expected.keys(), f"{name}: window {end} has other groups"
+            assert all(abs(found[s] - expected[s]) <= 1e-9 * abs(expected[s]) for s in expected), f"window {end} differs"
+
+
+def F_end(table, end: int):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.equal(table["window_end"], pa.scalar(end * 1_000_000, pa.timestamp("us")).cast(table["window_end"].type))
+
+
+def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+    """Measure, print a table, and write one line a case to `json_path` and a picture to `plot_path`."""
+    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder:
+        bench = Bench(Path(folder), quick)
+        found = measure_all(bench)
+        small = small_batch(bench)
+    report(found, small)
+    if json_path is not None:
+        lines = [json.dumps(asdict(m) | {"events_per_second": m.events_per_second}) for m in found]
+        lines.append(json.dumps({"case": "small batch", "median_batch_seconds": small}))
+        json_path.write_text("\n".join(lines) + "\n")
+    if plot_path is not None:
+        plot(found, plot_path)
+
+
+def measure_all(bench: Bench) -> list[Measurement]:
+    batches = 3 if bench.quick else 10
+    rows = 100_000 if bench.quick else 600_000
+    ticks = bench.ticks("ticks", rows, batches)
+    bench.check(ticks, "1 MINUTE", 60)
+    bench.check(ticks, "10 MINUTES", 600)
+    found = []
+    for ratio, range in ((60, "1 MINUTE"), (600, "10 MINUTES"), (3600, "1 HOUR")):
+        per_batch = rows // ticks.rate * ticks.symbols
+        found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch))
+    found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
+    if not bench.quick:
+        large = bench.ticks("large", 2_000_000, 4)
+        found.append(bench.measure("windrow, batches of 2,000,000", 600, bench.windrow(large, "10 MINUTES", "1 SECOND")))
+        found.append(bench.measure("bare scan, batches of 2,000,000", 0, bench.stream(large)))
+        many = bench.ticks("many", 600_000, 4, symbols=100_000)
+        per_batch = 60 * 100_000
+        found.append(bench.measure("windrow, 100,000 groups", 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), per_batch))
+    few = bench.ticks("few", 5_000 if bench.quick else 15_000, 3 if bench.quick else 4)
+    for ratio, range in ((60, "60 seconds"), (600, "600 seconds"), (3600, "3600 seconds")):
+        if not (bench.quick and ratio > 60):
+            found.append(bench.measure("spark window()", ratio, bench.spark_window(few, range, "1 second")))
+    return found
+
+
+def small_batch(bench: Bench) -> float:
+    """The median time of a batch with few rows."""
+    ticks = bench.ticks("small", 1_000, 8 if bench.quick else 20)
+    return bench.measure("windrow, batches of 1,000", 600, bench.windrow(ticks, "10 MINUTES", "1 SECOND")).median_batch_seconds
+
+
+def report(found: list[Measurement], small: float) -> None:
+    speed = {(m.case, m.ratio): m.events_per_second for m in found}
+    table = Table(title="Sliding VWAP, local[2]")
+    for column in ("case", "range / slide", "events/s", "median batch, s"):
+        table.add_column(column, justify="left" if column == "case" else "right")
+    for m in found:
+        table.add_row(m.case, str(m.ratio or "-"), f"{m.events_per_second:,.0f}", f"{m.median_batch_seconds:.2f}")
+    console = Console()
+    console.print(table)
+    aims = [
+        ("windrow at 600 / spark window() at 600", ("windrow", 600), ("spark window()", 600), 50),
+        ("windrow at 3600 / spark window() at 3600", ("windrow", 3600), ("spark window()", 3600), 300),
+        ("windrow at 3600 / windrow at 60", ("windrow", 3600), ("windrow", 60), 0.7),
+        ("windrow at 600 / spark tumbling", ("windrow", 600), ("spark tumbling", 1), 0.6),
+        (
+            "windrow / bare scan, 2,000,000 rows",
+            ("windrow, batches of 2,000,000", 600),
+            ("bare scan, batches of 2,000,000", 0),
+            0.25,
+        ),
+    ]
+    for text, above, below, aim in aims:
+        if above in speed and below in speed:
+            console.print(f"{text}: {speed[above] / speed[below]:.2f} (aim {aim})")
+    for m in found:
+        if m.case == "windrow, 100,000 groups":
+            console.print(f"100,000 groups: {m.results_per_second:,.0f} result rows/s (aim 500,000)")
+    console.print(f"batch of 1,000 rows: {small:.2f} s (aim under 0.6)")
+
+
+def plot(found: list[Measurement], path: Path) -> None:
+    """Events per second against the ratio of range to slide."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for case, mark in (("windrow", "o"), ("spark window()", "s")):
+        points = sorted((m.ratio, m.events_per_second) for m in found if m.case == case)
+        axes.plot(*zip(*points), marker=mark, label=case)
+    for m in found:
+        if m.case == "spark tumbling":
+            axes.axhline(m.events_per_second, linestyle=":", color="gray", label="spark, tumbling")
+    axes.set(xscale="log", yscale="log", xlabel="range / slide", ylabel="events per second", title="One VWAP query, 100 groups, 2 cores")
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    main()
+    print(f"{time.perf_counter() - started:.0f} s")

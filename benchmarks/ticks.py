@@ -1,0 +1,53 @@
+"""Stock ticks for the benchmarks: a random walk per symbol, written as Parquet files of whole batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SCHEMA = "ts TIMESTAMP, symbol STRING, price DOUBLE, volume INT"
+BEGIN_US = 1_700_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """`batches` of `rows` events each, `rate` events a second of event time, spread over `symbols`."""
+
+    folder: Path
+    rows: int
+    batches: int
+    rate: int = 10_000
+    symbols: int = 100
+    files_per_batch: int = 2
+
+    @property
+    def events(self) -> int:
+        return self.rows * self.batches
+
+    def write(self) -> Ticks:
+        """Write the files; the same arguments give the same events."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        random = np.random.default_rng(7)
+        names = pa.array([f"S{number:06d}" for number in range(self.symbols)])
+        prices = 50 + 100 * random.random(self.symbols)
+        for batch in range(self.batches):
+            first = batch * self.rows
+            times = BEGIN_US + (np.arange(first, first + self.rows) * (1_000_000 // self.rate))
+            symbol = random.integers(0, self.symbols, self.rows)
+            price = prices[symbol] + random.normal(0, 0.5, self.rows)
+            table = pa.table(
+                {
+                    "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+                    "symbol": names.take(pa.array(symbol)),
+                    "price": np.round(price, 2),
+                    "volume": pa.array(random.integers(1, 1000, self.rows), pa.int32()),
+                }
+            )
+            step = -(-self.rows // self.files_per_batch)
+            for part in range(self.files_per_batch):
+                pq.write_table(table.slice(part * step, step), self.folder / f"{batch:05d}-{part}.parquet")
+        return self
