@@ -1,7 +1,7 @@
 """Writes ticks of 100 stocks into a folder, as they happen, until Ctrl-C.
 
-    python examples/ticks/generate.py demo-out/ticks
-    python examples/ticks/generate.py demo-out/ticks --rate 20000 --history 3600
+python examples/ticks/generate.py demo-out/ticks
+python examples/ticks/generate.py demo-out/ticks --rate 20000 --history 3600
 """
 
 from __future__ import annotations

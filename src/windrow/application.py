@@ -19,10 +19,12 @@ from windrow.language import (
     parse_script,
     span_of,
 )
+from windrow.language.spelling import did_you_mean
 from windrow.plan.sink import Sink
 from windrow.session import Session
 from windrow.spark.files import FORMATS
-from windrow.spark.sources import missing_path, read_stream, read_table
+from windrow.spark.sinks import OWN_FORMATS
+from windrow.spark.sources import FILES, missing_format, missing_path, read_stream, read_table
 
 Span = tuple[int, int]
 
@@ -92,6 +94,8 @@ class Application:
         if sink.format in FORMATS and "path" not in dict(sink.options):
             way_out = "OPTIONS (path 'out/results')"
             raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
+        if sink.format not in OWN_FORMATS:
+            self._check_format(sink)
         self._declared[sink.name] = sink
         if sink.rejected:
             self._rejected(sink)
@@ -119,13 +123,26 @@ class Application:
 
     def _options(self, source: CreateStream | CreateTable) -> dict[str, str]:
         """The options of a source, whose path must be there."""
+        self._check_format(source)
         options = dict(source.options)
         wrong = missing_path(source.format, options)
         if wrong is not None:
-            place = self._text.find(options.get("path", "\0"), *source.span)
-            span = (place, place + len(options["path"])) if place >= 0 else source.name_span
-            raise self._error(wrong, span, "a path to files, or to a folder, that exists")
+            raise self._error(
+                wrong, self._written(options.get("path"), source), "a path to files, or to a folder, that exists"
+            )
         return options
+
+    def _check_format(self, statement: CreateStream | CreateTable | CreateSink) -> None:
+        wrong = missing_format(self.session.spark, statement.format)
+        if wrong is not None:
+            way_out = did_you_mean(statement.format, FILES) or "add its package: --set spark.jars.packages=..."
+            raise self._error(wrong, self._written(statement.format, statement), way_out)
+
+    def _written(self, word: str | None, statement: CreateStream | CreateTable | CreateSink) -> Span:
+        """Where a word of a statement stands behind its name, or else the name."""
+        begin, end = statement.name_span[1], statement.span[1]
+        place = -1 if word is None else self._text.find(word, begin, end)
+        return statement.name_span if word is None or place < 0 else (place, place + len(word))
 
     @contextmanager
     def _placed(self, span: Span) -> Iterator[None]:

@@ -18,15 +18,9 @@ from sqlglot import exp
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import Windrow
 from windrow.local.expressions import FUNCTIONS, evaluate, type_of
+from windrow.spark.expressions import guarded
 
 TABLE = rows()
-TRIED = {
-    exp.Add: "try_add",
-    exp.Sub: "try_subtract",
-    exp.Mul: "try_multiply",
-    exp.Div: "try_divide",
-    exp.Mod: "try_mod",
-}
 INEXACT = frozenset(MATHS)
 # Spark's analyser slows down with the width of a projection.
 WIDTH = 100
@@ -34,20 +28,6 @@ WIDTH = 100
 
 def parse(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, dialect=Windrow)
-
-
-def for_spark(text: str) -> str:
-    """The expression as Spark is to see it: as it is written, unless something in it may fail."""
-    tree = exp.Paren(this=parse(text))
-    risky = [node for node in tree.walk() if type(node) in TRIED or isinstance(node, exp.Cast)]
-    if not risky or tree.find(exp.Interval):
-        return text
-    for node in reversed(risky):  # the inner ones first
-        if isinstance(node, exp.Cast):
-            node.replace(exp.TryCast(this=node.this, to=node.to, safe=True))
-        else:
-            node.replace(exp.Anonymous(this=TRIED[type(node)], expressions=[node.this, node.expression]))
-    return tree.this.sql("spark")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +42,7 @@ def answers(spark) -> dict[str, pa.Array]:
     found: dict[str, pa.Array] = {}
     for start in range(0, len(cases), WIDTH):
         part = cases[start : start + WIDTH]
-        answer = frame.selectExpr(*(f"{for_spark(case)} AS c{place}" for place, case in enumerate(part))).toArrow()
+        answer = frame.selectExpr(*(f"{guarded(case, frame)} AS c{place}" for place, case in enumerate(part))).toArrow()
         found |= {case: answer.column(place).combine_chunks() for place, case in enumerate(part)}
     return found
 

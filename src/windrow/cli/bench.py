@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import windrow
 from windrow.errors import SettingsError
@@ -27,13 +25,13 @@ def benchmarks() -> dict[str, Path]:
 
 def list_benchmarks() -> None:
     """Print the benchmarks and what each one asks."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    for name, path in benchmarks().items():
-        table.add_row(name, _question(path))
-    if not table.row_count:
+    known = benchmarks()
+    if not known:
         typer.echo("there are no benchmarks yet")
         return
-    Console(file=sys.stdout).print(table)
+    width = max(map(len, known)) + 2
+    for name, path in known.items():
+        typer.echo(f"{name:<{width}}{_question(path)}")
     typer.echo("\nwindrow bench NAME runs one; with --quick it ends within a minute")
 
 

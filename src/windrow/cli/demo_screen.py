@@ -10,25 +10,25 @@ from rich.table import Table
 from rich.text import Text
 
 from windrow.cli.demo_answers import Answers
-from windrow.cli.figures import Figures, rate, size
+from windrow.cli.figures import Figures, rate
 
 SHOWN = 9
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def screen(answers: Answers, figures: Figures | None, left_seconds: float | None, notice: str) -> RenderableType:
-    """All of it, in no more than 80 columns and 20 lines."""
+def screen(answers: Answers, figures: Figures, left_seconds: float | None, waiting: str) -> RenderableType:
+    """All of it, in no more than 80 columns and 20 lines; `waiting` is shown until there is an answer."""
     if answers.window_end is None:
-        return Text(notice, style="dim")
+        return Text(waiting, style="dim")
     side = Table.grid(padding=(0, 4, 0, 0))
     side.add_row(_prices(answers), _movers(answers))
     return Group(
-        Text.assemble(("windrow demo", "bold"), f"   windows up to {_clock(answers.window_end)}   ", (notice, "dim")),
+        Text.assemble(("windrow demo", "bold"), f"   windows that end at {_clock(answers.window_end)}"),
         Text(),
         side,
         Text(),
         Text(market_line(answers)),
-        Text("" if figures is None else progress_line(figures), style="dim"),
+        Text(progress_line(figures), style="dim"),
         Text("" if left_seconds is None else f"{max(0, left_seconds):.0f} s to go; Ctrl-C ends it now", style="dim"),
     )
 
@@ -83,14 +83,15 @@ def market_line(answers: Answers) -> str:
     market = answers.market
     if market is None:
         return ""
-    return f"market, 1 min: {market['trades']:,} trades of {market['volume']:,} shares for {market['turnover'] / 1e9:.2f} bn"
+    turnover = f"{market['turnover'] / 1e9:.2f} bn"
+    return f"market, 1 min: {market['trades']:,} trades of {market['volume']:,} shares for {turnover}"
 
 
 def progress_line(figures: Figures) -> str:
     """How the job is doing, in brief."""
     delay = figures["delay"]
     waits = f"  delay p50 {delay['p50']:.1f} s, p99 {delay['p99']:.1f} s" if delay else ""
-    return f"{figures['events']:,} events  {rate(figures)}  {figures['windows']:,} windows{waits}  state {size(figures['state_bytes'])}"
+    return f"{figures['events']:,} ticks  {rate(figures)}  {figures['windows']:,} windows{waits}"
 
 
 def sparkline(values: Sequence[float]) -> str:

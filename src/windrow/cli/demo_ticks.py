@@ -18,7 +18,7 @@ SECOND_US = 1_000_000
 
 
 class Market:
-    """Ticks in the manner of the SlideM paper's experiments (section 5.3): symbols in turn, and each price a random walk.
+    """Ticks as in the experiments of the SlideM paper (section 5.3): symbols in turn; each price is a random walk.
 
     >>> market = Market(rate=1_000, seed=7)
     >>> ticks = market.ticks(0, 2 * SECOND_US)

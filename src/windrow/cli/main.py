@@ -18,9 +18,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-Script = Annotated[
-    Path, typer.Argument(metavar="SCRIPT", help="A file of statements, such as app.sql.", show_default=False)
-]
+Script = Annotated[Path, typer.Argument(help="A file of statements, such as app.sql.", show_default=False)]
 Master = Annotated[str, typer.Option("--master", metavar="URL", help="Where Spark runs.")]
 Choices = Annotated[
     list[str] | None,

@@ -28,10 +28,11 @@ def guarded(text: str, frame: DataFrame) -> str:
     Without ANSI, Spark gives NULL for a division by zero and for a text that is no number. What is left are whole
     numbers, which would wrap around: these are tried. Trying what cannot fail would cost a third of the speed.
     """
-    tree = sqlglot.parse_one(text, dialect=Windrow)
-    if tree.find(exp.Cast, *_TRIED) is None:
-        return text
-    return expression_sql(tree.transform(lambda node: _tried(node, frame)))
+    tree = exp.paren(sqlglot.parse_one(text, dialect=Windrow), copy=False)
+    risky = [node for node in tree.walk() if _may_not_fit(node, frame)]
+    for node in reversed(risky):  # what is inside comes first: a node that has been replaced is not looked into
+        node.replace(_tried(node))
+    return expression_sql(tree.this) if risky else text
 
 
 def type_in(node: exp.Expr, frame: DataFrame) -> SparkType:
@@ -39,12 +40,16 @@ def type_in(node: exp.Expr, frame: DataFrame) -> SparkType:
     return frame.select(F.expr(expression_sql(node))).schema[0].dataType
 
 
-def _tried(node: exp.Expr, frame: DataFrame) -> exp.Expr:
-    if type(node) in _TRIED and isinstance(type_in(node, frame), IntegralType):
-        return exp.Anonymous(this=_TRIED[type(node)], expressions=[node.this, node.expression])
-    if isinstance(node, exp.Cast) and isinstance(type_in(node.this, frame), NumericType):
+def _may_not_fit(node: exp.Expr, frame: DataFrame) -> bool:
+    if isinstance(node, exp.Cast):
+        return isinstance(type_in(node.this, frame), NumericType)
+    return type(node) in _TRIED and isinstance(type_in(node, frame), IntegralType)
+
+
+def _tried(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Cast):
         return exp.TryCast(this=node.this, to=node.args["to"], safe=True)
-    return node
+    return exp.Anonymous(this=_TRIED[type(node)], expressions=[node.this, node.expression])
 
 
 class SparkEngine:

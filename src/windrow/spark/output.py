@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def children_write_to(log: Path) -> Iterator[None]:
         sys.stdout, sys.stderr = streams
 
 
-def _kept(stream: io.TextIOBase, place: int) -> io.TextIOBase:
+def _kept(stream: TextIO, place: int) -> TextIO:
     """A stream like `stream` that writes to `place`; one that never wrote to a descriptor stays what it is."""
     try:
         writes_to = stream.fileno()

@@ -9,7 +9,7 @@ def shard_keys(count: int) -> list[int]:
     """For each of `count` shuffle partitions the smallest number that Spark sends there.
 
     >>> shard_keys(2)
-    [1, 0]
+    [2, 0]
     """
     keys: dict[int, int] = {}
     number = 0

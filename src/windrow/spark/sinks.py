@@ -12,6 +12,9 @@ from windrow.errors import SettingsError
 from windrow.plan.sink import Sink
 from windrow.spark.files import FORMATS, FileSink
 
+OWN_FORMATS = (*FORMATS, "console", "memory")
+"""Sinks that are not left to Spark."""
+
 
 class Writer(Protocol):
     """Takes the rows of one query, batch by batch. A batch may come again after a failure."""

@@ -74,7 +74,7 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
         mark = time.perf_counter_ns()
         for batch in batches:
             now = time.perf_counter_ns()
-            slicer.add(batch)
+            slicer.add(_in_utc(batch))
             scan, mark, cut = scan + now - mark, time.perf_counter_ns(), cut + time.perf_counter_ns() - now
         scan, mark = scan + time.perf_counter_ns() - mark, time.perf_counter_ns()
         payloads = slicer.payloads()
@@ -83,6 +83,22 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
             yield packed(payloads, scan // 1000, cut // 1000)
 
     return slice_task
+
+
+def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows, with times as state has them: Spark hands them over in the zone of the session."""
+    schema = pa.schema([field.with_type(_utc(field.type)) for field in batch.schema])
+    return batch if schema == batch.schema else batch.cast(schema)
+
+
+def _utc(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type) and type.tz is not None:
+        return pa.timestamp(type.unit, tz="UTC")
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(_utc(type.value_type)))
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_utc(field.type)) for field in type])
+    return type
 
 
 def packed(payloads: list[Payload], scan_us: int = 0, slice_us: int = 0) -> pa.RecordBatch:

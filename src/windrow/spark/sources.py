@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import cast
 
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -82,9 +83,28 @@ def _found(spark: SparkSession, format: str, options: Mapping[str, str]) -> Stru
     return StructType([field for field in schema.fields if field.name != CORRUPT])
 
 
+def missing_format(spark: SparkSession, format: str) -> str | None:
+    """What is wrong with the name of a format, if anything: Spark is asked for it, and says if it has none such."""
+    try:
+        spark.read.format(format).schema("a INT").load()
+    except (PySparkException, Py4JError) as error:
+        if "DATA_SOURCE_NOT_FOUND" in str(error):
+            return f"Spark has no format {format!r}"
+        if "_DATA_SOURCE_NOT_ENABLED" in str(error):
+            return f"this Spark lacks the package for {format!r}"
+    return None
+
+
 def _loaded(reader, format: str) -> DataFrame:
     try:
         return reader.load()
-    except PySparkException as error:
-        reason = str(error).split("]", 1)[-1].strip().split(" SQLSTATE")[0].split("\n")[0]
-        raise SettingsError(f"{format} cannot be read: {reason}") from None
+    except (PySparkException, Py4JError) as error:
+        raise SettingsError(f"{format} cannot be read: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """The sentence of Spark's complaint that says what is wrong: the last cause, of an error that has several."""
+    text = str(error)
+    causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+    text = causes[-1].split(": ", 2)[-1] if causes else text
+    return text.split("]", 1)[-1].strip().split(" SQLSTATE")[0].split("\n")[0]

@@ -11,7 +11,7 @@ from sqlglot import exp
 from windrow.errors import NotSupportedYet, QueryError
 
 from . import types
-from .casts import cast
+from .casts import cast, coerce
 from .choose import choose
 from .columns import normal, repeat
 from .compare import CONDITION, among, at_least, at_most, both, equal
@@ -76,7 +76,9 @@ def case_form(node: exp.Case, of: Of) -> pa.Array:
 def cast_form(node: exp.Cast, of: Of) -> pa.Array:
     if node.args.get("format") is not None:
         raise NotSupportedYet("replay does not evaluate casts with a format")
-    return cast(of(node.this), types.written_type(node.to))
+    value, kind = of(node.this), types.written_type(node.to)
+    lenient = value.type == types.STRING and not node.args.get("safe")  # as Spark reads numbers in texts without ANSI
+    return coerce(value, kind) if lenient else cast(value, kind)
 
 
 def between_form(node: exp.Between, of: Of) -> pa.Array:
