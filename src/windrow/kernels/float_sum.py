@@ -51,11 +51,13 @@ class FloatSum:
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         n, hi, lo, big_n, big_hi, big_lo, nan, above, below = (partials[name] for name in COLUMNS)
+        sums = hi + lo
+        odd = np.flatnonzero(big_n | nan | above | below)  # few, if any
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = np.where(big_n == 0, hi + lo, _joined(hi, lo, big_hi, big_lo))
-        sums[above > 0] = np.inf
-        sums[below > 0] = -np.inf
-        sums[(nan > 0) | ((above > 0) & (below > 0))] = np.nan
+            sums[odd] = _joined(hi[odd], lo[odd], big_hi[odd], big_lo[odd])
+        sums[odd[above[odd] > 0]] = np.inf
+        sums[odd[below[odd] > 0]] = -np.inf
+        sums[odd[(nan[odd] > 0) | ((above[odd] > 0) & (below[odd] > 0))]] = np.nan
         if answer == "AVG":
             sums /= np.maximum(n, 1)
         return Lowered(pa.array(sums, mask=n == 0).cast(type, safe=False))

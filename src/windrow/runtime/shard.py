@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -78,9 +78,7 @@ class Shard:
             state.absorb(own, before)
             until = ends.get(space, self.clock)
             if until is not None:
-                answers = state.answer(before, until)
-                if answers is not None:
-                    self._emit(space, state, answers, outcome)
+                state.answer(before, until, partial(self._emit, space, state, outcome))
                 state.expire(until)
         self.clock = max((end for end in ends.values()), default=self.clock)
         return outcome
@@ -133,8 +131,8 @@ class Shard:
                 kept = pc.or_(kept, pc.fill_null(pc.less(rows.column("time"), closed), True))
             outcome.rejected.append(rows.filter(kept))
 
-    def _emit(self, space: Space, state: SpaceState, answers: Answers, outcome: Outcome) -> None:
-        outcome.windows += len(np.unique(answers.windows))
+    def _emit(self, space: Space, state: SpaceState, outcome: Outcome, answers: Answers) -> None:
+        outcome.windows += answers.count
         for query in self.plan.queries:
             if query.space == space:
                 batch, overflows = _rows(query, state, answers, self._user)

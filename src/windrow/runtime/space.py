@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +19,18 @@ from windrow.windows.refold import Refold
 from windrow.windows.running import Accumulate, Subtract
 from windrow.windows.tree import Tree
 
+ANSWER_ROWS = 1 << 17
+"""About so many rows of answers are made into results at once, however many are due."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Row i: the group in slot `slots[i]`, in window number `windows[i]`, with one partial a kernel."""
+    """Row i: the group in slot `slots[i]`, in window number `windows[i]`, with one partial a kernel.
 
+    `count` windows are answered, each with all its groups.
+    """
+
+    count: int
     windows: np.ndarray
     slots: np.ndarray
     partials: tuple[Fields, ...]
@@ -85,22 +92,23 @@ class SpaceState:
         if parts:
             self.groups.refer(self.log.add(joined(parts)).slots)
 
-    def answer(self, before: int | None, clock: int) -> Answers | None:
-        """Every window that ended after `before` and up to `clock` and holds an event."""
+    def answer(self, before: int | None, clock: int, emit: Callable[[Answers], None]) -> None:
+        """Give `emit` every window that ended after `before` and up to `clock` and holds an event, some at a time."""
         for _, fold in self._folds.values():
             fold.close(self._window.pane_at(clock))
-        windows, slots, partials = [], [], []
+        waiting: list[tuple[int, np.ndarray, list[Fields]]] = []
+        rows = 0
         for window in self._due(before, clock):
             folded = self._folded(window)
             present = np.flatnonzero(folded[0]["n"])
             if len(present):
-                windows.append(np.full(len(present), window))
-                slots.append(present)
-                partials.append([take(fields, present) for fields in folded])
-        if not windows:
-            return None
-        columns = tuple(concat([part[i] for part in partials]) for i in range(len(self._kernels)))
-        return Answers(np.concatenate(windows), np.concatenate(slots), columns)
+                waiting.append((window, present, [take(fields, present) for fields in folded]))
+                rows += len(present)
+            if rows >= ANSWER_ROWS:
+                emit(_joined(waiting))
+                waiting, rows = [], 0
+        if waiting:
+            emit(_joined(waiting))
 
     def last_window(self, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
@@ -172,6 +180,14 @@ class SpaceState:
             for i, fields in zip(members, fold.answer(panes, self.groups.width)):
                 folded[i] = fields
         return folded
+
+
+def _joined(answers: Sequence[tuple[int, np.ndarray, list[Fields]]]) -> Answers:
+    """The answers of several windows as columns."""
+    windows = np.repeat([window for window, _, _ in answers], [len(present) for _, present, _ in answers])
+    slots = np.concatenate([present for _, present, _ in answers])
+    kernels = range(len(answers[0][2]))
+    return Answers(len(answers), windows, slots, tuple(concat([part[i] for _, _, part in answers]) for i in kernels))
 
 
 def _maintenance(name: str, view: _View, space: Space, blocks: Blocks, snapshot: dict | None) -> Maintenance:

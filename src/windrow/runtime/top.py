@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.runtime.keys import canonical
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -38,8 +40,8 @@ def first_of_each_window(rows: pa.Table, terms: Sequence[Term], limit: int | Non
 
 
 def _ranks(column: pa.ChunkedArray, term: Term) -> np.ndarray:
-    """Numbers that sort as the values do: NaN above all numbers, NULL where the term wants it."""
-    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """Numbers that sort as the values do: NaN above all numbers, zeros of both signs equal, NULL where the term says."""
+    values = canonical(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     encoded = values.dictionary_encode()
     distinct = encoded.dictionary
     ranks = np.zeros(len(distinct), np.int64)
