@@ -19,7 +19,7 @@ from windrow.language import (
     parse_script,
     span_of,
 )
-from windrow.language.spelling import did_you_mean
+from windrow.language.spelling import closest
 from windrow.plan.sink import Sink
 from windrow.session import Session
 from windrow.spark.files import FORMATS
@@ -135,7 +135,10 @@ class Application:
     def _check_format(self, statement: CreateStream | CreateTable | CreateSink) -> None:
         wrong = missing_format(self.session.spark, statement.format)
         if wrong is not None:
-            way_out = did_you_mean(statement.format, FILES) or "add its package: --set spark.jars.packages=..."
+            meant = closest(statement.format, [name.upper() for name in (*FILES, *OWN_FORMATS)])
+            way_out = (
+                f"did you mean {meant.lower()}?" if meant else "start Spark with its package (spark.jars.packages)"
+            )
             raise self._error(wrong, self._written(statement.format, statement), way_out)
 
     def _written(self, word: str | None, statement: CreateStream | CreateTable | CreateSink) -> Span:

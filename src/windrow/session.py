@@ -19,7 +19,7 @@ from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
 from windrow.spark.expressions import SparkEngine
-from windrow.spark.job import Job, StreamRun, Trigger, job_name, writers_for
+from windrow.spark.job import Job, StreamRun, Trigger, kept_in, writers_for
 from windrow.spark.pipeline import Source, packed_results
 from windrow.spark.results import typed_results
 from windrow.spark.settings import apply_settings, local_spark
@@ -116,8 +116,8 @@ class Session:
         unknown = [name for name in sinks if name not in self._queries]
         if unknown:
             raise SettingsError(f"sink {unknown[0]!r} has no query; known queries: {', '.join(self._queries)}")
-        job = job_name(checkpoint)
-        writers = writers_for(sinks, list(self._queries), job)
+        kept = kept_in(checkpoint, self.shards)
+        writers = writers_for(sinks, list(self._queries), kept.job, self.spark)
         runs = []
         for name in dict.fromkeys(query.space.stream for query in self._queries.values()):
             queries = [query for query in self._queries.values() if query.space.stream == name]
@@ -129,8 +129,8 @@ class Session:
                     self._sources[name],
                     checkpoint,
                     {query.name: writers[query.name] for query in queries},
-                    None if bad is None else writer_for(f"rejected events of {name}", bad, job),
-                    self.shards,
+                    None if bad is None else writer_for(f"rejected_{name}", bad, kept.job, self.spark),
+                    kept.shards,
                 )
             )
         return runs

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.local.replay import Replay
+from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.shard import Outcome
 
 from .judge import Oracle, by_place, plain_rows, same
 from .streams import Stream
@@ -47,6 +49,19 @@ def expected(
     for row in rows:
         row |= {f"a{i}": case.read(row[f"a{i}"]) for i, case in enumerate(cases)}
     return rows
+
+
+class Watched(Replay):
+    """A replay that shows what its last batch gave."""
+
+    outcome: Outcome
+
+    def _finished(self, outcome: Outcome) -> list[pa.Table]:
+        self.outcome = outcome
+        return super()._finished(outcome)
+
+    def flush(self) -> list[pa.Table]:
+        return self._finished(self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")]))
 
 
 def check(cases: Sequence[Case], stream: Stream, keys: Sequence[str] = (), where: str | None = None) -> None:

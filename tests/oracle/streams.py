@@ -48,22 +48,26 @@ class Stream:
 
 
 @st.composite
-def windows(draw: st.DrawFn, unit: int, unbounded: bool = True) -> Window:
+def windows(draw: st.DrawFn, unit: int, unbounded: str = "sometimes") -> Window:
     """Ranges that are multiples of the slide, and not, and shorter than it, with offsets."""
     slide = draw(st.integers(1, 8))
     reach = draw(st.integers(1, 24) | st.sampled_from([slide, 2 * slide, 3 * slide]))
     odd = draw(st.sampled_from([0, 0, 0, 1])) if unit > 1 else 0
     offset = draw(st.just(0) | st.integers(-20, 20))
-    if unbounded and draw(st.integers(0, 7)) == 7:
+    if unbounded == "always" or (unbounded == "sometimes" and draw(st.integers(0, 7)) == 7):
         return Window(None, slide * unit, offset * unit)
     return Window(reach * unit + odd, slide * unit, offset * unit)
 
 
 @st.composite
 def streams(
-    draw: st.DrawFn, columns: Mapping[str, Column], max_rows: int = 40, unbounded: bool = True, holes: bool = True
+    draw: st.DrawFn,
+    columns: Mapping[str, Column],
+    max_rows: int = 40,
+    unbounded: str = "sometimes",
+    holes: bool = True,
 ) -> Stream:
-    """Events with `columns`; a `hole` is an event without a time."""
+    """Events with `columns`; windows are `unbounded` "never", "sometimes" or "always"; a hole is an event without a time."""
     unit = draw(st.sampled_from(UNITS))
     window = draw(windows(unit, unbounded))
     base = draw(st.sampled_from([0, -30 * unit, YEAR_1, YEAR_2023, YEAR_9990]))

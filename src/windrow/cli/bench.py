@@ -14,6 +14,7 @@ import typer
 import windrow
 from windrow.errors import SettingsError
 
+FOLDER = "benchmarks"
 ENTRY = "main"
 """What a benchmark has: main(quick, json_path, plot_path)."""
 
@@ -49,8 +50,8 @@ def run_benchmark(name: str, quick: bool, json_path: Path | None, plot_path: Pat
 
 def _folder() -> Path:
     for root in _roots():
-        if (root / "benchmarks").is_dir():
-            return root / "benchmarks"
+        if (root / FOLDER).is_dir():
+            return root / FOLDER
     raise SettingsError("benchmarks come with a checkout of the source, and here is none: run this in its root folder")
 
 
@@ -69,8 +70,8 @@ def _question(path: Path) -> str:
 
 
 def _imported(name: str, path: Path) -> ModuleType:
-    """The module, as `benchmarks.name`, so that one benchmark can use another."""
+    """The module, as `benchmarks.name`, so that one can use what lies beside it."""
     root = str(path.parents[1])
     if root not in sys.path:
         sys.path.insert(0, root)
-    return importlib.import_module(f"benchmarks.{name}")
+    return importlib.import_module(f"{path.parent.name}.{name}")

@@ -74,7 +74,7 @@ def check_choices(checkpoint: Path | None, trigger: str | None, available_now: b
 def kept(checkpoint: Path | None) -> Iterator[str]:
     """The folder of a checkpoint; where none is asked for, one that lasts as long as the job."""
     if checkpoint is not None:
-        yield str(checkpoint)
+        yield str(checkpoint.absolute())
         return
     with tempfile.TemporaryDirectory(prefix="windrow-checkpoint-", ignore_cleanup_errors=True) as folder:
         yield folder

@@ -94,6 +94,15 @@ class TimeWindow:
         """The newest window that has ended at `clock`."""
         return (clock - self.offset_us) // self.slide_us
 
+    def first_from(self, start: int) -> int:
+        """The first window of bounded range that begins at `start` or later.
+
+        >>> TimeWindow(range_us=7, slide_us=5).first_from(0), TimeWindow(range_us=10, slide_us=5).first_from(0)
+        (2, 2)
+        """
+        assert self.range_us is not None, "a window without bound began with the stream"
+        return -((self.offset_us - start - self.range_us) // self.slide_us)
+
     def panes_of(self, window: int) -> range:
         """The panes of a window of bounded range."""
         stop = window * self.steps

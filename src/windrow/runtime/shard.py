@@ -58,11 +58,14 @@ class Shard:
         self.clock: int | None = kept["clock"]
         self._user = dict(plan.user_aggregates)
         self._spaces: dict[Space, SpaceState] = {}
+        states: dict[str, Any] = dict(kept.get("spaces", {}))
         for space in plan.spaces:
-            state = SpaceState(space, blocks, self._user, kept.get("spaces", {}).get(space.name))
+            state = SpaceState(space, blocks, self._user, states.pop(space.name, None), since=self.clock)
             if older is not None and space in older._spaces:
                 state.adopt(older._spaces[space])
             self._spaces[space] = state
+        for name in states:  # of queries that are no more
+            blocks.delete_all(f"{name}.")
 
     def process(self, payloads: Sequence[Payload]) -> Outcome:
         """Fold a batch's payloads into panes, answer the windows that are due, let go of what no window needs."""

@@ -50,10 +50,22 @@ class _View:
 
 
 class SpaceState:
-    """The panes, the groups and the folded windows of one space in one shard."""
+    """The panes, the groups and the folded windows of one space in one shard.
 
-    def __init__(self, space: Space, blocks: Blocks, user: Mapping[str, type], snapshot: dict | None = None) -> None:
+    `since` is the clock when the space came to a stream that had begun before: windows that reach back further would
+    lack events, and are not answered.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        blocks: Blocks,
+        user: Mapping[str, type],
+        snapshot: dict | None = None,
+        since: int | None = None,
+    ) -> None:
         self.space = space
+        self._since: int | None = since if snapshot is None else snapshot["since"]
         self._window = space.window
         self._kernels = [kernel_for(partial, user) for partial in space.partials]
         snapshot = snapshot or {}
@@ -145,6 +157,7 @@ class SpaceState:
             "groups": self.groups.snapshot(),
             "panes": self.log.snapshot(),
             "kept_from": self._kept_from,
+            "since": self._since,
             "folds": {name: fold.snapshot() for name, (_, fold) in self._folds.items()},
         }
 
@@ -161,6 +174,8 @@ class SpaceState:
         if self._window.panes is None:
             yield from range(window, last + 1 if len(self.groups) else window)
             return
+        if self._since is not None:
+            window = max(window, self._window.first_from(self._since))
         while window <= last:
             panes = self._window.panes_of(window)
             pane = self.log.next_pane(panes.start)

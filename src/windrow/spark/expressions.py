@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 import sqlglot
 from pyspark.errors import AnalysisException, ParseException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
@@ -20,6 +20,8 @@ from windrow.errors import QueryError
 from windrow.language import Windrow, expression_sql
 
 _TRIED: dict[type[exp.Expr], str] = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
+_EPOCHS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000}
+"""What Spark throws for, ANSI or not, where the time is too far away, and how many microseconds its unit has."""
 
 
 def guarded(text: str, frame: DataFrame) -> str:
@@ -43,13 +45,22 @@ def type_in(node: exp.Expr, frame: DataFrame) -> SparkType:
 def _may_not_fit(node: exp.Expr, frame: DataFrame) -> bool:
     if isinstance(node, exp.Cast):
         return isinstance(type_in(node.this, frame), NumericType)
+    if _is_epoch(node):
+        return isinstance(type_in(node.expressions[0], frame), IntegralType)
     return type(node) in _TRIED and isinstance(type_in(node, frame), IntegralType)
 
 
 def _tried(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Cast):
         return exp.TryCast(this=node.this, to=node.args["to"], safe=True)
+    if _is_epoch(node):
+        factors = [exp.cast(node.expressions[0], "BIGINT"), exp.Literal.number(_EPOCHS[node.name.lower()])]
+        return exp.func("TIMESTAMP_MICROS", exp.Anonymous(this="TRY_MULTIPLY", expressions=factors))
     return exp.Anonymous(this=_TRIED[type(node)], expressions=[node.this, node.expression])
+
+
+def _is_epoch(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in _EPOCHS and len(node.expressions) == 1
 
 
 class SparkEngine:
@@ -63,7 +74,7 @@ class SparkEngine:
         """The type of an expression over columns of `schema`."""
         if schema not in self._frames:
             self._frames[schema] = self._spark.createDataFrame([], from_arrow_schema(schema))
-        with _quiet():
+        with quiet_analysis():
             return self._analysed(expression, schema)
 
     def _analysed(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
@@ -77,9 +88,9 @@ class SparkEngine:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet_analysis() -> Iterator[None]:
     """PySpark logs every failed analysis with its whole stack; a user's mistake is one sentence."""
-    logger = logging.getLogger("SQLQueryContextLogger")
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")  # a plain logger of this name would break PySpark's own
     before, logger.disabled = logger.disabled, True
     try:
         yield

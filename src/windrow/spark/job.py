@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -26,6 +27,7 @@ from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer, writer_for
 
 Trigger = str | Mapping[str, Any] | None
+_COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _LOOK = 1.0
 """So many seconds pass at most before a stream that has died is noticed."""
 
@@ -104,7 +106,8 @@ def reason(error: StreamingQueryException) -> str:
     own = re.search(r"windrow\.errors\.\w+: (.+)", text)
     if own:
         return own.group(1)
-    return text.split("=== Streaming Query ===")[0].strip().split("\n")[0]
+    complaints = _COMPLAINT.findall(text.split("=== Streaming Query ===")[0])
+    return complaints[-1] if complaints else text.strip().split("\n")[0]
 
 
 class StreamRun:
@@ -145,10 +148,11 @@ class StreamRun:
 
     def flush(self) -> None:
         """Say to all shards that the input has ended: the next run closes every window that holds an event."""
-        name = os.path.join(self._control, f"{len(os.listdir(self._control)):09d}.txt")
-        with open(name + ".new", "w") as file:
+        name = f"{len(os.listdir(self._control)):09d}.txt"
+        hidden = os.path.join(self._control, f".{name}")  # Spark passes over it until it is whole
+        with open(hidden, "w") as file:
             file.write(FLUSH)
-        os.replace(name + ".new", name)
+        os.replace(hidden, os.path.join(self._control, name))
 
     def _write(self, batch: DataFrame, number: int) -> None:
         """Write each query's rows; the batch is computed once, whoever reads it."""
@@ -165,18 +169,26 @@ class StreamRun:
                 batch.unpersist()
 
 
-def job_name(checkpoint: str) -> str:
-    """The name that files of this checkpoint bear: made once, kept with it."""
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a checkpoint fixes when it is made: the name that its files bear, and into how many shards state is cut."""
+
+    job: str
+    shards: int
+
+
+def kept_in(checkpoint: str, shards: int) -> Kept:
+    """What `checkpoint` has fixed; a new one takes a new name and `shards`."""
     os.makedirs(checkpoint, exist_ok=True)
     place = os.path.join(checkpoint, "windrow.json")
     if os.path.exists(place):
         with open(place) as file:
-            return json.load(file)["job"]
-    name = uuid.uuid4().hex[:8]
+            return Kept(**json.load(file))
+    kept = Kept(uuid.uuid4().hex[:8], shards)
     with open(place + ".new", "w") as file:
-        json.dump({"job": name}, file)
+        json.dump(asdict(kept), file)
     os.replace(place + ".new", place)
-    return name
+    return kept
 
 
 def as_trigger(trigger: Trigger) -> dict[str, Any]:
@@ -196,11 +208,11 @@ def as_trigger(trigger: Trigger) -> dict[str, Any]:
     return {"processingTime": trigger}
 
 
-def writers_for(sinks: Mapping[str, Sink], names: Sequence[str], job: str) -> dict[str, Writer]:
+def writers_for(sinks: Mapping[str, Sink], names: Sequence[str], job: str, spark: SparkSession) -> dict[str, Writer]:
     """The writer of each query; every query needs a sink."""
     missing = [name for name in names if name not in sinks]
     if missing:
         raise SettingsError(
             f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
         )
-    return {name: writer_for(name, sinks[name], job) for name in names}
+    return {name: writer_for(name, sinks[name], job, spark) for name in names}

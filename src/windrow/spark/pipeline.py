@@ -35,7 +35,7 @@ def packed_results(source: Source, plan: StreamPlan, shards: int, control: DataF
     payloads = slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
     if control is not None:
         payloads = payloads.unionByName(_to_all(control, keys))
-    packed = slide_payloads(payloads, plan, uuid.uuid4().hex)
+    packed = slide_payloads(payloads, plan, shards, uuid.uuid4().hex)
     return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from typing import Protocol
+from zlib import crc32
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
@@ -29,23 +30,24 @@ class ConsoleSink:
         self._name, self._count = name, int(dict(sink.options).get("numRows", "20"))
 
     def write(self, rows: DataFrame, batch: int) -> None:
-        newest = rows.orderBy(F.col(rows.columns[1]).desc()).limit(self._count)
+        newest = rows.orderBy(F.col(rows.columns[1]).desc()).limit(self._count).persist()  # the batch runs once only
         if not newest.isEmpty():
             print(f"-- {self._name}, batch {batch}")
             newest.show(self._count, truncate=False)
+        newest.unpersist()
 
 
 class MemorySink:
     """Keeps all rows in the driver and shows them as a view of the query's name: for tests and notebooks."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, spark: SparkSession) -> None:
+        self._view, self._spark = f"`{name.replace('`', '``')}`", spark  # a batch has a session of its own
         self._batches: dict[int, pa.Table] = {}
 
     def write(self, rows: DataFrame, batch: int) -> None:
         self._batches[batch] = rows.toArrow()
         kept = pa.concat_tables(self._batches.values()).combine_chunks()
-        rows.sparkSession.createDataFrame(kept).createOrReplaceTempView(self._name)
+        self._spark.createDataFrame(kept).createOrReplaceTempView(self._view)
 
 
 class FormatSink:
@@ -61,14 +63,14 @@ class FormatSink:
         rows.write.format(self._sink.format).options(**dict(self._sink.options)).mode(mode).save()
 
 
-def writer_for(name: str, sink: Sink, job: str) -> Writer:
-    """The writer of a sink; `job` names the files of one checkpoint."""
+def writer_for(name: str, sink: Sink, job: str, spark: SparkSession) -> Writer:
+    """The writer of a sink; its files bear the name of the `job` and a mark of `name`: sinks may share a folder."""
     if sink.format in FORMATS:
         if sink.path is None:
             raise SettingsError(f"sink {name!r} writes {sink.format} files and needs a path")
-        return FileSink(sink, job)
+        return FileSink(sink, f"{job}-{crc32(name.encode()):08x}")
     if sink.format == "console":
         return ConsoleSink(sink, name)
     if sink.format == "memory":
-        return MemorySink(name)
+        return MemorySink(name, spark)
     return FormatSink(sink)

@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from windrow.errors import StateError
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import Payload
 from windrow.runtime.shard import Outcome, Shard
@@ -25,24 +27,24 @@ MEASURED = ("groups", "clock", "scan_us", "slice_us", "slide_us", "state_us", "s
 COUNTS = COUNTED + MEASURED
 PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
 
-_HELD: OrderedDict[tuple[str, int], tuple[Shard, StateBlocks]] = OrderedDict()
+_HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks]] = OrderedDict()
 """The shards that this worker has in memory. Each is used only if its version is the one in the state store."""
 
 _HELD_MOST = 64
 
 
-def slide_payloads(payloads: DataFrame, plan: StreamPlan, run: str) -> DataFrame:
+def slide_payloads(payloads: DataFrame, plan: StreamPlan, shards: int, run: str) -> DataFrame:
     """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
     return payloads.groupBy("shard").transformWithStateInPandas(
-        SlideProcessor(plan, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+        SlideProcessor(plan, shards, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
     )
 
 
 class SlideProcessor(StatefulProcessor):
     """Runs a shard on Spark's state: a version, and a map of blocks. The names and types are fixed by checkpoints."""
 
-    def __init__(self, plan: StreamPlan, run: str) -> None:
-        self._plan, self._run = plan, run
+    def __init__(self, plan: StreamPlan, shards: int, run: str) -> None:
+        self._plan, self._shards, self._run = plan, shards, run
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._version = handle.getValueState("version", "version BIGINT")
@@ -58,7 +60,7 @@ class SlideProcessor(StatefulProcessor):
         slid = time.perf_counter_ns()
         blocks.write("snapshot", 0, shard.save())
         self._version.update((shard.version,))
-        _HELD[self._run, key[0]] = (shard, blocks)
+        _HELD[self._run, _query(), key[0]] = (shard, blocks)
         saved = time.perf_counter_ns()
         counts = {name: getattr(outcome, name) for name in COUNTED} | {
             "groups": shard.groups,
@@ -77,7 +79,7 @@ class SlideProcessor(StatefulProcessor):
 
     def _opened(self, key: int) -> tuple[Shard, StateBlocks]:
         """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
-        held = _HELD.pop((self._run, key), None)
+        held = _HELD.pop((self._run, _query(), key), None)
         while len(_HELD) >= _HELD_MOST:
             _HELD.popitem(last=False)
         stored = self._version.get() if self._version.exists() else None
@@ -87,7 +89,24 @@ class SlideProcessor(StatefulProcessor):
         if held and held[0].version == version:
             return held
         snapshot = blocks.read("snapshot", 0) if version else None
+        self._check_shards(blocks, version)
         return Shard(self._plan, blocks, snapshot, held[0] if held else None), blocks
+
+    def _check_shards(self, blocks: StateBlocks, version: int) -> None:
+        """Groups are spread by the number of shards, so a checkpoint keeps the one it began with."""
+        if not version:
+            blocks.write("shards", 0, str(self._shards).encode())
+        elif (kept := int(blocks.read("shards", 0))) != self._shards:
+            raise StateError(
+                f"the checkpoint has its state in {kept} shards, and this session cuts it into {self._shards}:"
+                f" start it with Session(spark, shards={kept})"
+            )
+
+
+def _query() -> str | None:
+    """The Spark query that this task works for: one DataFrame may be started more than once."""
+    context = TaskContext.get()
+    return None if context is None else context.getLocalProperty("sql.streaming.queryId")
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -14,12 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 from windrow.errors import SettingsError
+from windrow.spark.expressions import guarded, quiet_analysis
 
 FILES = ("parquet", "csv", "json", "orc", "text", "avro")
 TEXTS = ("csv", "json")
 """Formats whose single rows may be unreadable."""
 
 CORRUPT = "_corrupt_record"
+_DAY = 86_400_000_000
 
 
 def read_stream(
@@ -60,19 +63,29 @@ def missing_path(format: str, options: Mapping[str, str]) -> str | None:
 def time_expression(frame: DataFrame, time: str, name: str) -> str:
     """The microseconds since the epoch at which an event happened, as a Spark expression."""
     try:
-        type = frame.select(F.expr(time)).schema[0].dataType
+        with quiet_analysis():
+            type = frame.select(F.expr(time)).schema[0].dataType
     except AnalysisException:
         raise SettingsError(
             f"stream {name!r} has no column {time!r} to take the time from; columns: {', '.join(frame.columns)}"
         ) from None
+    time = guarded(time, frame)
     if isinstance(type, TimestampType):
         return f"unix_micros({time})"
-    if isinstance(type, TimestampNTZType | DateType):
-        return f"unix_micros(to_utc_timestamp(CAST({time} AS TIMESTAMP), current_timezone()))"
+    if isinstance(type, DateType):
+        return f"try_multiply(unix_date({time}), {_DAY}L)"
+    if isinstance(type, TimestampNTZType):
+        return _micros_by_parts(time)
     raise SettingsError(
         f"{time!r} of stream {name!r} is {type.simpleString().upper()}, and a time is needed: for seconds since 1970"
         f" write timestamp_seconds({time})"
     )
+
+
+def _micros_by_parts(time: str) -> str:
+    """The microseconds of a TIMESTAMP_NTZ: a cast to TIMESTAMP would take it to a time zone, which may lack an hour."""
+    day, seconds = f"unix_date(CAST({time} AS DATE)) * {_DAY}L", f"(hour({time}) * 60 + minute({time})) * 60000000L"
+    return f"{day} + {seconds} + CAST(extract(SECOND FROM {time}) * 1000000 AS BIGINT)"
 
 
 def _found(spark: SparkSession, format: str, options: Mapping[str, str]) -> StructType:
@@ -107,4 +120,4 @@ def _reason(error: Exception) -> str:
     text = str(error)
     causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
     text = causes[-1].split(": ", 2)[-1] if causes else text
-    return text.split("]", 1)[-1].strip().split(" SQLSTATE")[0].split("\n")[0]
+    return re.sub(r"^\[[A-Z_.]+\] ", "", text).strip().split(" SQLSTATE")[0].split("\n")[0]

@@ -31,6 +31,10 @@ class StateBlocks:
     def delete(self, space: str, number: int) -> None:
         self._state.removeKey((f"{space}/{number}",))
 
+    def delete_all(self, prefix: str) -> None:
+        for key in [key for key in self._state.keys() if key[0].startswith(prefix)]:
+            self._state.removeKey(key)
+
     @property
     def _state(self) -> MapState:
         assert self.state is not None, "no batch is under way"

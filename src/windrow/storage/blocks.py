@@ -14,6 +14,9 @@ class Blocks(Protocol):
 
     def delete(self, space: str, number: int) -> None: ...
 
+    def delete_all(self, prefix: str) -> None:
+        """Delete the blocks of all spaces whose names begin with `prefix`."""
+
 
 class MemoryBlocks:
     """Blocks in a dictionary, for replay and tests.
@@ -35,6 +38,10 @@ class MemoryBlocks:
 
     def delete(self, space: str, number: int) -> None:
         self._blocks.pop((space, number), None)
+
+    def delete_all(self, prefix: str) -> None:
+        for address in [address for address in self._blocks if address[0].startswith(prefix)]:
+            del self._blocks[address]
 
     def __len__(self) -> int:
         return len(self._blocks)

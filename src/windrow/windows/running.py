@@ -62,7 +62,9 @@ class Accumulate:
 
     def _prepare(self, width: int) -> None:
         self._load()
-        if self._window and _width(self._window[0]) < width:
+        known = _width(self._window[0])
+        if known < width:
+            self._chunks.touch(np.arange(known, width))  # a chunk in the middle must not stay short
             self._window = [grow(kernel, fields, width) for kernel, fields in zip(self._panes.kernels, self._window)]
 
     def _load(self) -> None:

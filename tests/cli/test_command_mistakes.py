@@ -1,0 +1,128 @@
+"""Every kind of mistake in a script: exit code 2, the place, the words underlined, the way out, and nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tick_files import QUERY, SINK, STREAM, placed, write_ticks
+from typer.testing import CliRunner, Result
+
+from windrow.cli.main import app
+
+TABLE = "CREATE TABLE names USING csv OPTIONS (path 'names.csv', header 'true');\n"
+
+MISTAKES = {
+    "a typo in a window": (
+        STREAM + QUERY.replace("[RANGE", "[RANG"),
+        ["but found 'RANG' (line 5, column 13)", "              ^^^^\n", "hint: did you mean RANGE?"],
+    ),
+    "a typo in a statement": (
+        STREAM + QUERY.replace("SELECT", "SELEC"),
+        ["unknown statement 'SELEC' (line 4, column 1)", "  ^^^^^\n", "hint: did you mean SELECT?"],
+    ),
+    "an unknown stream": (
+        STREAM + QUERY.replace("FROM ticks", "FROM trades"),
+        ["unknown stream 'trades' (line 5, column 6)", "       ^^^^^^\n", "hint: known streams: ticks"],
+    ),
+    "an unknown column": (
+        STREAM + QUERY.replace("SUM(price", "SUM(prise"),
+        ["unknown column 'prise' (line 4, column 20)", "                     ^^^^^\n", "hint: did you mean price?"],
+    ),
+    "an unknown function": (
+        STREAM + QUERY.replace("SUM(price", "SUM(sqrtt(price)"),
+        ["sqrtt", "(line 4, column 20)", "                     ^^^^^"],
+    ),
+    "a text to be summed": (
+        STREAM + QUERY.replace("SUM(volume)", "SUM(symbol)"),
+        ["SUM needs numbers", "(line 4, column 42)", " ^^^^^^\n", "hint: CAST"],
+    ),
+    "a path where nothing is": (
+        (STREAM + QUERY).replace("path 'ticks'", "path 'nowhere'"),
+        ["there is nothing at", "nowhere' (line 2, column 32)", " ^^^^^^^", "hint: a path"],
+    ),
+    "a negative range": (
+        STREAM + QUERY.replace("RANGE 1", "RANGE -1"),
+        ["a range must be positive (line 5, column 19)", "                    ^^^^^^^^^\n"],
+    ),
+    "a window on a table": (
+        STREAM + TABLE + QUERY.replace("FROM ticks", "FROM names"),
+        ["'names' is a table", "(line 6, column 6)", "       ^^^^^", "hint: "],
+    ),
+    "two sinks of one name": (
+        STREAM + "CREATE SINK vwap USING console;\n" + SINK + QUERY,
+        [
+            "two sinks are named 'vwap' (line 5, column 13)",
+            "              ^^^^\n",
+            "hint: give one of them another name",
+        ],
+    ),
+    "a sink that is not declared": (
+        STREAM + SINK + QUERY + "INSERT INTO vwop " + QUERY,
+        ["unknown sink 'vwop' (line 9, column 13)", "              ^^^^\n", "hint: known sinks: vwap"],
+    ),
+    "a format that Spark has not": (
+        STREAM + (SINK + QUERY).replace("parquet", "parqet"),
+        ["Spark has no format 'parqet' (line 4, column 24)", " ^^^^^^\n", "hint: did you mean parquet?"],
+    ),
+    "a time that is none": (
+        (STREAM + QUERY).replace("BY ts", "BY volume"),
+        ["is INT, and a time is needed", "(line 3, column 16)", " ^^^^^^\n"],
+    ),
+    "no query": (STREAM, ["the script has no query", "hint: SELECT"]),
+}
+
+
+@pytest.fixture
+def place(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with ticks and a table, to be in."""
+    write_ticks(tmp_path / "ticks", files=1)
+    (tmp_path / "names.csv").write_text("symbol,name\nALFA,Alfa\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ended(arguments: list[str], script: str | None = None) -> Result:
+    if script is not None:
+        Path("app.sql").write_text(placed(script, Path.cwd()))
+    return CliRunner().invoke(app, arguments)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_mistake_is_shown_where_it_is_and_nothing_is_started(place: Path, mistake: str, command: str) -> None:
+    script, words = MISTAKES[mistake]
+    choices = ["--checkpoint", "checkpoint", "--available-now"] if command == "run" else []
+    result = ended([command, "app.sql", *choices], script)
+    assert result.exit_code == 2
+    for part in words:
+        assert part in result.stderr
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert {path.name for path in place.iterdir()} == {"app.sql", "names.csv", "ticks"}
+
+
+WRONG_ARGUMENTS = {
+    "a script that is not there": (["run", "nowhere.sql"], "nowhere.sql cannot be read: no such file"),
+    "an option without a value": (["run", "app.sql", "--set", "shards"], "an option and its value are needed"),
+    "an option that is neither": (["run", "app.sql", "--set", "shard=2"], "there is no option 'shard'"),
+    "shards that are no number": (["run", "app.sql", "--set", "shards=two"], "shards is a whole number from 1"),
+    "a trigger that is no time": (["run", "app.sql", "--trigger", "5 secnds"], "hint: did you mean SECONDS?"),
+    "a negative trigger": (["run", "app.sql", "--trigger", "-5 seconds"], "cannot be negative"),
+    "a flush of an endless input": (["run", "app.sql", "--flush"], "goes with --available-now"),
+    "two triggers": (["run", "app.sql", "--available-now", "--trigger", "1 second"], "exclude each other"),
+    "a checkpoint that is a file": (["run", "app.sql", "--checkpoint", "app.sql"], "is not a folder"),
+    "an unknown demo": (["demo", "weather"], "there is no demo 'weather'; demos: ticks"),
+    "an unknown benchmark": (["bench", "nothing"], "there is no benchmark 'nothing'"),
+    "an unknown option": (["run", "app.sql", "--nonsense"], "No such option: --nonsense"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ARGUMENTS)
+def test_a_wrong_argument_is_named(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments, words = WRONG_ARGUMENTS[case]
+    result = ended(arguments, STREAM + QUERY)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["app.sql"]

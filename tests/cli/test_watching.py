@@ -1,0 +1,99 @@
+"""A job as it is watched: on a screen, in a log, and when it is asked to stop."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from windrow.cli.view import LiveView, LogView
+from windrow.cli.watch import StopSignals, watch
+
+FIGURES = {
+    "batches": 3,
+    "events": 1_234_567,
+    "events_per_second": 45_000.4,
+    "clock": datetime(2024, 1, 1, 9, 30, tzinfo=UTC),
+    "windows": 42,
+    "rejected": {"late": 3, "no time": 0, "unreadable": 1},
+    "failed": 2,
+    "delay": {"p50": 0.612, "p99": 0.93, "max": 1.1},
+    "groups": 100,
+    "state_bytes": 2_500_000,
+    "seconds": {"scan": 1.0, "slice": 2.0, "slide": 3.0, "state": 2.0, "sinks": 2.0},
+}
+SHOWN = (
+    *("1,234,567", "45,000/s", "2024-01-01 09:30:00", "42", "3 late, 1 unreadable", "2 values made NULL"),
+    *("p50 0.61 s  p99 0.93 s  max 1.10 s", "2.5 MB", "100 groups", "scan 10%", "slide 30%"),
+)
+
+
+class FakeJob:
+    """Ends after so many looks, if nobody stops it before."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks, self.stopped = looks, False
+
+    def wait(self, timeout: float) -> bool:
+        self.looks -= 1
+        return self.looks <= 0
+
+    def progress(self) -> dict[str, Any]:
+        return {"ticks": FIGURES}
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_a_log_has_all_figures_in_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with LogView(every=0.0) as view:
+        view.show({"ticks": FIGURES})
+        view.show({"ticks": FIGURES})
+    line, *others = capsys.readouterr().out.splitlines()
+    assert line.startswith("ticks: ")
+    assert all(part in line for part in SHOWN)
+    assert not others, "nothing has happened since"
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_screen_has_all_figures_and_what_is_printed_stays_whole(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", screen)
+    console = Console(file=screen, force_terminal=True, width=width, height=24, color_system=None)
+    row = "|" + "x" * 150 + "|"
+    with LiveView(console) as view:
+        print(row)
+        print("a part of a line, ", end="")
+        print("and its end")
+        view.show({"ticks": FIGURES})
+    assert row in screen.getvalue()
+    assert "a part of a line, and its end\n" in screen.getvalue()
+    assert all(part in screen.getvalue() for part in SHOWN)
+    assert sys.stdout is screen
+
+
+def test_a_job_is_watched_to_its_end() -> None:
+    job = FakeJob(looks=3)
+    with StopSignals() as stop, LogView() as view:
+        assert watch(job, view, stop)  # type: ignore[arg-type]
+    assert not job.stopped
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_stops_the_job_and_the_second_interrupts(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = FakeJob(looks=10**9)
+    with StopSignals() as stop, LogView() as view:
+        os.kill(os.getpid(), number)
+        assert not watch(job, view, stop)  # type: ignore[arg-type]
+        assert job.stopped
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+    assert "stopping after this batch" in capsys.readouterr().out

@@ -1,0 +1,40 @@
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` works INPUT off and flushes, three queries into three formats."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.spark.settings import local_spark
+
+FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json"}
+QUERIES = {
+    "sums": """SELECT k, COUNT(*) AS n, SUM(x) AS total, AVG(i) AS mean
+               FROM ticks [RANGE 1 MINUTE SLIDE 2 SECONDS] GROUP BY k""",
+    "peaks": """SELECT k, MAX(x) AS most, STDDEV(x) AS spread, FIRST(i) AS first
+                FROM ticks [RANGE 61 SECONDS SLIDE 2 SECONDS] GROUP BY k""",
+    "top": """SELECT k, SUM(x) AS total FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
+              ORDER BY total DESC LIMIT 3""",
+}
+
+
+def run(spark: SparkSession, source: Path, output: Path) -> None:
+    """Work off the files in `source`, one a batch, and say that it was all."""
+    session = windrow.Session(spark, shards=2)
+    schema = "ts TIMESTAMP, k STRING, x DOUBLE, i BIGINT"
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
+    session.stream("ticks", stream, time="ts", lateness="3 seconds")
+    for name, text in QUERIES.items():
+        session.query(name, text)
+    sinks = {name: windrow.sink(format, path=output / name) for name, format in FORMATS.items()}
+    job = session.start(str(output / "checkpoint"), sinks, trigger="available now")
+    job.wait()
+    job.flush()
+    job.wait()
+
+
+if __name__ == "__main__":
+    run(local_spark("local[2]"), *map(Path, sys.argv[1:]))

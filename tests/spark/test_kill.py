@@ -1,0 +1,160 @@
+"""A job that is killed at any moment, and started again, leaves the same files as one that ran through."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from . import killed_job
+from .streams import PATIENCE, SECOND, START, instants, put
+
+FILES, FILE_ROWS, SEED = 14, 40, 11
+
+
+def some_events() -> list[pa.Table]:
+    draw = np.random.default_rng(SEED)
+    rows = FILES * FILE_ROWS
+    table = pa.table(
+        {
+            "ts": instants((START + np.arange(rows) * SECOND // 4 + draw.integers(0, 5 * SECOND, rows)).tolist()),
+            "k": pa.array(draw.choice(["a", "b", "c", "d", None], rows).tolist()),
+            "x": pa.array(draw.normal(size=rows)),
+            "i": pa.array(draw.integers(-9, 9, rows)),
+        }
+    )
+    return [table.slice(start, FILE_ROWS) for start in range(0, rows, FILE_ROWS)]
+
+
+class Output:
+    """The folder that a job writes to, watched from outside."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._spark = folder / "checkpoint" / "ticks" / "spark"
+
+    def begun(self) -> set[str]:
+        """The batches that were begun."""
+        return self._names(self._spark / "offsets")
+
+    def done(self) -> set[str]:
+        """The batches that were committed."""
+        return self._names(self._spark / "commits")
+
+    def staged(self) -> set[str]:
+        """What is being written, before it is moved into place."""
+        return {name for query in killed_job.QUERIES for name in self._names(self.folder / query / "_windrow")}
+
+    def shown(self, query: str) -> set[str]:
+        """The files that a reader finds."""
+        return self._names(self.folder / query)
+
+    def rows(self, query: str) -> list[tuple]:
+        """What a plain reader finds in the folder of a query, in some fixed order."""
+        format = killed_job.FORMATS[query]
+        columns = ", header = false" if format == "csv" else ""
+        found = duckdb.sql(f"SELECT * FROM read_{format}('{self.folder / query}/*.{format}'{columns})")
+        return sorted(found.fetchall(), key=repr)
+
+    @staticmethod
+    def _names(folder: Path) -> set[str]:
+        with suppress(FileNotFoundError):
+            return {name for name in os.listdir(folder) if not name.startswith((".", "_"))}
+        return set()
+
+
+Moment = Callable[[Output, Callable[[], bool]], bool]
+
+
+@contextmanager
+def child(source: Path, output: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The job in a process of its own; at the end of the block nothing of it is left."""
+    command = [sys.executable, killed_job.__file__, str(source), str(output)]
+    with open(output / "log", "ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # Python and the JVM, at once
+        while left := _members(process.pid):  # workers have a process group of their own in the same session
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            process.poll()
+            time.sleep(0.01)
+        process.wait()
+
+
+def _members(session: int) -> list[int]:
+    """The living processes of a session."""
+    members = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            state, _, _, of = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:4]
+            if int(of) == session and state != "Z":
+                members.append(int(pid))
+    return members
+
+
+def watch(process: subprocess.Popen[bytes], output: Output, until: Callable[[], bool]) -> None:
+    """Wait until the folder looks as wanted."""
+    deadline = time.monotonic() + PATIENCE
+    while not until():
+        assert process.poll() is None, f"the job ended by itself: {(output.folder / 'log').read_text()[-2000:]}"
+        assert time.monotonic() < deadline, "the job is stuck"
+        time.sleep(0.002)
+
+
+def moments(output: Output) -> list[Callable[[], Callable[[], bool]]]:
+    """When to kill: each gives, at the start of a life of the job, what to look for."""
+
+    def news(look: Callable[[], set[str]]) -> Callable[[], Callable[[], bool]]:
+        def begin() -> Callable[[], bool]:
+            before = look()
+            return lambda: bool(look() - before)
+
+        return begin
+
+    return [
+        news(output.done),
+        news(output.staged),
+        news(lambda: output.shown("sums")),
+        news(lambda: output.shown("top")),
+        news(output.begun),
+    ]
+
+
+def test_none_lost_and_none_twice_however_often_it_is_killed(spark: SparkSession, tmp_path: Path):
+    source, output = tmp_path / "in", Output(tmp_path / "killed")
+    put(source, *some_events())
+    output.folder.mkdir()
+    delays = random.Random(SEED)
+    for moment in moments(output):
+        with child(source, output.folder) as process:
+            reached = moment()
+            watch(process, output, reached)
+            wait = time.monotonic() + delays.choice([0, 0.05, 0.3])
+            watch(process, output, lambda: time.monotonic() >= wait)
+    assert len(output.begun()) < FILES, "it was killed while there was work left"
+    with child(source, output.folder) as process:
+        assert process.wait(PATIENCE) == 0, (output.folder / "log").read_text()[-2000:]
+    assert output.begun() == output.done()
+
+    whole = Output(tmp_path / "whole")
+    killed_job.run(spark, source, whole.folder)
+    for query in killed_job.QUERIES:
+        expected = whole.rows(query)
+        assert len(expected) > 50
+        assert output.rows(query) == expected

@@ -1,0 +1,142 @@
+"""A bad event never stops a job and never vanishes: it is counted by cause, and kept where somebody asks for it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.application import Application
+from windrow.errors import JobError
+
+from .streams import PATIENCE, SECOND, START, finish, instants, put, rows_of, stream_of
+
+SCRIPT = """
+CREATE STREAM lines (ts TIMESTAMP, k STRING, v INT)
+  USING csv OPTIONS (path '{folder}/csv', header 'true', maxFilesPerTrigger '1') TIMESTAMP BY ts;
+CREATE STREAM objects (ts TIMESTAMP, k STRING, v INT)
+  USING json OPTIONS (path '{folder}/json', maxFilesPerTrigger '1') TIMESTAMP BY ts;
+CREATE SINK from_lines USING parquet OPTIONS (path '{folder}/from_lines');
+CREATE SINK from_objects USING parquet OPTIONS (path '{folder}/from_objects');
+CREATE SINK bad USING parquet OPTIONS (path '{folder}/bad') FOR REJECTED;
+INSERT INTO from_lines SELECT k, SUM(v) AS total FROM lines [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k;
+INSERT INTO from_objects SELECT k, SUM(v) AS total FROM objects [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k;
+"""
+CSV = [
+    "ts,k,v\n2023-11-14 22:14:01,a,1\n2023-11-14 22:14:02,a,many\n,b,7\nyesterday,b,8\n2023-11-14 22:14:31,a,2\n",
+    "ts,k,v\n2023-11-14 22:14:05,a,100\n2023-11-14 22:14:32,a,4\n2023-11-14 22:14:33,a,5,and more\n",
+]
+JSON = [
+    """{"ts": "2023-11-14 22:14:01", "k": "a", "v": 1}
+{"ts": "2023-11-14 22:14:02", "k": "a", "v": "many"}
+{"k": "b", "v": 7}
+{"ts": null, "k": "b", "v": 8}
+{"ts": "2023-11-14 22:14:31", "k": "a", "v": 2}
+""",
+    """{"ts": "2023-11-14 22:14:05", "k": "a", "v": 100}
+{"ts": "2023-11-14 22:14:32", "k": "a", "v": 4}
+{"ts": "2023-11-14 22:14:33",
+""",
+]
+
+
+def write_texts(folder: Path, texts: list[str]) -> None:
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"{number}.txt").write_text(text)
+        os.utime(folder / f"{number}.txt", (1_700_000_000 + number,) * 2)
+
+
+def test_rows_of_texts_are_rejected_by_cause_and_kept(spark: SparkSession, tmp_path: Path):
+    write_texts(tmp_path / "csv", CSV)
+    write_texts(tmp_path / "json", JSON)
+    application = Application(windrow.Session(spark, shards=2), SCRIPT.format(folder=tmp_path))
+    checkpoint = str(tmp_path / "checkpoint")
+    job = application.session.start(
+        checkpoint, application.sinks, trigger="available now", rejected=application.rejected
+    )
+    finish(job)
+
+    for stream, unreadable, untimed in (("lines", 3, 1), ("objects", 2, 2)):
+        figures = job.progress()[stream]
+        assert figures["rejected"] == {"late": 1, "no time": untimed, "unreadable": unreadable}
+        answers = {(row["window_end"] - START, row["k"], row["total"]) for row in rows_of(tmp_path / f"from_{stream}")}
+        assert answers == {(10 * SECOND, "a", 1), (40 * SECOND, "a", 6)}
+
+    rows = rows_of(tmp_path / "bad")
+    causes = Counter((row["stream"], row["cause"]) for row in rows)
+    assert causes == {
+        ("lines", "unreadable"): 3,
+        ("lines", "no time"): 1,
+        ("lines", "late"): 1,
+        ("objects", "unreadable"): 2,
+        ("objects", "no time"): 2,
+        ("objects", "late"): 1,
+    }
+    for row in rows:
+        event = json.loads(row["row"])
+        match row["cause"]:
+            case "late":
+                assert (row["time"], event["k"], event["v"]) == (START + 5 * SECOND, "a", 100)
+            case "no time":
+                assert row["time"] is None and event["k"] == "b"
+            case "unreadable":
+                assert event["_corrupt_record"].strip()
+    texts = {json.loads(row["row"])["_corrupt_record"] for row in rows if row["stream"] == "lines"} - {None}
+    assert texts == {"2023-11-14 22:14:02,a,many", "yesterday,b,8", "2023-11-14 22:14:33,a,5,and more"}
+
+
+def test_late_events_are_those_whose_pane_had_closed_before_their_batch(spark: SparkSession, tmp_path: Path):
+    """Windows of 7 seconds every 3, from 1 on: an edge at each 0 and 1 modulo 3, where panes end."""
+    random = np.random.default_rng(8)
+    batches = [
+        (START + (n * 12 + random.integers(-30, 12, 50)) * SECOND + random.integers(0, 2, 50) * (SECOND - 1)).tolist()
+        for n in range(4)
+    ]
+    put(tmp_path / "in", *(pa.table({"ts": instants([*batch, None]), "n": range(51)}) for batch in batches))
+    session = windrow.Session(spark, shards=2)
+    session.stream("ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, n BIGINT"), time="ts", lateness="5 seconds")
+    session.query("counts", "SELECT COUNT(*) AS n FROM ticks [RANGE 7 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND]")
+    sinks = {"counts": windrow.sink("parquet", path=tmp_path / "counts")}
+    checkpoint, rejected = str(tmp_path / "checkpoint"), windrow.sink("memory")
+    job = session.start(checkpoint, sinks, trigger="available now", rejected=rejected)
+    finish(job)
+
+    late, taken, clock = [], [], None
+    for batch in batches:
+        for time in batch:
+            edge = next(edge for edge in range(time // SECOND + 1, time // SECOND + 4) if edge % 3 in (0, 1)) * SECOND
+            (late if clock is not None and edge <= clock else taken).append(time)
+        clock = max([*batch, clock or 0]) - 5 * SECOND
+    assert len(late) > 20
+    assert job.progress()["ticks"]["rejected"] == {"late": len(late), "no time": len(batches), "unreadable": 0}
+    kept = rows_of(spark.table("rejected_ticks"))
+    assert sorted(row["time"] for row in kept if row["cause"] == "late") == sorted(late)
+    assert Counter(json.loads(row["row"])["n"] for row in kept if row["cause"] == "no time") == {50: len(batches)}
+    counts = Counter(
+        end * SECOND
+        for time in taken
+        for end in range(time // SECOND + 1, time // SECOND + 8)
+        if end % 3 == 1 and end * SECOND - 7 * SECOND <= time
+    )
+    assert {row["window_end"]: row["n"] for row in rows_of(tmp_path / "counts")} == counts
+
+
+def test_a_file_that_is_broken_stops_the_job_and_is_named(spark: SparkSession, tmp_path: Path):
+    folder = tmp_path / "in put"
+    put(folder, pa.table({"ts": instants([START])}))
+    (folder / "00001 broken.parquet").write_bytes(b"PAR1 and then nothing that makes sense PAR1")
+    session = windrow.Session(spark, shards=1)
+    session.stream("ticks", stream_of(spark, folder, "ts TIMESTAMP"), time="ts")
+    session.query("counts", "SELECT COUNT(*) AS n FROM ticks [RANGE 7 SECONDS SLIDE 3 SECONDS]")
+    job = session.start(str(tmp_path / "checkpoint"), {"counts": windrow.sink("noop")}, trigger="available now")
+    with pytest.raises(JobError, match=r"the file \S*00001.*broken\.parquet cannot be read; remove it or mend it"):
+        job.wait(PATIENCE)
+    assert not job.is_active

@@ -1,0 +1,142 @@
+"""A checkpoint: what a job started again goes on with, and what it refuses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow
+from windrow.errors import JobError
+from windrow.session import Session
+from windrow.spark import slide
+from windrow.spark.slide import SlideProcessor
+
+from .streams import PATIENCE, SECOND, START, assert_same, finish, instants, put, rows_of, stream_of
+
+TEXT = """SELECT k, COUNT(*) AS n, SUM(x) AS total, MAX(x) AS most, STDDEV(x) AS spread
+          FROM ticks [RANGE 1 MINUTE SLIDE 5 SECONDS] GROUP BY k"""
+BATCH_ROWS = 30
+
+
+def some_events(batches: int) -> pa.Table:
+    random = np.random.default_rng(6)
+    rows = batches * BATCH_ROWS
+    return pa.table(
+        {
+            "ts": instants((START + np.arange(rows) * SECOND // 2 + random.integers(0, 3 * SECOND, rows)).tolist()),
+            "k": pa.array(random.choice(["a", "b", "c", "d", "e"], rows)),
+            "x": pa.array(random.normal(size=rows)),
+        }
+    )
+
+
+def batches_of(events: pa.Table) -> list[pa.Table]:
+    return [events.slice(start, BATCH_ROWS) for start in range(0, events.num_rows, BATCH_ROWS)]
+
+
+def session_over(spark: SparkSession, folder: Path, shards: int = 2, files_a_batch: int = 1) -> Session:
+    session = windrow.Session(spark, shards=shards)
+    stream = stream_of(spark, folder / "in", "ts TIMESTAMP, k STRING, x DOUBLE", files_a_batch)
+    session.stream("ticks", stream, time="ts", lateness="3 seconds")
+    return session
+
+
+def test_a_job_that_was_stopped_goes_on_where_it_was(spark: SparkSession, tmp_path: Path):
+    """Also in a session that would cut state into another number of shards, and under another query name."""
+    events = some_events(batches=6)
+    batches = batches_of(events)
+    sink = windrow.sink("parquet", path=tmp_path / "out")
+    for shards, some in ((2, batches[:2]), (3, batches[2:4])):
+        put(tmp_path / "in", *some)
+        session = session_over(spark, tmp_path, shards)
+        session.query("before", TEXT)
+        job = session.start(str(tmp_path / "checkpoint"), {"before": sink})
+        deadline = time.monotonic() + PATIENCE
+        while job.progress()["ticks"]["events"] < 2 * BATCH_ROWS:
+            assert not job.wait(0.1) and time.monotonic() < deadline
+        job.stop()
+        assert not job.is_active
+    put(tmp_path / "in", *batches[4:])
+    session = session_over(spark, tmp_path)
+    session.query("after", TEXT)
+    finish(session.start(str(tmp_path / "checkpoint"), {"after": sink}, trigger="available now"))
+    expected = windrow.replay(TEXT, lateness="3 seconds", batch_rows=BATCH_ROWS, flush=True, ticks=events)
+    assert_same(rows_of(tmp_path / "out"), rows_of(expected), ["k"])
+
+
+class Started:
+    """Starts a DataFrame of results again and again, on one checkpoint, and keeps all that it gives."""
+
+    def __init__(self, checkpoint: Path) -> None:
+        self._checkpoint = checkpoint
+        self.rows: list[dict[str, Any]] = []
+
+    def work_off(self, results: DataFrame) -> None:
+        def keep(batch: DataFrame, number: int) -> None:
+            self.rows += rows_of(batch)
+
+        writing = results.writeStream.foreachBatch(keep).option("checkpointLocation", str(self._checkpoint))
+        assert writing.trigger(availableNow=True).start().awaitTermination(PATIENCE)
+
+
+def test_results_that_are_written_twice_have_each_their_own_state(spark: SparkSession, tmp_path: Path):
+    """One DataFrame, started with two checkpoints: both shards have the same number and version in one worker."""
+    events = some_events(batches=3)
+    first, second, third = batches_of(events)
+    put(tmp_path / "in", first)
+    results = session_over(spark, tmp_path, shards=1, files_a_batch=9).sql(TEXT)
+    early, late = Started(tmp_path / "early"), Started(tmp_path / "late")
+    early.work_off(results)
+    put(tmp_path / "in", second)
+    late.work_off(results)
+    put(tmp_path / "in", third)
+    early.work_off(results)
+    late.work_off(results)
+    replay = windrow.local.replay.Replay(TEXT, lateness="3 seconds", ticks=events)
+    expected = [row for batch in (first, events.slice(BATCH_ROWS)) for table in replay.step(batch) for row in rows_of(table)]
+    assert_same(early.rows, expected, ["k"])
+    replay = windrow.local.replay.Replay(TEXT, lateness="3 seconds", ticks=events)
+    expected = [row for batch in (events.slice(0, 2 * BATCH_ROWS), third) for table in replay.step(batch) for row in rows_of(table)]
+    assert_same(late.rows, expected, ["k"])
+
+
+@pytest.fixture
+def newer_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Workers write state of format 99, as a later version might."""
+
+    class Newer(SlideProcessor):  # defined in here, so that workers get it with the plan
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+            from windrow.runtime import shard
+
+            shard.FORMAT = 99
+            try:
+                yield from super().handleInputRows(key, rows, timerValues)
+            finally:
+                shard.FORMAT = 1
+
+    monkeypatch.setattr(slide, "SlideProcessor", Newer)
+    yield
+
+
+def test_a_checkpoint_of_another_format_is_refused_by_name(
+    spark: SparkSession, tmp_path: Path, newer_state: None, monkeypatch: pytest.MonkeyPatch
+):
+    first, second = batches_of(some_events(batches=2))
+    put(tmp_path / "in", first)
+    session = session_over(spark, tmp_path)
+    session.query("q", TEXT)
+    sinks, checkpoint = {"q": windrow.sink("noop")}, str(tmp_path / "checkpoint")
+    finish(session.start(checkpoint, sinks, trigger="available now"), flush=False)
+    monkeypatch.undo()
+    put(tmp_path / "in", second)
+    job = session.start(checkpoint, sinks, trigger="available now")
+    told = r"holds state of format 99, and this version of Windrow reads format 1: .* a new checkpoint"
+    with pytest.raises(JobError, match=told):
+        job.wait(PATIENCE)

@@ -1,0 +1,127 @@
+"""The log of panes against a dictionary: whatever is added, dropped, saved, reopened, or fails in between."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from storage.stores import Breakdown, FailingBlocks
+from windrow.windows import log
+from windrow.windows.log import PaneLog
+
+from .folds import SUM, TRAIL, entries_of
+
+BLOCK, MEMORY = 4, 10
+MEASURES = (SUM, TRAIL)
+KERNELS = [measure.kernel for measure in MEASURES]
+LOWEST = -(1 << 62)
+
+panes = st.integers(-20, 60) | st.sampled_from([-(10**12), 10**12])
+rows = st.lists(st.tuples(panes, st.integers(0, 4), st.integers(-9, 9)), max_size=10)
+
+
+class LogAgainstDictionary(RuleBasedStateMachine):
+    """`held` maps a pane and a slot to what was folded there: the sum, and the values in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setattr(log, "BLOCK_ENTRIES", BLOCK)
+        self._patch.setattr(log, "MEMORY_ENTRIES", MEMORY)
+        self.blocks = FailingBlocks()
+        self.log = PaneLog("panes", KERNELS, self.blocks)
+        self.held: dict[tuple[int, int], tuple[int, str]] = {}
+        self.floor = LOWEST
+        self.version = 0
+        self.saved = (self.log.snapshot(), {}, LOWEST)
+
+    def teardown(self) -> None:
+        self._patch.undo()
+
+    @initialize(given=rows)
+    def begin(self, given):
+        self.add(given)
+
+    @rule(given=rows)
+    def add(self, given):
+        given = [row for row in given if row[0] >= self.floor]
+        if not given:
+            return
+        fresh = self.log.add(entries_of(MEASURES, given))
+        places = [(pane, slot) for pane, slot, _ in given]
+        assert sorted(zip(fresh.panes.tolist(), fresh.slots.tolist())) == sorted({*places} - self.held.keys())
+        for pane, slot, value in given:
+            total, trail = self.held.get((pane, slot), (0, ""))
+            self.held[pane, slot] = (total + value, f"{trail}{value},")
+
+    @rule(first=panes, length=st.integers(0, 80))
+    def between(self, first, length):
+        first = max(first, self.floor)
+        found = self.log.between(first, first + length)
+        sums, trails = (measure.lowered(fields) for measure, fields in zip(MEASURES, found.partials))
+        wanted = sorted((place, *value) for place, value in self.held.items() if first <= place[0] < first + length)
+        assert list(zip(zip(found.panes.tolist(), found.slots.tolist()), sums, trails)) == wanted
+
+    @rule(first=panes)
+    def next_pane(self, first):
+        first = max(first, self.floor)
+        assert self.log.next_pane(first) == min((pane for pane, _ in self.held if pane >= first), default=None)
+
+    @rule(before=panes)
+    def drop(self, before):
+        self.floor = max(self.floor, before)
+        self.log.drop(self.floor)
+        self.held = {place: value for place, value in self.held.items() if place[0] >= self.floor}
+
+    @rule()
+    def save(self):
+        self.version += 1
+        self.log.save(self.version)
+        self.blocks.commit()
+        self.saved = (copy.deepcopy(self.log.snapshot()), dict(self.held), self.floor)
+
+    @rule(adopt=st.booleans())
+    def save_and_reopen(self, adopt):
+        self.save()
+        older = self.log
+        self.log = PaneLog("panes", KERNELS, self.blocks, self.log.snapshot())
+        if adopt:
+            self.log.adopt(older)
+
+    @rule(change=st.integers(0, 4), adopt=st.booleans())
+    def break_down_while_saving(self, change, adopt):
+        self.blocks.fail_at(change)
+        try:
+            self.log.save(self.version + 1)
+        except Breakdown:
+            pass
+        self.blocks.rollback()
+        older = self.log
+        snapshot, self.held, self.floor = copy.deepcopy(self.saved[0]), dict(self.saved[1]), self.saved[2]
+        self.log = PaneLog("panes", KERNELS, self.blocks, snapshot)
+        if adopt:
+            self.log.adopt(older)
+
+    @precondition(lambda self: self.held)
+    @rule()
+    def everything_is_there(self):
+        self.between(min(pane for pane, _ in self.held), 3 * 10**12)
+
+    @invariant()
+    def blocks_lie_in_order_and_stay_small(self):
+        blocks = self.log.snapshot()["blocks"]
+        assert all(block["first"] <= block["last"] for block in blocks)
+        assert all(left["last"] < right["first"] for left, right in zip(blocks, blocks[1:]))
+        assert len({block["number"] for block in blocks}) == len(blocks)
+        assert all(block["entries"] <= 2 * BLOCK or block["first"] == block["last"] for block in blocks)
+        assert len(self.log) >= len(self.held)
+
+
+LogAgainstDictionary.TestCase.settings = settings(
+    max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+TestTheLogIsADictionary = LogAgainstDictionary.TestCase
