@@ -36,6 +36,9 @@ LINE_SECONDS = 2.0
 """Where there is no screen, a line is printed so often."""
 
 RATE = 5_000
+START_SECONDS, SHORTEST_SECONDS = 45, 5
+"""Where the first answer takes longer than this, the rest is cut short, but not below that."""
+
 HISTORY_SECONDS = 300
 """So that the longest window is full when the demo begins."""
 
@@ -73,14 +76,14 @@ def _show(job: Job, answers: Answers, seconds: float, stop: StopSignals) -> bool
     live = Live(Text(WAITING), console=console, refresh_per_second=4) if console.is_terminal else None
     if live is None:
         typer.echo(WAITING)
-    until, told = None, 0.0
+    began, until, told = time.monotonic(), None, 0.0
     with live or nullcontext():
         while not stop.asked and (until is None or time.monotonic() < until):
             job.wait(0.25)
             answers.refresh()
             now, figures = time.monotonic(), job.progress()["ticks"]
             if until is None and answers.window_end is not None:
-                until = now + seconds
+                until = now + max(SHORTEST_SECONDS, min(seconds, began + seconds + START_SECONDS - now))
             if live is not None:
                 live.update(screen(answers, figures, until and until - now, WAITING))
             elif until is not None and now - told > LINE_SECONDS:

@@ -18,7 +18,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "rejected": rejected(figures),
         "overflows": overflows(figures),
         "delay": delay(figures),
-        "state": f"{size(figures['state_bytes'])}   {figures['groups']:,} groups",
+        "state": f"{size(figures['state_bytes'])}   {groups(figures)}",
         "time": shares(figures),
     }
 
@@ -33,7 +33,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"rejected: {rejected(figures)}",
         f"overflows: {overflows(figures)}",
         f"delay: {delay(figures)}",
-        f"state: {size(figures['state_bytes'])}, {figures['groups']:,} groups",
+        f"state: {size(figures['state_bytes'])}, {groups(figures)}",
         f"time: {shares(figures)}",
     ]
     return f"{stream}: {'; '.join(parts)}"
@@ -68,6 +68,10 @@ def delay(figures: Figures) -> str:
     """How long events waited for their results."""
     known = figures["delay"]
     return NONE_YET if known is None else "  ".join(f"{name} {value:.2f} s" for name, value in known.items())
+
+
+def groups(figures: Figures) -> str:
+    return "1 group" if figures["groups"] == 1 else f"{figures['groups']:,} groups"
 
 
 def shares(figures: Figures) -> str:

@@ -85,10 +85,9 @@ class LiveView:
         self._live.stop()
 
     def _drawn(self) -> RenderableType:
-        if not any(figures["batches"] for figures in self._streams.values()):
-            return Text(f"waiting for the first batch; {self._notice}", style="dim")
-        table = figures_table(self._streams)
-        return Group(table, Text(self._notice, style="dim")) if self._notice else table
+        begun = any(figures["batches"] for figures in self._streams.values())
+        drawn = figures_table(self._streams) if begun else Text("the first batch is under way ...")
+        return Group(drawn, Text(self._notice, style="dim")) if self._notice else drawn
 
 
 def figures_table(streams: Mapping[str, Figures]) -> Table:

@@ -83,16 +83,21 @@ def _launched(master: str, options: dict[str, str], log: Path) -> SparkSession:
         with children_write_to(log):
             return local_spark(master, options)
     except (Py4JError, PySparkException) as error:
-        raise _NotStartedError(_reason(error)) from error
+        raise _NotStartedError(_reason(error, log)) from error
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _reason(error: Exception) -> str:
-    """The line of an error that says what is wrong."""
-    lines = str(error).splitlines() or [type(error).__name__]
-    named = [line for line in lines if "Exception: " in line]
-    return named[0].split("Exception: ", 1)[1] if named else lines[0]
+def _reason(error: Exception, log: Path) -> str:
+    """The line that says what is wrong: of the error, or of the log where the JVM ended before it could answer."""
+    said = str(error).splitlines() or [type(error).__name__]
+    if "JAVA_GATEWAY_EXITED" in said[0]:
+        logged = log.read_text(errors="replace").splitlines()
+        said = [line for line in logged if line.strip() and not line.startswith("WARNING")] or said
+    if said[0].startswith("JAVA_HOME is not set"):
+        return "there is no Java; install Java 17 or newer, or say with JAVA_HOME where it is"
+    named = [line for line in said if "Exception: " in line]
+    return named[0].split("Exception: ", 1)[1] if named else said[0]
 
 
 class _NotStartedError(Exception):

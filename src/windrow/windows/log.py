@@ -144,11 +144,17 @@ class PaneLog:
         return joined([part for part in parts if len(part)] or [nothing(self.kernels)])
 
     def _merge(self, block: _Block, new: Entries) -> Entries:
-        """Combine entries into a block that covers their panes; returns those that it did not have."""
+        """Combine entries into a block that covers their panes, and cut it where it has grown to twice its size.
+
+        Returns the entries that the block did not have.
+        """
         old = self._read(block)
         merged = reduced(self.kernels, joined([old, new]))
         fresh = new if len(merged) == len(old) + len(new) else new.part(~_contains(old, new))
-        self._set(block, merged)
+        kept, *more = _pieces(merged) if len(merged) > 2 * BLOCK_ENTRIES else [merged]
+        self._set(block, kept)
+        for place, piece in enumerate(more, start=self._blocks.index(block) + 1):
+            self._insert(place, piece)
         return fresh
 
     def _append(self, entries: Entries) -> None:
@@ -164,10 +170,13 @@ class PaneLog:
             elif before is not None and before.entries + len(part) <= BLOCK_ENTRIES:
                 self._set(before, joined([self._read(before), part]))
             else:
-                block = _Block(self._next, first, last, len(part), 0)
-                self._next += 1
-                self._blocks.insert(place, block)
-                self._set(block, part)
+                self._insert(place, part)
+
+    def _insert(self, place: int, entries: Entries) -> None:
+        block = _Block(self._next, 0, 0, 0, 0)
+        self._next += 1
+        self._blocks.insert(place, block)
+        self._set(block, entries)
 
     def _set(self, block: _Block, entries: Entries) -> None:
         block.first, block.last, block.entries = int(entries.panes[0]), int(entries.panes[-1]), len(entries)
