@@ -56,4 +56,5 @@ def test_every_python_block_runs(document, spark, tmp_path, monkeypatch):
     pq.write_table(pa.table(ticks), "data/ticks/1.parquet")
     names: dict = {"windrow": windrow, "spark": spark}
     for text in blocks(document, "python"):
+        text = re.sub(r'"(data/|out/|checkpoint")', rf'"{tmp_path}/\1', text)  # the JVM has a folder of its own
         exec(compile(text, document.name, "exec"), names)

@@ -89,7 +89,8 @@ def assert_same(found: Rows, expected: Rows, keys: Sequence[str] = (), relative:
     wrong = {
         place: (row, theirs[place])
         for place, row in mine.items()
-        if row.keys() != theirs[place].keys() or not all(_same(row[name], theirs[place][name], relative) for name in row)
+        if row.keys() != theirs[place].keys()
+        or not all(_same(row[name], theirs[place][name], relative) for name in row)
     }
     assert not wrong, f"{len(wrong)} of {len(mine)} rows differ, such as {next(iter(wrong.items()))}"
 

@@ -102,7 +102,9 @@ def test_late_events_are_those_whose_pane_had_closed_before_their_batch(spark: S
     ]
     put(tmp_path / "in", *(pa.table({"ts": instants([*batch, None]), "n": range(51)}) for batch in batches))
     session = windrow.Session(spark, shards=2)
-    session.stream("ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, n BIGINT"), time="ts", lateness="5 seconds")
+    session.stream(
+        "ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, n BIGINT"), time="ts", lateness="5 seconds"
+    )
     session.query("counts", "SELECT COUNT(*) AS n FROM ticks [RANGE 7 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND]")
     sinks = {"counts": windrow.sink("parquet", path=tmp_path / "counts")}
     checkpoint, rejected = str(tmp_path / "checkpoint"), windrow.sink("memory")

@@ -23,8 +23,16 @@ AGGREGATES = [
     "COUNT(*)",
     "COUNT(i)",
     "COUNT_IF(d > 0)",
-    *(f"{name}({column})" for name in ("SUM", "AVG", "VAR_SAMP", "VAR_POP", "STDDEV", "STDDEV_POP") for column in "idm"),
-    *(f"{name}({column})" for name in ("MIN", "MAX", "FIRST", "LAST") for column in ("i", "d", "m", "k", "b", "day", "at")),
+    *(
+        f"{name}({column})"
+        for name in ("SUM", "AVG", "VAR_SAMP", "VAR_POP", "STDDEV", "STDDEV_POP")
+        for column in "idm"
+    ),
+    *(
+        f"{name}({column})"
+        for name in ("MIN", "MAX", "FIRST", "LAST")
+        for column in ("i", "d", "m", "k", "b", "day", "at")
+    ),
     "FIRST(i) IGNORE NULLS",
     "LAST(k) IGNORE NULLS",
     "BOOL_AND(b)",
@@ -56,16 +64,22 @@ def some_events(seed: int) -> pa.Table:
     def holed(values: list, share: float = 0.1) -> list:
         return [None if hole else value for value, hole in zip(values, random.random(rows) < share)]
 
-    doubles = random.choice([1.5, -0.0, 0.0, 3.25, float("nan"), 1e9, -7.1, 1e-9], rows, p=[0.2, 0.1, 0.1, 0.2, 0.02, 0.1, 0.18, 0.1])
+    doubles = random.choice(
+        [1.5, -0.0, 0.0, 3.25, float("nan"), 1e9, -7.1, 1e-9], rows, p=[0.2, 0.1, 0.1, 0.2, 0.02, 0.1, 0.18, 0.1]
+    )
     return pa.table(
         {
             "ts": instants(holed(times.tolist(), 0.02)),
             "k": pa.array(holed(random.choice(["a", "b", "c", "é", ""], rows).tolist())),
             "i": pa.array(holed(random.integers(-9, 10, rows).tolist()), pa.int64()),
             "d": pa.array(holed(doubles.tolist()), pa.float64()),
-            "m": pa.array(holed([Decimal(int(n)).scaleb(-2) for n in random.integers(-999, 999, rows)]), pa.decimal128(12, 2)),
+            "m": pa.array(
+                holed([Decimal(int(n)).scaleb(-2) for n in random.integers(-999, 999, rows)]), pa.decimal128(12, 2)
+            ),
             "b": pa.array(holed((random.random(rows) < 0.7).tolist()), pa.bool_()),
-            "day": pa.array(holed([date(2024, 2, 27) + timedelta(int(n)) for n in random.integers(0, 4, rows)]), pa.date32()),
+            "day": pa.array(
+                holed([date(2024, 2, 27) + timedelta(int(n)) for n in random.integers(0, 4, rows)]), pa.date32()
+            ),
             "at": instants(holed((random.integers(0, 10**15, rows)).tolist())),
         }
     )

@@ -100,10 +100,17 @@ def test_results_that_are_written_twice_have_each_their_own_state(spark: SparkSe
     early.work_off(results)
     late.work_off(results)
     replay = windrow.local.replay.Replay(TEXT, lateness="3 seconds", ticks=events)
-    expected = [row for batch in (first, events.slice(BATCH_ROWS)) for table in replay.step(batch) for row in rows_of(table)]
+    expected = [
+        row for batch in (first, events.slice(BATCH_ROWS)) for table in replay.step(batch) for row in rows_of(table)
+    ]
     assert_same(early.rows, expected, ["k"])
     replay = windrow.local.replay.Replay(TEXT, lateness="3 seconds", ticks=events)
-    expected = [row for batch in (events.slice(0, 2 * BATCH_ROWS), third) for table in replay.step(batch) for row in rows_of(table)]
+    expected = [
+        row
+        for batch in (events.slice(0, 2 * BATCH_ROWS), third)
+        for table in replay.step(batch)
+        for row in rows_of(table)
+    ]
     assert_same(late.rows, expected, ["k"])
 
 

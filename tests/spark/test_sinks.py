@@ -19,7 +19,7 @@ SINKS = ["parquet", "csv", "json", "orc", "noop", "memory", "console"]
 TICKS = pa.table(
     {
         "ts": instants(START + n * SECOND for n in (1, 3, 6, 8, 13, 14)),
-        "k": pa.array(["a", "b", "a", "comma, \"quote\"", "b", "a"]),
+        "k": pa.array(["a", "b", "a", 'comma, "quote"', "b", "a"]),
         "x": pa.array([0.1, 1e-7, 1 / 3, 1e300, -0.5, 2.0]),
     }
 )
@@ -48,7 +48,11 @@ def test_every_sink_gets_every_row_once(spark: SparkSession, tmp_path: Path, cap
 
     assert_same(rows_of(tmp_path / "parquet"), expected(), ["k"], relative=0)
     for format in ("csv", "json"):
-        written = rows_of(getattr(spark.read.schema(_schema(spark, tmp_path)), format)(str(tmp_path / format), **({"header": True} if format == "csv" else {})))
+        written = rows_of(
+            getattr(spark.read.schema(_schema(spark, tmp_path)), format)(
+                str(tmp_path / format), **({"header": True} if format == "csv" else {})
+            )
+        )
         assert_same(written, expected(), ["k"], relative=0)
     assert_same(rows_of(spark.table("`to memory`")), expected(), ["k"], relative=0)
     headers = [path.read_text().splitlines()[0] for path in (tmp_path / "csv").glob("*.csv")]
@@ -56,10 +60,12 @@ def test_every_sink_gets_every_row_once(spark: SparkSession, tmp_path: Path, cap
 
     numbered = rows_of(spark.read.orc(str(tmp_path / "orc")))
     assert {row["batch"] for row in numbered} == {0, 1, 2}
-    assert_same([{name: row[name] for name in row if name != "batch"} for row in numbered], expected(), ["k"], relative=0)
+    assert_same(
+        [{name: row[name] for name in row if name != "batch"} for row in numbered], expected(), ["k"], relative=0
+    )
 
     shown = capsys.readouterr().out
-    assert "-- to console, batch 1" in shown and "|window_start" in shown and "comma, \"quote\"" in shown
+    assert "-- to console, batch 1" in shown and "|window_start" in shown and 'comma, "quote"' in shown
 
 
 def _schema(spark: SparkSession, folder: Path):

@@ -18,7 +18,9 @@ from .streams import SECOND, finish, put, rows_of, stream_of
 
 HOUR, DAY = 3_600 * SECOND, 86_400 * SECOND
 # New York leaves out the hour from 2 to 3, which is from 7 to 8 in UTC.
-TIMES = [datetime(2024, 3, 10, *time, tzinfo=UTC) for time in ((1, 59, 59), (2, 0), (2, 59, 59, 999_999), (3, 0), (7, 30))]
+TIMES = [
+    datetime(2024, 3, 10, *time, tzinfo=UTC) for time in ((1, 59, 59), (2, 0), (2, 59, 59, 999_999), (3, 0), (7, 30))
+]
 MIDNIGHT = int(datetime(2024, 3, 10, tzinfo=UTC).timestamp()) * SECOND
 TOO_FAR = [2**62, None, -(2**62), 1, 2]
 EVENTS = pa.table(

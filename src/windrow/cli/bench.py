@@ -70,8 +70,6 @@ def _question(path: Path) -> str:
 
 
 def _imported(name: str, path: Path) -> ModuleType:
-    """The module, as `benchmarks.name`, so that one can use what lies beside it."""
-    root = str(path.parents[1])
-    if root not in sys.path:
-        sys.path.insert(0, root)
-    return importlib.import_module(f"{path.parent.name}.{name}")
+    """The module as Python would run it: it finds what lies beside it."""
+    sys.path.insert(0, str(path.parent))
+    return importlib.import_module(name)

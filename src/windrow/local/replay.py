@@ -153,4 +153,5 @@ def _microseconds(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 def _result_type(implementation: type) -> pa.DataType:
     """The type that a user's aggregate says it returns."""
     returns = getattr(implementation, "returns", "DOUBLE")
-    return type_of(_parsed(f"CAST(NULL AS {returns})"), pa.schema([]))
+    nothing = pa.schema([("nothing", pa.null())])  # an evaluator needs rows, and rows need a column
+    return type_of(_parsed(f"CAST(NULL AS {returns})"), nothing)

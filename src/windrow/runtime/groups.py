@@ -82,6 +82,8 @@ class Groups:
         freed = np.flatnonzero(self._live & (self.references == 0))
         self._live[freed] = False
         self._key_chunks.touch(freed)
+        if len(freed):
+            self._trim()
         return freed
 
     def save(self, version: int) -> None:
@@ -115,6 +117,16 @@ class Groups:
         self._live[slots] = True
         self._key_chunks.touch(slots)
         return slots
+
+    def _trim(self) -> None:
+        """Give up the free slots behind the last group, so that a crowd that has left costs nothing any more."""
+        taken = np.flatnonzero(self._live)[-1:]
+        width = int(taken[0]) + 1 if len(taken) else 0
+        if width < self.width:
+            self._live, self.references = self._live[:width].copy(), self.references[:width].copy()
+            self._keys = [key.take(pa.array(np.arange(width))) for key in self._keys]
+            self._key_chunks.touch(taken)
+            self._reference_chunks.touch(taken)
 
     def _resize(self, width: int) -> None:
         more = width - len(self.references)

@@ -66,6 +66,8 @@ class Accumulate:
         if known < width:
             self._chunks.touch(np.arange(known, width))  # a chunk in the middle must not stay short
             self._window = [grow(kernel, fields, width) for kernel, fields in zip(self._panes.kernels, self._window)]
+        elif known > width:
+            self._window = [{name: array[:width].copy() for name, array in fields.items()} for fields in self._window]
 
     def _load(self) -> None:
         if not self._loaded:
