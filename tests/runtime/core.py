@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +19,7 @@ from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome, Shard
-from windrow.runtime.slice import Slicer, expression_column, groupings, hash_column
+from windrow.runtime.slice import Slicer, expression_column
 from windrow.storage.blocks import Blocks, MemoryBlocks
 from windows.folds import Trail
 
@@ -58,10 +57,6 @@ class Core:
     def payloads(self, events: pa.Table, tasks: int = 1) -> list[Payload]:
         """What `tasks` map tasks send for a batch, cut among them in order."""
         rows = self._evaluated(events)
-        for i, keys in enumerate(groupings(self.plan)):
-            columns = [rows[expression_column(self.plan.expressions.index(key.sql))].to_pylist() for key in keys]
-            hashes = [zlib.crc32(repr(values).encode()) - 2**31 for values in zip(*columns)]
-            rows = rows.append_column(hash_column(i), pa.array(hashes, pa.int64()))
         numbers = list(range(len(self.shards)))
         packed: list[Payload] = []
         for task in range(tasks):

@@ -1,4 +1,4 @@
-"""A job to be killed: `python killed_job.py INPUT OUTPUT` works INPUT off and flushes, three queries into three formats."""
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs three queries over INPUT, into three formats."""
 
 from __future__ import annotations
 

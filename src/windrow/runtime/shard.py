@@ -59,8 +59,9 @@ class Shard:
         self._user = dict(plan.user_aggregates)
         self._spaces: dict[Space, SpaceState] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
+        unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
         for space in plan.spaces:
-            state = SpaceState(space, blocks, self._user, states.pop(space.name, None), since=self.clock)
+            state = SpaceState(space, blocks, self._user, states.pop(space.name, None), since=unseen)
             if older is not None and space in older._spaces:
                 state.adopt(older._spaces[space])
             self._spaces[space] = state

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.kernels import Rows, identity, kernel_for, take, to_arrow
-from windrow.plan.pipeline import Key, Space, StreamPlan
-from windrow.runtime.keys import encode_keys
+from windrow.plan.pipeline import Space, StreamPlan
+from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import HEADER, REJECTED, Payload
 from windrow.runtime.places import Places, histogram
 from windrow.storage.columns import encode
@@ -26,28 +26,16 @@ def expression_column(number: int) -> str:
     return f"e{number}"
 
 
-def hash_column(number: int) -> str:
-    """The name of the column that holds the hash of grouping `number` of a stream's plan."""
-    return f"h{number}"
-
-
-def groupings(plan: StreamPlan) -> tuple[tuple[Key, ...], ...]:
-    """The distinct lists of keys of a plan: groups of each are spread over the shards by one hash."""
-    return tuple(dict.fromkeys(space.keys for space in plan.spaces if space.keys))
-
-
 class Slicer:
     """Cuts the events of one map task into panes, and packs what each shard must know.
 
-    The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression, a
-    hash for each grouping if there are several shards, and, where there is something to say, `unreadable` rows, how
-    many of a row's expressions `failed`, and the `raw` row.
+    The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression,
+    and, where there is something to say, `unreadable` rows, how many of a row's expressions `failed`, and the `raw` row.
     """
 
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
         self._plan, self._task, self._shards = plan, task, list(shards)
         self._number = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
-        self._hash = {keys: hash_column(i) for i, keys in enumerate(groupings(plan))}
         user = dict(plan.user_aggregates)
         self._kernels = {space: [kernel_for(partial, user) for partial in space.partials] for space in plan.spaces}
         self._windows = tuple(dict.fromkeys(space.window for space in plan.spaces))
@@ -138,7 +126,7 @@ class Slicer:
         for i, (kernel, fields) in enumerate(zip(kernels, partials)):
             stored = to_arrow(kernel, take(fields, present))
             columns |= {f"{i}.{name}": column for name, column in stored.items()}
-        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), batch, groups, owner)
+        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), keys, owner)
 
     def _counted(self, space: Space, batch: pa.RecordBatch, panes: np.ndarray, timed: np.ndarray) -> np.ndarray | None:
         """Which events the space counts; None for all of them."""
@@ -157,17 +145,13 @@ class Slicer:
         passed = pc.fill_null(self._column(batch, filter), False).to_numpy(zero_copy_only=False)
         return Rows(values, times, passed)
 
-    def _send(
-        self, space: Space, entries: pa.RecordBatch, batch: pa.RecordBatch, groups: np.ndarray, owner: np.ndarray
-    ) -> None:
-        """Spread entries over the shards; `owner` is the group of each entry."""
-        if len(self._shards) == 1 or not space.keys:
+    def _send(self, space: Space, entries: pa.RecordBatch, keys: list[pa.Array], owner: np.ndarray) -> None:
+        """Spread entries over the shards; `owner` is the group of each entry, `keys` the groups' keys."""
+        if len(self._shards) == 1 or not keys:
             home = self._shards[int(space.name, 16) % len(self._shards)]
             self._packed.append(self._payload(home, space.name, entries))
             return
-        hashes = np.zeros(int(groups.max()) + 1, np.int64)
-        hashes[groups] = batch.column(self._hash[space.keys]).to_numpy()
-        places = hashes[owner] % len(self._shards)
+        places = spread(keys, len(self._shards))[owner]
         for i, shard in enumerate(self._shards):
             part = entries.filter(pa.array(places == i))
             if part.num_rows:

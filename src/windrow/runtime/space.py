@@ -52,8 +52,8 @@ class _View:
 class SpaceState:
     """The panes, the groups and the folded windows of one space in one shard.
 
-    `since` is the clock when the space came to a stream that had begun before: windows that reach back further would
-    lack events, and are not answered.
+    `since` is just after the newest event that was there when the space came to a stream: windows that reach back
+    further would lack events, and are not answered.
     """
 
     def __init__(

@@ -108,9 +108,8 @@ def _as_query_error(error: AnalysisException | ParseException) -> QueryError:
             f"unknown function {name!r}", hint="Spark's functions, registered UDFs and aggregates can be used"
         )
     if condition.startswith("WRONG_NUM_ARGS"):
-        return QueryError(
-            f"{parameters.get('functionName', 'the function').strip('`')} takes {parameters.get('expectedNum')} arguments, not {parameters.get('actualNum')}"
-        )
+        name, expected, given = (parameters.get(key, "") for key in ("functionName", "expectedNum", "actualNum"))
+        return QueryError(f"{name.strip('`') or 'the function'} takes {expected} arguments, not {given}")
     if condition.startswith("DATATYPE_MISMATCH"):
         found = parameters.get("inputType") or " and ".join(
             filter(None, (parameters.get("left"), parameters.get("right")))

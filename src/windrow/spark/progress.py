@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from windrow.spark.slice import NO_PROBE
 
 RECENT = 100
 """So many batches make up the figures for speed and delay."""
+
+_OFTEN = 25
+"""After so many batches their reports are added up, asked for or not: Spark forgets all but the last hundred."""
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class _Watched:
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
     )
     writing: float = 0.0
+    written: int = 0
 
 
 class Progress:
@@ -48,7 +53,7 @@ class Progress:
     """
 
     def __init__(self, *, live: bool = True) -> None:
-        self._live = live
+        self._live, self._lock = live, Lock()
         self._streams: dict[str, _Watched] = {}
 
     def watch(self, stream: str, query: StreamingQuery, control: str) -> None:
@@ -62,7 +67,11 @@ class Progress:
         """Time a batch from its first row asked for to its last row written."""
         began = time.perf_counter()
         yield
-        self._streams.setdefault(stream, _Watched()).writing += time.perf_counter() - began
+        watched = self._streams.setdefault(stream, _Watched())
+        watched.writing += time.perf_counter() - began
+        watched.written += 1
+        if watched.written % _OFTEN == 0:
+            self._update(watched)
 
     def snapshot(self) -> dict[str, Any]:
         """The figures of each stream, up to its last finished batch."""
@@ -75,7 +84,7 @@ class Progress:
             "batches": watched.batches,
             "events": watched.events,
             "events_per_second": sum(batch["events"] for batch in watched.recent) / wall if wall else 0.0,
-            "clock": None if watched.clock is None else datetime.fromtimestamp(watched.clock / 1e6, UTC),
+            "clock": None if watched.clock is None else _instant(watched.clock),
             "windows": watched.windows,
             "rejected": dict(watched.rejected),
             "failed": watched.failed,
@@ -88,10 +97,19 @@ class Progress:
     def _update(self, watched: _Watched) -> None:
         if watched.query is None:
             return
-        for batch in watched.query.recentProgress:
-            if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
-                watched.seen = batch["batchId"]
-                _add(watched, batch)
+        with self._lock:  # a stream's own thread and whoever asks for figures
+            for batch in watched.query.recentProgress:
+                if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
+                    watched.seen = batch["batchId"]
+                    _add(watched, batch)
+
+
+def _instant(time_us: int) -> datetime:
+    """A time as Python has it: not before the year 1, nor after 9999, where an event may well say it happened."""
+    try:
+        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=time_us)
+    except OverflowError:
+        return (datetime.max if time_us > 0 else datetime.min).replace(tzinfo=UTC)
 
 
 def _add(watched: _Watched, batch: Any) -> None:

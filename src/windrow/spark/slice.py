@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import Payload
-from windrow.runtime.slice import FAILED, RAW, TIME, UNREADABLE, Slicer, expression_column, groupings, hash_column
+from windrow.runtime.slice import FAILED, RAW, TIME, UNREADABLE, Slicer, expression_column
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 
@@ -45,10 +45,6 @@ def slice_stream(
     """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
     columns = [F.expr(time_sql).alias(TIME)]
     columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(plan.expressions)]
-    if len(shards) > 1:
-        for i, keys in enumerate(groupings(plan)):
-            hashed = F.xxhash64(*(F.expr(_hashed(guarded(key.sql, stream), key.type)) for key in keys))
-            columns.append(F.pmod(hashed, F.lit(len(shards))).cast("int").alias(hash_column(i)))
     failing = failures(stream, plan.expressions)
     if failing is not None:
         columns.append(failing.alias(FAILED))
@@ -57,13 +53,6 @@ def slice_stream(
     if plan.keeps_rejected:
         columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
     return stream.select(*columns).mapInArrow(_slicing(plan, shards), PAYLOAD_DDL)
-
-
-def _hashed(sql: str, type: pa.DataType) -> str:
-    """Keys that are equal must have equal hashes: -0.0 and 0.0, and every NaN."""
-    if not pa.types.is_floating(type):
-        return sql
-    return f"CASE WHEN ({sql}) = 0 THEN 0.0D WHEN isnan({sql}) THEN double('NaN') ELSE CAST({sql} AS DOUBLE) END"
 
 
 def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

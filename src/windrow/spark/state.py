@@ -32,7 +32,7 @@ class StateBlocks:
         self._state.removeKey((f"{space}/{number}",))
 
     def delete_all(self, prefix: str) -> None:
-        for key in [key for key in self._state.keys() if key[0].startswith(prefix)]:
+        for key in [key for key in self._state.keys() if key[0].startswith(prefix)]:  # noqa: SIM118 # it is no dict
             self._state.removeKey(key)
 
     @property

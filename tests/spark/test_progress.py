@@ -1,0 +1,66 @@
+"""Figures of a job are sums over all its batches, however seldom somebody looks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.sql import Row
+
+from windrow.spark.pipeline import METRICS
+from windrow.spark.progress import Progress
+from windrow.spark.slide import COUNTS
+
+KEPT = 100
+"""Spark keeps the reports of so many batches."""
+
+
+def report(number: int, **counts: int) -> dict[str, Any]:
+    """What Spark says of a batch of 10 events."""
+    source = {"description": "FileStreamSource[file:/in]", "numInputRows": 10}
+    words = {"description": "FileStreamSource[file:/control]", "numInputRows": 1}
+    return {
+        "batchId": number,
+        "observedMetrics": {METRICS: Row(**(dict.fromkeys(COUNTS, 0) | counts))},
+        "sources": [source, words],
+        "stateOperators": [],
+        "durationMs": {"triggerExecution": 500},
+        "timestamp": "2024-01-01T00:00:00.000Z",
+    }
+
+
+def test_no_batch_is_forgotten_before_it_is_counted():
+    query = SimpleNamespace(recentProgress=[])
+    progress = Progress()
+    progress.watch("ticks", query, "/control")
+    for number in range(1_000):
+        with progress.writing("ticks"):
+            pass
+        query.recentProgress = [*query.recentProgress, report(number, late=1)][-KEPT:]
+    figures = progress.snapshot()["ticks"]
+    assert (figures["batches"], figures["events"], figures["rejected"]["late"]) == (1_000, 10_000, 1_000)
+
+
+def test_a_stream_that_is_started_again_goes_on_counting():
+    progress = Progress()
+    for _ in range(2):
+        progress.watch("ticks", SimpleNamespace(recentProgress=[report(0, untimed=2), report(1)]), "/control")
+    figures = progress.snapshot()["ticks"]
+    assert (figures["batches"], figures["rejected"]["no time"]) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("clock", "shown"),
+    [
+        (1_700_000_000_123_457, datetime(2023, 11, 14, 22, 13, 20, 123_457, UTC)),
+        (-1, datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC)),
+        (2**63 - 1, datetime.max.replace(tzinfo=UTC)),
+        (-(2**62), datetime.min.replace(tzinfo=UTC)),
+    ],
+)
+def test_the_clock_is_shown_wherever_it_stands(clock: int, shown: datetime):
+    progress = Progress()
+    progress.watch("ticks", SimpleNamespace(recentProgress=[report(0, clock=clock)]), "/control")
+    assert progress.snapshot()["ticks"]["clock"] == shown
