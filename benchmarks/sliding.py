@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
@@ -19,7 +21,13 @@ from ticks import BEGIN_US, SCHEMA, Ticks
 import windrow
 from windrow.spark.settings import local_spark
 
-VWAP = "SELECT symbol, SUM(price * volume) / SUM(volume) AS vwap FROM ticks [RANGE {range} SLIDE {slide}] GROUP BY symbol"
+VWAP = """
+    SELECT symbol, SUM(price * volume) / SUM(volume) AS vwap
+    FROM ticks [RANGE {range} SLIDE {slide}] GROUP BY symbol"""
+
+
+LARGE, SCAN = "windrow, batches of 2,000,000", "bare scan, batches of 2,000,000"
+MANY = "windrow, 100,000 groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,6 @@ class Bench:
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder, self.quick = folder, quick
         self.spark: SparkSession = local_spark("local[2]", {"spark.driver.memory": "4g"})
-        self.session = windrow.Session(self.spark, shards=2)
         self._count = 0
 
     def ticks(self, name: str, rows: int, batches: int, symbols: int = 100) -> Ticks:
@@ -83,36 +90,30 @@ class Bench:
         batches = self.run(results)[1:]
         seconds = [batch["durationMs"]["triggerExecution"] / 1000 for batch in batches]
         events = sum(batch["numInputRows"] for batch in batches)
-        found = Measurement(case, ratio, events, rows_per_batch * len(batches), sum(seconds), statistics.median(seconds))
+        rows, median = rows_per_batch * len(batches), statistics.median(seconds)
+        found = Measurement(case, ratio, events, rows, sum(seconds), median)
         note = f", {found.results_per_second:,.0f} results/s" if rows_per_batch else ""
         Console().print(f"  {case}, ratio {ratio}: {found.events_per_second:,.0f} events/s{note}")
         return found
 
-    def check(self, ticks: Ticks, range: str, range_s: int, windows: int = 5) -> None:
+    def check(self, ticks: Ticks, range: str, range_s: int) -> None:
         """Answers of some windows equal a plain batch query over exactly their events; nothing is timed before."""
-        name = f"check_{self._count}"
-        kept: list = []
+        kept: list[pa.Table] = []
         self.run(self.windrow(ticks, range, "1 SECOND"), lambda rows, _: kept.append(rows.toArrow()))
+        answers = pa.concat_tables(kept)
+        ends = pc.cast(pc.cast(answers["window_end"], pa.timestamp("us", tz="UTC")), pa.int64())
         events = self.spark.read.parquet(str(ticks.folder))
         seconds = ticks.events // ticks.rate
-        for k in {1, seconds // 3, seconds // 2, seconds - 2, seconds - 1}:
-            end = BEGIN_US // 1_000_000 + k
+        for number in {1, seconds // 3, seconds // 2, seconds - 2, seconds - 1}:
+            end = BEGIN_US // 1_000_000 + number
             inside = events.where(f"ts >= timestamp_seconds({end - range_s}) AND ts < timestamp_seconds({end})")
             plain = inside.groupBy("symbol").agg(F.expr("SUM(price * volume) / SUM(volume)").alias("vwap"))
             expected = {row["symbol"]: row["vwap"] for row in plain.collect()}
-            found = {}
-            for table in kept:
-                for row in table.filter(F_end(table, end)).to_pylist():
-                    found[row["symbol"]] = row["vwap"]
-            assert found.keys() == expected.keys(), f"{name}: window {end} has other groups"
-            assert all(abs(found[s] - expected[s]) <= 1e-9 * abs(expected[s]) for s in expected), f"window {end} differs"
-
-
-def F_end(table, end: int):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.equal(table["window_end"], pa.scalar(end * 1_000_000, pa.timestamp("us")).cast(table["window_end"].type))
+            found = {row["symbol"]: row["vwap"] for row in answers.filter(pc.equal(ends, end * 1_000_000)).to_pylist()}
+            assert found.keys() == expected.keys(), f"the window that ends at {end} has other groups"
+            assert all(abs(found[key] - expected[key]) <= 1e-9 * abs(expected[key]) for key in expected), (
+                f"{end} differs"
+            )
 
 
 def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
@@ -142,12 +143,11 @@ def measure_all(bench: Bench) -> list[Measurement]:
         found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch))
     found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
     if not bench.quick:
-        large = bench.ticks("large", 2_000_000, 4)
-        found.append(bench.measure("windrow, batches of 2,000,000", 600, bench.windrow(large, "10 MINUTES", "1 SECOND")))
-        found.append(bench.measure("bare scan, batches of 2,000,000", 0, bench.stream(large)))
+        large = bench.ticks("large", 2_000_000, 6)
+        found.append(bench.measure(LARGE, 600, bench.windrow(large, "10 MINUTES", "1 SECOND")))
+        found.append(bench.measure(SCAN, 0, bench.stream(large)))
         many = bench.ticks("many", 600_000, 4, symbols=100_000)
-        per_batch = 60 * 100_000
-        found.append(bench.measure("windrow, 100,000 groups", 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), per_batch))
+        found.append(bench.measure(MANY, 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), 60 * 100_000))
     few = bench.ticks("few", 5_000 if bench.quick else 15_000, 3 if bench.quick else 4)
     for ratio, range in ((60, "60 seconds"), (600, "600 seconds"), (3600, "3600 seconds")):
         if not (bench.quick and ratio > 60):
@@ -158,7 +158,8 @@ def measure_all(bench: Bench) -> list[Measurement]:
 def small_batch(bench: Bench) -> float:
     """The median time of a batch with few rows."""
     ticks = bench.ticks("small", 1_000, 8 if bench.quick else 20)
-    return bench.measure("windrow, batches of 1,000", 600, bench.windrow(ticks, "10 MINUTES", "1 SECOND")).median_batch_seconds
+    results = bench.windrow(ticks, "10 MINUTES", "1 SECOND")
+    return bench.measure("windrow, batches of 1,000", 600, results).median_batch_seconds
 
 
 def report(found: list[Measurement], small: float) -> None:
@@ -175,18 +176,13 @@ def report(found: list[Measurement], small: float) -> None:
         ("windrow at 3600 / spark window() at 3600", ("windrow", 3600), ("spark window()", 3600), 300),
         ("windrow at 3600 / windrow at 60", ("windrow", 3600), ("windrow", 60), 0.7),
         ("windrow at 600 / spark tumbling", ("windrow", 600), ("spark tumbling", 1), 0.6),
-        (
-            "windrow / bare scan, 2,000,000 rows",
-            ("windrow, batches of 2,000,000", 600),
-            ("bare scan, batches of 2,000,000", 0),
-            0.25,
-        ),
+        ("windrow / bare scan, batches of 2,000,000", (LARGE, 600), (SCAN, 0), 0.25),
     ]
     for text, above, below, aim in aims:
         if above in speed and below in speed:
             console.print(f"{text}: {speed[above] / speed[below]:.2f} (aim {aim})")
     for m in found:
-        if m.case == "windrow, 100,000 groups":
+        if m.case == MANY:
             console.print(f"100,000 groups: {m.results_per_second:,.0f} result rows/s (aim 500,000)")
     console.print(f"batch of 1,000 rows: {small:.2f} s (aim under 0.6)")
 
@@ -205,7 +201,8 @@ def plot(found: list[Measurement], path: Path) -> None:
     for m in found:
         if m.case == "spark tumbling":
             axes.axhline(m.events_per_second, linestyle=":", color="gray", label="spark, tumbling")
-    axes.set(xscale="log", yscale="log", xlabel="range / slide", ylabel="events per second", title="One VWAP query, 100 groups, 2 cores")
+    axes.set(xscale="log", yscale="log", xlabel="range / slide", ylabel="events per second")
+    axes.set_title("One VWAP query, 100 groups, 2 cores")
     axes.grid(True, which="both", alpha=0.3)
     axes.legend()
     figure.tight_layout()

@@ -23,11 +23,7 @@ def blocks(document: Path, language: str) -> list[str]:
 
 SQL = [(document.name, text) for document in DOCUMENTS for text in blocks(document, "sql")]
 PYTHON = [document for document in DOCUMENTS if blocks(document, "python")]
-LINKS = [
-    (document, link)
-    for document in DOCUMENTS
-    for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text())
-]
+LINKS = [(document, link) for document in DOCUMENTS for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text())]
 
 
 @pytest.mark.parametrize(("name", "text"), SQL)

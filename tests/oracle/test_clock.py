@@ -45,7 +45,9 @@ def test_flush_closes_every_window_that_holds_an_event_and_no_other(stream, keys
         replay.step(events.slice(start, size))
     flushed = rows_of(replay.flush())
     ends = verdict.ends(stream.window, stream.times, flush=True)[-1]
-    agree(CASES, flushed, expected(Oracle(events, verdict.kept), CASES, stream, ends, keys), keys, stream.window.range_us)
+    agree(
+        CASES, flushed, expected(Oracle(events, verdict.kept), CASES, stream, ends, keys), keys, stream.window.range_us
+    )
     assert rows_of(replay.flush()) == []
 
 

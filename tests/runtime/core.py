@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-
 import sqlglot
+
 from oracle.judge import TIME, plain_rows
+from windows.folds import Trail
 from windrow.language import Windrow, parse_query
 from windrow.local.expressions import evaluate
 from windrow.local.replay import LocalEngine
@@ -21,7 +22,6 @@ from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome, Shard
 from windrow.runtime.slice import Slicer, expression_column
 from windrow.storage.blocks import Blocks, MemoryBlocks
-from windows.folds import Trail
 
 SECOND = 10**6
 

@@ -108,7 +108,9 @@ def test_a_window_forgets_a_guest_within_one_slide_of_its_leaving(guest):
     values = [0.1, 0.2, guest, *(0.001 * i for i in range(60)), 0.0]
     events = events_of(np.arange(len(values)) * SECOND, x=pa.array(values))
     core = Core(plan_of([text], events.schema), reopen="fresh")
-    rows = {row["window_end"] // SECOND: row for i in range(len(values)) for row in rows_of(core.step(events.slice(i, 1)))}
+    rows = {
+        row["window_end"] // SECOND: row for i in range(len(values)) for row in rows_of(core.step(events.slice(i, 1)))
+    }
     for end in range(23, len(values)):
         inside = list(map(Fraction, values[end - 20 : end]))
         mean = sum(inside) / 20
@@ -123,7 +125,9 @@ def test_sums_of_integers_are_exact_and_those_that_overflow_are_null_and_counted
     most = 2**63 - 1
     values = [most, most, -most, 5, most, 1, 2, 3, 4, 5, 6, 0]
     events = events_of(np.arange(len(values)) * SECOND, x=pa.array(values, pa.int64()))
-    core = Core(plan_of(["SELECT SUM(x) AS a FROM ticks [RANGE 4 SECONDS SLIDE 1 SECOND]"], events.schema), reopen="fresh")
+    core = Core(
+        plan_of(["SELECT SUM(x) AS a FROM ticks [RANGE 4 SECONDS SLIDE 1 SECOND]"], events.schema), reopen="fresh"
+    )
     assert core.plan.spaces[0].maintenance == ("subtract", "subtract")
     found, failed = [], []
     for i in range(len(values)):

@@ -88,7 +88,7 @@ def test_any_number_of_tasks_and_shards_gives_the_same_rows(stream, grouped, tas
 
 
 def ticks(*seconds: int) -> pa.Table:
-    return events_of([second * SECOND for second in seconds], x=pa.array([1.0] * len(seconds)))
+    return events_of([second * SECOND for second in seconds], x=pa.array([1.0] * len(seconds), pa.float64()))
 
 
 SHORT = "SELECT COUNT(*) AS n FROM ticks [RANGE 4 SECONDS SLIDE 2 SECONDS]"

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windrow.plan.window import TimeWindow
 from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows import log

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from zlib import crc32
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -93,7 +93,7 @@ def spread(columns: Sequence[pa.Array], parts: int) -> np.ndarray:
     """To which of `parts` each row of keys belongs: equal keys to the same, on every machine and at every time.
 
     >>> spread([pa.array([0.0, -0.0, None, 1.5])], 4).tolist()
-    [0, 0, 3, 0]
+    [1, 1, 0, 2]
     """
     texts = pc.binary_join_element_wise(*(_as_text(canonical(column)) for column in columns), _SEPARATOR)
     codes = map(crc32, texts.cast(pa.binary()).to_pylist())

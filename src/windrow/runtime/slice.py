@@ -30,7 +30,8 @@ class Slicer:
     """Cuts the events of one map task into panes, and packs what each shard must know.
 
     The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression,
-    and, where there is something to say, `unreadable` rows, how many of a row's expressions `failed`, and the `raw` row.
+    and, where there is something to say, which rows are `unreadable`, how many of a row's expressions `failed`, and
+    the `raw` row.
     """
 
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:

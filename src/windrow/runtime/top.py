@@ -40,7 +40,7 @@ def first_of_each_window(rows: pa.Table, terms: Sequence[Term], limit: int | Non
 
 
 def _ranks(column: pa.ChunkedArray, term: Term) -> np.ndarray:
-    """Numbers that sort as the values do: NaN above all numbers, zeros of both signs equal, NULL where the term says."""
+    """Numbers that sort as the values do: NaN above all numbers, both zeros equal, NULL where the term says."""
     values = canonical(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     encoded = values.dictionary_encode()
     distinct = encoded.dictionary

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -31,6 +30,7 @@ _HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks]] = Ord
 """The shards that this worker has in memory. Each is used only if its version is the one in the state store."""
 
 _HELD_MOST = 64
+FRAME_BYTES = 1 << 24
 
 
 def slide_payloads(payloads: DataFrame, plan: StreamPlan, shards: int, run: str) -> DataFrame:
@@ -119,20 +119,22 @@ def _payloads(frame: pd.DataFrame) -> list[Payload]:
 
 
 def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
-    """The counts first, then results, a frame each so that none grows too large."""
-    yield _frame(None, None, counts)
-    nothing = dict.fromkeys(counts, 0)
-    for query, batch in outcome.results:
-        yield _frame(query, _bytes(batch), nothing)
-    for batch in outcome.rejected:
-        if batch.num_rows:
-            yield _frame(REJECTED_ROWS, _bytes(batch), nothing)
+    """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one."""
+    waiting: list[tuple[str | None, bytes | None]] = [(None, None)]
+    size = 0
+    rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
+    for query, batch in [*outcome.results, *rejected]:
+        rows = encode(dict(zip(batch.schema.names, batch.columns)))
+        waiting.append((query, rows))
+        size += len(rows)
+        if size >= FRAME_BYTES:
+            yield _frame(waiting, counts)
+            waiting, size = [], 0
+    if waiting:
+        yield _frame(waiting, counts)
 
 
-def _bytes(batch: pa.RecordBatch) -> bytes:
-    return encode(dict(zip(batch.schema.names, batch.columns)))
-
-
-def _frame(query: str | None, rows: bytes | None, counts: dict[str, int]) -> pd.DataFrame:
-    columns: dict[str, list] = {"query": [query], "rows": [rows]}
-    return pd.DataFrame(columns | {name: [counts[name]] for name in COUNTS})
+def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int]) -> pd.DataFrame:
+    """Packed rows; the one of no query carries the counts."""
+    columns: dict[str, list] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
+    return pd.DataFrame(columns | {name: [0 if query else counts[name] for query, _ in rows] for name in COUNTS})
