@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle.streams import Stream, streams
+from storage.stores import Breakdown, FailingBlocks
+from windrow.runtime.shard import Shard
 from windrow.storage import chunks
 from windrow.windows import log
 
@@ -69,3 +72,34 @@ def test_a_window_without_bound_goes_on_after_a_restart(stream, grouped, reopen)
         patch.setattr(chunks, "CHUNK", 4)
         found = worked_off(stream, grouped, "accumulate", reopen)
     assert_equal(found, worked_off(stream, grouped, "accumulate", "never"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    stream=streams(COLUMNS),
+    way=st.sampled_from(["subtract", "tree", "refold"]),
+    change=st.integers(0, 12),
+    adopt=st.booleans(),
+)
+def test_a_batch_that_breaks_down_while_it_is_saved_is_done_again_to_the_same_bits(stream, way, change, adopt):
+    text, events = f"SELECT k, {AGGREGATES} FROM ticks {stream.window} GROUP BY k", stream.events
+    plan = forced(plan_of([text], events.schema, stream.lateness_us), "accumulate" if stream.window.range_us is None else way)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log, "BLOCK_ENTRIES", 4)
+        patch.setattr(chunks, "CHUNK", 4)
+        calm, blocks = Core(plan), FailingBlocks()
+        shard, snapshot = Shard(plan, blocks), None
+        for start, size in stream.bounds:
+            payloads = calm.payloads(events.slice(start, size))
+            wanted = rows_of(calm.process(payloads))
+            shard.process(payloads)
+            blocks.fail_at(change)
+            with suppress(Breakdown):
+                shard.save()
+            blocks.rollback()
+            shard = Shard(plan, blocks, snapshot, shard if adopt else None)
+            assert rows_of([shard.process(payloads)]) == wanted
+            snapshot = shard.save()
+            blocks.commit()
+            assert snapshot == calm.snapshots[0]
+            assert blocks._blocks == calm.blocks[0]._blocks

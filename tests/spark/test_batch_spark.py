@@ -19,7 +19,7 @@ import windrow
 from .streams import SECOND, START, Rows, assert_same, finish, instants, put, rows_of, stream_of
 
 SCHEMA = """ts TIMESTAMP, k STRING, x DOUBLE, i INT, m DECIMAL(8, 3), day DATE, at TIMESTAMP, local TIMESTAMP_NTZ,
-            bin BINARY, pair STRUCT<a: DOUBLE, b: STRING>, list ARRAY<DOUBLE>"""
+            bin BINARY, pair STRUCT<a: DOUBLE, at: TIMESTAMP>, list ARRAY<DOUBLE>"""
 WINDOWS = {"1 minute": ("60 seconds", "20 seconds", "0 seconds"), "shifted": ("30 seconds", "10 seconds", "3 seconds")}
 GROUPS = {
     "none": ("1 minute", []),
@@ -45,7 +45,8 @@ def some_events(seed: int, rows: int = 240) -> list[pa.Table]:
 
     zeros = [0.0, -0.0, float("nan"), 1.5, None]
     hours = [1_710_054_000 + 1_800 * n for n in range(4)]  # around the hour that New York leaves out in spring
-    pairs = [{"a": a, "b": b} for a in zeros for b in ("u", None)]
+    instant = pa.timestamp("us", tz="UTC")
+    pairs = [{"a": a, "at": at} for a in zeros for at in (hours[0] * SECOND, None)]
     table = pa.table(
         {
             "ts": instants((START + np.arange(rows) * SECOND // 2 + random.integers(0, 3 * SECOND, rows)).tolist()),
@@ -54,10 +55,10 @@ def some_events(seed: int, rows: int = 240) -> list[pa.Table]:
             "i": drawn([*range(-5, 6), None], pa.int32()),
             "m": drawn([Decimal("1.500"), Decimal("-0.001"), None], pa.decimal128(8, 3)),
             "day": drawn([date(2024, 2, 28) + timedelta(n) for n in range(3)], pa.date32()),
-            "at": drawn([hour * SECOND for hour in hours] + [None], pa.int64()).cast(pa.timestamp("us", tz="UTC")),
+            "at": drawn([hour * SECOND for hour in hours] + [None], pa.int64()).cast(instant),
             "local": drawn([hour * SECOND for hour in hours] + [None], pa.int64()).cast(pa.timestamp("us")),
             "bin": drawn([b"", b"\x00", b"\xff\x1f", None], pa.binary()),
-            "pair": drawn([*pairs, None], pa.struct([("a", pa.float64()), ("b", pa.string())])),
+            "pair": drawn([*pairs, None], pa.struct([("a", pa.float64()), ("at", instant)])),
             "list": drawn([[], [0.0], [-0.0], [float("nan"), 1.0], [None], None], pa.list_(pa.float64())),
         }
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from storage.stores import Breakdown, FailingBlocks
+from storage.stores import Breakdown, CountingBlocks, FailingBlocks
 from windrow.windows import log
 from windrow.windows.log import PaneLog
 
@@ -125,3 +126,24 @@ LogAgainstDictionary.TestCase.settings = settings(
     max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestTheLogIsADictionary = LogAgainstDictionary.TestCase
+
+
+def test_a_save_writes_the_blocks_that_changed_and_a_read_fetches_those_that_are_asked_for(monkeypatch):
+    monkeypatch.setattr(log, "BLOCK_ENTRIES", BLOCK)
+    blocks = CountingBlocks()
+    panes = PaneLog("panes", KERNELS, blocks)
+    panes.add(entries_of(MEASURES, [(pane, 0, 1) for pane in range(100)]))
+    panes.save(1)
+    assert blocks.counted()["write"] == 25
+    panes = PaneLog("panes", KERNELS, blocks, panes.snapshot())
+    panes.add(entries_of(MEASURES, [(100, 0, 1)]))
+    panes.add(entries_of(MEASURES, [(50, 0, 1)]))
+    panes.save(2)
+    assert dict(blocks.counted() - Counter(bytes=10**9)) == {"read": 1, "write": 2}
+    assert len(panes.between(8, 12)) == 4
+    assert panes.next_pane(-5) == 0
+    assert blocks.counted()["read"] == 1
+    panes.drop(10)
+    panes.save(3)
+    assert dict(blocks.counted()) == {"delete": 2}
+    assert len(blocks) == 24
