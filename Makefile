@@ -16,7 +16,7 @@ $(READY): requirements.txt pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup.sh
 	@touch $@
 
-demo: $(READY)  ## run the main job live: a stream of stock ticks, three queries
+demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries
 	@. scripts/java.sh && $(BIN)/windrow demo
 
 test: $(READY)  ## run all tests

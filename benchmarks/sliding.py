@@ -148,10 +148,12 @@ def measure_all(bench: Bench) -> list[Measurement]:
         found.append(bench.measure(SCAN, 0, bench.stream(large)))
         many = bench.ticks("many", 600_000, 4, symbols=100_000)
         found.append(bench.measure(MANY, 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), 60 * 100_000))
-    few = bench.ticks("few", 5_000 if bench.quick else 15_000, 3 if bench.quick else 4)
-    for ratio, range in ((60, "60 seconds"), (600, "600 seconds"), (3600, "3600 seconds")):
+    for ratio, rows in ((60, 15_000), (600, 15_000), (3600, 1_500)):  # the last takes 3 minutes for 15,000 events
         if not (bench.quick and ratio > 60):
-            found.append(bench.measure("spark window()", ratio, bench.spark_window(few, range, "1 second")))
+            few = bench.ticks(f"few-{rows}", rows, 4)
+            found.append(
+                bench.measure("spark window()", ratio, bench.spark_window(few, f"{ratio} seconds", "1 second"))
+            )
     return found
 
 

@@ -24,13 +24,21 @@ ALIKE = [
     (pa.time64("us"), [1, 1, None, 2]),
     (pa.null(), [None, None, None, None]),
     (pa.list_(pa.float64()), [[0.0, None], [-0.0, None], None, [math.nan]]),
-    (pa.struct([("a", pa.float32()), ("b", pa.binary())]), [{"a": 0.0, "b": b"\xff"}, {"a": -0.0, "b": b"\xff"}, None, {"a": None, "b": None}]),
-    (pa.struct([("a", pa.list_(pa.struct([("c", pa.float64())])))]), [{"a": [{"c": -0.0}]}, {"a": [{"c": 0.0}]}, None, {"a": []}]),
+    (
+        pa.struct([("a", pa.float32()), ("b", pa.binary())]),
+        [{"a": 0.0, "b": b"\xff"}, {"a": -0.0, "b": b"\xff"}, None, {"a": None, "b": None}],
+    ),
+    (
+        pa.struct([("a", pa.list_(pa.struct([("c", pa.float64())])))]),
+        [{"a": [{"c": -0.0}]}, {"a": [{"c": 0.0}]}, None, {"a": []}],
+    ),
 ]
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize(("type", "values"), ALIKE, ids=lambda value: str(value) if isinstance(value, pa.DataType) else "")
+@pytest.mark.parametrize(
+    ("type", "values"), ALIKE, ids=lambda value: str(value) if isinstance(value, pa.DataType) else ""
+)
 def test_keys_of_every_type_are_told_apart_and_come_back(type, values, several):
     columns = [pa.array(values, type), pa.array([1, 1, 1, 1])][: 2 if several else 1]
     codes, keys = encode_keys(columns, 4)
@@ -52,7 +60,11 @@ def test_many_distinct_keys_of_several_columns_need_no_memory_for_what_does_not_
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["", "a", "\x1f", "\\", None]), st.sampled_from(ZEROS), st.booleans()), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "a", "\x1f", "\\", None]), st.sampled_from(ZEROS), st.booleans()), max_size=12
+    )
+)
 def test_codes_and_texts_are_equal_exactly_where_the_keys_are(rows):
     types = (pa.string(), pa.float64(), pa.bool_())
     columns = [pa.array([row[i] for row in rows], type) for i, type in enumerate(types)]
@@ -70,7 +82,9 @@ panes = st.integers(-9, 9) | st.sampled_from([-(2**60), 2**60, 10**15])
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(panes, st.integers(0, 3), st.booleans()), min_size=1, max_size=20), st.sampled_from([4, 10**6]))
+@given(
+    st.lists(st.tuples(panes, st.integers(0, 3), st.booleans()), min_size=1, max_size=20), st.sampled_from([4, 10**6])
+)
 def test_places_stand_for_panes_and_groups(rows, groups):
     held, owners = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     counted = np.array([row[2] for row in rows])
@@ -99,10 +113,17 @@ def test_a_histogram_counts_events_between_the_edges_of_all_windows(times):
 
 
 def test_the_first_rows_of_each_window_with_zeros_and_nulls_and_nan():
-    rows = pa.table({"window_end": [2, 1, 1, 1, 1, 1], "x": [0.0, -0.0, 0.0, None, math.nan, -1.0], "y": [1, 3, 2, 1, 1, 1]})
+    rows = pa.table(
+        {"window_end": [2, 1, 1, 1, 1, 1], "x": [0.0, -0.0, 0.0, None, math.nan, -1.0], "y": [1, 3, 2, 1, 1, 1]}
+    )
     terms = [Term("x", descending=False, nulls_first=True), Term("y", descending=False, nulls_first=True)]
     found = first_of_each_window(rows, terms, None)
-    assert list(zip(*(found[name].to_pylist()[:4] for name in ("x", "y")))) == [(None, 1), (-1.0, 1), (0.0, 2), (-0.0, 3)]
+    assert list(zip(*(found[name].to_pylist()[:4] for name in ("x", "y")))) == [
+        (None, 1),
+        (-1.0, 1),
+        (0.0, 2),
+        (-0.0, 3),
+    ]
     down = [Term("x", descending=True, nulls_first=False), terms[1]]
     assert first_of_each_window(rows, down, 2)["y"].to_pylist() == [1, 2, 1]
     assert first_of_each_window(rows.slice(0, 0), terms, 2).num_rows == 0

@@ -83,7 +83,9 @@ def test_a_window_without_bound_goes_on_after_a_restart(stream, grouped, reopen)
 )
 def test_a_batch_that_breaks_down_while_it_is_saved_is_done_again_to_the_same_bits(stream, way, change, adopt):
     text, events = f"SELECT k, {AGGREGATES} FROM ticks {stream.window} GROUP BY k", stream.events
-    plan = forced(plan_of([text], events.schema, stream.lateness_us), "accumulate" if stream.window.range_us is None else way)
+    plan = forced(
+        plan_of([text], events.schema, stream.lateness_us), "accumulate" if stream.window.range_us is None else way
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log, "BLOCK_ENTRIES", 4)
         patch.setattr(chunks, "CHUNK", 4)

@@ -6,15 +6,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windrow.windows.entries import from_columns, joined, nothing, reduced, to_columns
 from windrow.storage.columns import decode, encode
+from windrow.windows.entries import from_columns, joined, nothing, reduced, to_columns
 
 from .folds import SUM, TRAIL, entries_of
 
 MEASURES = (SUM, TRAIL)
 KERNELS = [measure.kernel for measure in MEASURES]
 far = st.sampled_from([-(2**61), -1, 0, 1, 2, 10**15, 2**61])
-rows = st.lists(st.tuples(st.integers(-5, 5) | far, st.integers(0, 4) | st.just(10**6), st.integers(-9, 9)), max_size=12)
+rows = st.lists(
+    st.tuples(st.integers(-5, 5) | far, st.integers(0, 4) | st.just(10**6), st.integers(-9, 9)), max_size=12
+)
 
 
 def listed(entries) -> list[tuple]:

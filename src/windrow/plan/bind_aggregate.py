@@ -76,7 +76,7 @@ class _Lift:
         if key is not None:
             return placed_as(exp.column(f"key_{key}"), node)
         if isinstance(node, exp.Column):
-            substituted(node, self.source.columns, self.scope.text)  # an unknown name is said first
+            self._check_around(node)
             way_out = f"add it to GROUP BY, or take FIRST({node.name})"
             raise error_at(node, f"{node.name!r} is neither grouped by nor aggregated", self.scope.text, way_out)
         for name, value in list(node.args.items()):
@@ -85,6 +85,15 @@ class _Lift:
             elif isinstance(value, list):
                 node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
         return node
+
+    def _check_around(self, column: exp.Column) -> None:
+        """An unknown name is said first: of the column, and of the function that it stands in."""
+        inside: exp.Expr = column
+        while isinstance(inside.parent, exp.Func) and not is_call(inside.parent, self.scope):
+            inside = inside.parent
+        meant = substituted(inside, self.source.columns, self.scope.text)
+        if not calls_in(meant, self.scope):
+            checked_type(meant, self.source.stream.schema, self.scope)
 
     def _key(self, node: exp.Expr) -> int | None:
         """Which of the keys `node` is."""

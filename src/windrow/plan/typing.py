@@ -30,7 +30,10 @@ def checked_condition(node: exp.Expr, schema: pa.Schema, scope: Scope) -> str:
     """The canonical text of `node`, which must be true or false."""
     type = checked_type(node, schema, scope)
     if not pa.types.is_boolean(type):
-        raise error_at(node, f"a condition is needed here, and this is {type_name(type)}", scope.text)
+        way_out = (
+            f"compare it: {expression_sql(node)} <> 0" if not pa.types.is_string(type) else "compare it with a text"
+        )
+        raise error_at(node, f"a condition is needed here, and this is {type_name(type)}", scope.text, way_out)
     return expression_sql(node)
 
 

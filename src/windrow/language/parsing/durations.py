@@ -24,7 +24,7 @@ class DurationParser(ExpressionParser):
             since = self._index - 1 if error.in_unit else index
             self._fail_since(since, error.message, error.hint)
         if least_us is not None and length_us < least_us:
-            self._fail_since(index, f"a {what} must {'be positive' if least_us else 'not be negative'}")
+            self._fail_since(index, f"a {what} must {'be positive' if least_us else 'not be negative'}", _EXAMPLE)
         return remember_span(Duration(this=length_us), *self._span_since(index))
 
     def _parse_microseconds(self, what: str) -> int:
