@@ -50,7 +50,7 @@ class Stream:
 @st.composite
 def windows(draw: st.DrawFn, unit: int, unbounded: str = "sometimes") -> Window:
     """Ranges that are multiples of the slide, and not, and shorter than it, with offsets."""
-    slide = draw(st.integers(1, 8))
+    slide = draw(st.integers(1, 6))
     reach = draw(st.integers(1, 24) | st.sampled_from([slide, 2 * slide, 3 * slide]))
     odd = draw(st.sampled_from([0, 0, 0, 1])) if unit > 1 else 0
     offset = draw(st.just(0) | st.integers(-20, 20))
@@ -75,12 +75,14 @@ def streams(
     step = st.tuples(st.integers(0, 50), st.sampled_from([0, 0, 0, -1, 1]), st.sampled_from([0, 0, 0, 0, 1]))
     if holes:
         step = st.just(None) | step if draw(st.integers(0, 3)) == 3 else step
-    rows = draw(st.lists(st.tuples(step, *(values for _, values in columns.values())), max_size=max_rows))
+    count = draw(st.integers(0, max_rows))  # lists of no given size are mostly short
+    row = st.tuples(step, *(values for _, values in columns.values()))
+    rows = draw(st.lists(row, min_size=count, max_size=count))
     noise = draw(st.sampled_from([0, 3, 60]))
     rows = [row for _, row in sorted(enumerate(rows), key=lambda numbered: _arrival(*numbered, noise))]
     times = [None if step is None else base + _place(step, unit, jump) for step, *_ in rows]
     given = {name: (type, [row[i + 1] for row in rows]) for i, (name, (type, _)) in enumerate(columns.items())}
-    lateness = draw(st.sampled_from([0, 0, 1, 3, 10, 100])) * unit
+    lateness = draw(st.sampled_from([0, 0, 0, 1, 3, 10, 30])) * unit
     return Stream(given, times, draw(sizes(len(rows))), window, lateness)
 
 
@@ -106,5 +108,5 @@ def sizes(draw: st.DrawFn, rows: int) -> list[int]:
             return [rows]
         case "one":
             return [1] * min(rows, 12) + ([rows - 12] if rows > 12 else [])
-    cuts = sorted(draw(st.lists(st.integers(0, rows), max_size=5)))
+    cuts = sorted(draw(st.lists(st.integers(0, rows), min_size=2, max_size=6)))
     return [stop - start for start, stop in zip([0, *cuts], [*cuts, rows])]
