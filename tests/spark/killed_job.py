@@ -37,4 +37,5 @@ def run(spark: SparkSession, source: Path, output: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(local_spark("local[2]"), *map(Path, sys.argv[1:]))
+    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # for a short life
+    run(local_spark("local[2]", quick), *map(Path, sys.argv[1:]))
