@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.explain import explain_plans
-from windrow.optimize.plan_query import plan_query
+from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
@@ -79,7 +79,7 @@ class Session:
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other."""
         query = self.plan("query", text)
-        packed = packed_results(self._sources[query.space.stream], self.stream_plan([query]), self.shards)
+        packed = packed_results(self._sources[query.stream], self.stream_plan([query]), self.shards)
         return typed_results(packed, query)
 
     def query(self, name: str, text: str) -> None:
@@ -119,8 +119,8 @@ class Session:
         kept = kept_in(checkpoint, self.shards)
         writers = writers_for(sinks, list(self._queries), kept.job, self.spark)
         runs = []
-        for name in dict.fromkeys(query.space.stream for query in self._queries.values()):
-            queries = [query for query in self._queries.values() if query.space.stream == name]
+        for name in dict.fromkeys(query.stream for query in self._queries.values()):
+            queries = [query for query in self._queries.values() if query.stream == name]
             bad = rejected.get(name) if isinstance(rejected, Mapping) else rejected
             runs.append(
                 StreamRun(
@@ -138,8 +138,8 @@ class Session:
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
         queries = list(self._queries.values()) if text is None else [self.plan("query", text)]
-        streams = dict.fromkeys(query.space.stream for query in queries)
-        plans = [self.stream_plan([query for query in queries if query.space.stream == name]) for name in streams]
+        streams = dict.fromkeys(query.stream for query in queries)
+        plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
         return explain_plans(plans, self.shards)
 
     def plan(self, name: str, text: str) -> QueryPlan:
@@ -152,10 +152,9 @@ class Session:
 
     def stream_plan(self, queries: list[QueryPlan], *, keeps_rejected: bool = False) -> StreamPlan:
         """What runs over one scan of the stream that all `queries` read."""
-        stream = self._streams[queries[0].space.stream]
-        used = {partial.user for query in queries for partial in query.space.partials if partial.user}
-        user = tuple((name, self._aggregates[name].implementation) for name in sorted(used))
-        return StreamPlan(stream.name, stream.lateness_us, tuple(queries), keeps_rejected, user)
+        stream = self._streams[queries[0].stream]
+        implementations = {name: registered.implementation for name, registered in self._aggregates.items()}
+        return plan_stream(stream, queries, implementations, keeps_rejected=keeps_rejected)
 
     def _check_name(self, name: str) -> None:
         if name in self._streams or name in self._tables:

@@ -14,7 +14,7 @@ from windows.folds import Trail
 from windrow.language import Windrow, parse_query
 from windrow.local.expressions import evaluate
 from windrow.local.replay import LocalEngine
-from windrow.optimize.plan_query import plan_query
+from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import StreamPlan
@@ -29,9 +29,10 @@ SECOND = 10**6
 def plan_of(texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0) -> StreamPlan:
     """What runs of one or several queries over the stream `ticks`."""
     user = {"trail": UserAggregate(Trail, pa.string())}
-    catalog = Catalog(LocalEngine(), {"ticks": Stream("ticks", schema, "ts", lateness_us)}, {}, user)
+    stream = Stream("ticks", schema, "ts", lateness_us)
+    catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, user)
     queries = [plan_query(f"q{i}", bind(parse_query(text), catalog)) for i, text in enumerate(texts)]
-    return StreamPlan("ticks", lateness_us, tuple(queries), False, (("trail", Trail),))
+    return plan_stream(stream, queries, {"trail": Trail})
 
 
 def events_of(times: Sequence[int | None] | np.ndarray, **columns) -> pa.Table:
@@ -95,11 +96,14 @@ class Core:
 
 def forced(plan: StreamPlan, way: str) -> StreamPlan:
     """The plan with every partial folded one way; those that cannot be subtracted are folded again."""
-    queries = []
-    for query in plan.queries:
-        ways = tuple("refold" if way == "subtract" and not p.reversible else way for p in query.space.partials)
-        queries.append(replace(query, space=replace(query.space, maintenance=ways)))
-    return replace(plan, queries=tuple(queries))
+    spaces = []
+    for space in plan.spaces:
+        folds = []
+        for fold in space.folds:
+            ways = tuple("refold" if way == "subtract" and not p.reversible else way for p in fold.partials)
+            folds.append(replace(fold, maintenance=ways))
+        spaces.append(replace(space, folds=tuple(folds)))
+    return replace(plan, spaces=tuple(spaces))
 
 
 def rows_of(outcomes: Sequence[Outcome]) -> list[dict]:

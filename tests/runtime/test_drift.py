@@ -50,7 +50,7 @@ def slide(length: int, reach: int, guests: int) -> None:
     walk = Walk(length, guests)
     events = events_of(np.arange(length) * SECOND, x=pa.array(walk.values))
     core, answers = Core(plan_of([text], events.schema), reopen="adopt"), []
-    assert core.plan.spaces[0].maintenance == ("subtract", "subtract", "tree")
+    assert core.plan.spaces[0].folds[0].maintenance == ("subtract", "subtract", "tree")
     for start in range(0, length, 5_000):
         for outcome in core.step(events.slice(start, 5_000)):
             answers += [batch for _, batch in outcome.results]
@@ -80,7 +80,7 @@ def test_a_million_panes_enter_and_leave_and_the_sum_is_right():
     """The shard's own fold and log, in strides of some hundred panes."""
     length, reach, stride = 1_000_000, 600, 437
     walk = Walk(length, guests=1_500)
-    log = PaneLog("panes", [TOTAL.kernel], MemoryBlocks())
+    log = PaneLog("panes", {"total": TOTAL.kernel}, MemoryBlocks())
     fold = Subtract(log, "fold", MemoryBlocks())
     none = np.zeros(1, np.int64)
     judged, stop = 0, 0
@@ -128,7 +128,7 @@ def test_sums_of_integers_are_exact_and_those_that_overflow_are_null_and_counted
     core = Core(
         plan_of(["SELECT SUM(x) AS a FROM ticks [RANGE 4 SECONDS SLIDE 1 SECOND]"], events.schema), reopen="fresh"
     )
-    assert core.plan.spaces[0].maintenance == ("subtract", "subtract")
+    assert core.plan.spaces[0].folds[0].maintenance == ("subtract", "subtract")
     found, failed = [], []
     for i in range(len(values)):
         outcomes = core.step(events.slice(i, 1))

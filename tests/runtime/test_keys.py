@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracle.judge import Window
+from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
 from windrow.runtime.keys import encode_keys, identity_of
 from windrow.runtime.places import Places, histogram
@@ -89,10 +91,12 @@ def test_places_stand_for_panes_and_groups(rows, groups):
     held, owners = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     counted = np.array([row[2] for row in rows])
     counted[0] = True
-    places = Places.of(held, owners, groups, None if counted.all() else counted)
+    starts, numbers = np.unique(held, return_inverse=True)
+    places = Places.of(numbers, owners, len(starts), groups, None if counted.all() else counted)
     assert (places.codes[~counted] == -1).all()
     assert (places.codes[counted] < places.room).all()
     found = places.decode(places.codes[counted])
+    found = (starts[found[0]], found[1])
     assert [part.tolist() for part in found] == [held[counted].tolist(), owners[counted].tolist()]
 
 
@@ -100,10 +104,12 @@ def test_places_stand_for_panes_and_groups(rows, groups):
 @given(st.lists(st.integers(-50, 50) | st.sampled_from([-(10**15), 10**15]), min_size=1, max_size=20))
 def test_a_histogram_counts_events_between_the_edges_of_all_windows(times):
     windows = (TimeWindow(7, 5), TimeWindow(12, 4, 1), TimeWindow(None, 6), TimeWindow(2, 9))
-    cells, counts = histogram(np.array(times), windows)
+    numbers, starts = Cuts.of(windows).cut(np.array(times))
+    cells, counts = histogram(numbers, np.array(times), len(starts))
 
     def cell(time: int) -> tuple:
-        return tuple(window.pane_at(time) for window in windows)
+        edges = [Window(w.range_us, w.slide_us, w.offset_us).next_edge(time) for w in windows]
+        return tuple(edges)
 
     wanted: dict[tuple, int] = {}
     for time in times:

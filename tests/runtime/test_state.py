@@ -11,7 +11,9 @@ import pytest
 
 from storage.stores import CountingBlocks
 from windrow.errors import StateError
+from windrow.plan.aggregates import ROWS
 from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.fold import FoldState
 from windrow.runtime.shard import FORMAT, Shard
 from windrow.runtime.space import Answers, SpaceState
 from windrow.storage import chunks
@@ -47,7 +49,7 @@ def steady(range_s: int, way: str, adopt: bool, slides: int = 24, groups: int = 
         payloads = core.payloads(ticks(seconds, groups))
         state.absorb([decode(payload.body) for payload in payloads if payload.name == space.name], clock)
 
-    state = SpaceState(space, blocks, {})
+    state = SpaceState(space, made.queries, blocks, {})
     absorb(range(range_s), None)
     now = range_s * SECOND
     state.answer(now - SECOND, now, answers.append)
@@ -56,7 +58,7 @@ def steady(range_s: int, way: str, adopt: bool, slides: int = 24, groups: int = 
     counts = []
     blocks.counted()
     for i in range(slides):
-        older, state = state, SpaceState(space, blocks, {}, state.snapshot())
+        older, state = state, SpaceState(space, made.queries, blocks, {}, state.snapshot())
         if adopt:
             state.adopt(older)
         absorb(range(range_s + i, range_s + i + 1), now)
@@ -65,7 +67,7 @@ def steady(range_s: int, way: str, adopt: bool, slides: int = 24, groups: int = 
         state.expire(now)
         state.save(i + 2)
         counts.append(blocks.counted())
-    assert all((one.partials[0]["n"] == range_s).all() and len(one.slots) == groups for one in answers)
+    assert all((one.partials[ROWS.partial]["n"] == range_s).all() and len(one.slots) == groups for one in answers)
     return counts
 
 
@@ -156,8 +158,10 @@ def test_a_stream_that_pauses_keeps_nothing_but_its_clock(keyed):
 def folded(monkeypatch):
     """The windows that are folded, by number."""
     windows: list[int] = []
-    fold = SpaceState._folded
-    monkeypatch.setattr(SpaceState, "_folded", lambda self, window: (windows.append(window), fold(self, window))[1])
+    fold = FoldState.folded
+    monkeypatch.setattr(
+        FoldState, "folded", lambda self, number, width: (windows.append(number), fold(self, number, width))[1]
+    )
     return windows
 
 
@@ -246,6 +250,11 @@ def test_equal_plans_name_their_state_alike_and_others_do_not():
     def name(made: StreamPlan) -> str:
         return made.spaces[0].name
 
-    assert name(plan("RANGE 4 SECONDS SLIDE 1 SECOND")) == name(plan("RANGE 4 SECONDS SLIDE 1000 MILLISECONDS"))
-    names = {name(plan(f"RANGE {n} SECONDS SLIDE 1 SECOND", way)) for n in (4, 5) for way in WAYS}
-    assert len(names) == 6
+    short = plan("RANGE 4 SECONDS SLIDE 1 SECOND")
+    assert (
+        name(short)
+        == name(plan("RANGE 5 SECONDS SLIDE 7 SECONDS", "tree"))
+        == name(plan("RANGE 4 SECONDS SLIDE 1 SECOND"))
+    )
+    assert name(short) != name(plan("RANGE 4 SECONDS SLIDE 1 SECOND", select="COUNT(*) AS n", group=""))
+    assert name(short) != name(plan("RANGE UNBOUNDED SLIDE 1 SECOND"))

@@ -23,7 +23,7 @@ from .streams import SECOND, START, Rows, instants, rows_of
 SHARD = 0
 TICKS = pa.table({"ts": instants(START + n * SECOND for n in (1, 2, 7, 11)), "price": [3, 4, 5, 6]})
 REPLAY = Replay("SELECT SUM(price) AS total FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=TICKS)
-SPACE = REPLAY.query.space
+SPACE = REPLAY.plan.spaces[0]
 
 
 @pytest.fixture(autouse=True)

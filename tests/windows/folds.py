@@ -98,7 +98,9 @@ class Bench:
                 self.fold.adopt(older[1])
 
     def _log(self, snapshot: dict | None) -> PaneLog:
-        return PaneLog("panes", [measure.kernel for measure in self.measures], self._blocks, snapshot)
+        return PaneLog(
+            "panes", {str(i): measure.kernel for i, measure in enumerate(self.measures)}, self._blocks, snapshot
+        )
 
     def _fold(self, snapshot: dict | None) -> Refold | Accumulate | Subtract | Tree:
         match self.way:
@@ -108,4 +110,4 @@ class Bench:
                 return Accumulate(self.log, "fold", self._blocks, snapshot)
             case "subtract":
                 return Subtract(self.log, "fold", self._blocks, snapshot)
-        return Tree(self.log, self._count, "fold", self._blocks, snapshot)
+        return Tree(self.log, 1, 0, self._count, "fold", self._blocks, snapshot)

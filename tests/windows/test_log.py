@@ -18,7 +18,7 @@ from .folds import SUM, TRAIL, entries_of
 
 BLOCK, MEMORY = 4, 10
 MEASURES = (SUM, TRAIL)
-KERNELS = [measure.kernel for measure in MEASURES]
+NAMED = {str(i): measure.kernel for i, measure in enumerate(MEASURES)}
 LOWEST = -(1 << 62)
 
 panes = st.integers(-20, 60) | st.sampled_from([-(10**12), 10**12])
@@ -34,7 +34,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         self._patch.setattr(log, "BLOCK_ENTRIES", BLOCK)
         self._patch.setattr(log, "MEMORY_ENTRIES", MEMORY)
         self.blocks = FailingBlocks()
-        self.log = PaneLog("panes", KERNELS, self.blocks)
+        self.log = PaneLog("panes", NAMED, self.blocks)
         self.held: dict[tuple[int, int], tuple[int, str]] = {}
         self.floor = LOWEST
         self.version = 0
@@ -89,7 +89,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
     def save_and_reopen(self, adopt):
         self.save()
         older = self.log
-        self.log = PaneLog("panes", KERNELS, self.blocks, self.log.snapshot())
+        self.log = PaneLog("panes", NAMED, self.blocks, self.log.snapshot())
         if adopt:
             self.log.adopt(older)
 
@@ -103,7 +103,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         self.blocks.rollback()
         older = self.log
         snapshot, self.held, self.floor = copy.deepcopy(self.saved[0]), dict(self.saved[1]), self.saved[2]
-        self.log = PaneLog("panes", KERNELS, self.blocks, snapshot)
+        self.log = PaneLog("panes", NAMED, self.blocks, snapshot)
         if adopt:
             self.log.adopt(older)
 
@@ -131,11 +131,11 @@ TestTheLogIsADictionary = LogAgainstDictionary.TestCase
 def test_a_save_writes_the_blocks_that_changed_and_a_read_fetches_those_that_are_asked_for(monkeypatch):
     monkeypatch.setattr(log, "BLOCK_ENTRIES", BLOCK)
     blocks = CountingBlocks()
-    panes = PaneLog("panes", KERNELS, blocks)
+    panes = PaneLog("panes", NAMED, blocks)
     panes.add(entries_of(MEASURES, [(pane, 0, 1) for pane in range(100)]))
     panes.save(1)
     assert blocks.counted()["write"] == 25
-    panes = PaneLog("panes", KERNELS, blocks, panes.snapshot())
+    panes = PaneLog("panes", NAMED, blocks, panes.snapshot())
     panes.add(entries_of(MEASURES, [(100, 0, 1)]))
     panes.add(entries_of(MEASURES, [(50, 0, 1)]))
     panes.save(2)

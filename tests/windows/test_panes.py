@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from oracle.judge import Window
 from windrow.optimize.choose_maintenance import alternatives, choose_maintenance
 from windrow.plan.aggregates import Partial
+from windrow.plan.cuts import Cuts, covered
 from windrow.plan.window import TimeWindow
 
 YEAR_10000 = 253_402_300_800 * 10**6
@@ -23,46 +24,51 @@ def told(window: TimeWindow) -> Window:
 
 
 @settings(max_examples=300, deadline=None)
-@given(windows, times)
-@example(TimeWindow(3, 5), 1)
-def test_a_pane_ends_at_the_next_edge_of_any_window(window, time):
-    pane = window.pane_at(time)
-    assert window.pane_of(np.array([time])).tolist() == [pane]
-    assert window.pane_start(pane) <= time < window.pane_end(pane) == window.pane_start(pane + 1)
-    assert window.pane_end(pane) == told(window).next_edge(time)
+@given(st.lists(windows, min_size=1, max_size=4), st.lists(times, min_size=1, max_size=8))
+@example([TimeWindow(3, 5)], [1])
+@example([TimeWindow(None, 7), TimeWindow(11, 11)], [-1, 6, 77])
+def test_a_pane_begins_and_ends_at_the_neighbouring_edges_of_all_windows(shared, some):
+    cuts = Cuts.of(shared)
+    numbers, starts = cuts.cut(np.array(some))
+    assert (np.diff(starts) > 0).all()
+    for time, number in zip(some, numbers):
+        start = int(starts[number])
+        assert start == cuts.pane_at(time) <= time
+        assert cuts.is_edge(np.array([start])).all()
+        assert min(told(window).next_edge(start) for window in shared) > time
 
 
 @settings(max_examples=300, deadline=None)
 @given(windows.filter(lambda window: window.range_us is not None), times)
-def test_a_window_is_made_of_the_panes_from_its_begin_to_its_end(window, time):
+def test_windows_end_at_edges_and_begin_at_edges(window, time):
     number = window.last_ended(time)
-    end, panes = window.end(number), window.panes_of(number)
+    end = window.end(number)
     assert end <= time < window.end(number + 1)
-    assert window.pane_start(panes.start) == end - window.range_us
-    assert window.pane_start(panes.stop) == end
-    assert len(panes) == window.panes
-    assert window.end(window.first_from(time)) - window.range_us >= time
-    assert window.end(window.first_from(time) - 1) - window.range_us < time
+    assert Cuts.of([window]).is_edge(np.array([window.start(number), end])).all()
+    assert window.start(window.first_from(time)) >= time > window.start(window.first_from(time) - 1)
+    assert window.start(window.last_over(time)) <= time < window.start(window.last_over(time) + 1)
 
 
 @settings(max_examples=300, deadline=None)
 @given(windows, times)
-def test_the_windows_over_a_pane_are_those_that_hold_its_times(window, time):
-    pane = window.pane_at(time)
-    first = window.first_over(pane)
-    assert window.end(first) == told(window).next_end(time)
+def test_the_first_window_over_a_time_is_the_next_to_end(window, time):
+    assert window.end(window.first_over(time)) == told(window).next_end(time)
+    inside = covered([window], np.array([time]))
     if window.range_us is not None:
-        in_gap = bool(window.in_gap(np.array([pane]))[0])
-        assert in_gap == (not len(told(window).ends_over(time, time + window.range_us)))
-        assert in_gap or pane in window.panes_of(first)
+        ends = told(window).ends_over(time, time + window.range_us)
+        assert (inside is None or bool(inside[0])) == bool(len(ends))
 
 
 @given(st.integers(1, 10_000), st.integers(1, 10_000))
 def test_a_window_never_has_more_panes_than_edges_ask_for(range_us, slide_us):
-    window = TimeWindow(range_us, slide_us)
     edges = {k * slide_us for k in range(-2, 3)} | {k * slide_us - range_us for k in range(-2, 3)}
-    inside = {edge % slide_us for edge in edges}
-    assert window.steps == len(inside)
+    assert len(Cuts.of([TimeWindow(range_us, slide_us)]).combs) == len({edge % slide_us for edge in edges})
+
+
+def test_windows_whose_edges_others_have_cut_no_panes_of_their_own():
+    many = [TimeWindow(60 * n, 5 * n) for n in range(1, 50)]
+    assert Cuts.of(many) == Cuts.of([TimeWindow(60, 5)])
+    assert Cuts.of([TimeWindow(70, 7), TimeWindow(110, 11)]).panes_in(77) == 18
 
 
 @pytest.mark.parametrize("range_us", [None, 1, 2, 3, 10, 600, 86_400])

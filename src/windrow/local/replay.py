@@ -12,7 +12,7 @@ from sqlglot import exp
 from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_duration, parse_query
 from windrow.local.expressions import evaluate, type_of
-from windrow.optimize.plan_query import plan_query
+from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
@@ -82,8 +82,8 @@ class Replay:
         }
         bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user))
         self.query: QueryPlan = plan_query("query", bound)
-        implementations = tuple((name, registered.implementation) for name, registered in user.items())
-        self.plan = StreamPlan(bound.stream.name, bound.stream.lateness_us, (self.query,), False, implementations)
+        implementations = {name: registered.implementation for name, registered in user.items()}
+        self.plan: StreamPlan = plan_stream(bound.stream, [self.query], implementations)
         self._events = streams[bound.stream.name]
         self._time = time
         self.blocks = MemoryBlocks() if blocks is None else blocks

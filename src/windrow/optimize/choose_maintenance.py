@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windrow.plan.aggregates import Partial
+from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
 
 
@@ -17,8 +18,8 @@ class Alternative:
     why: str
 
 
-def alternatives(partial: Partial, window: TimeWindow) -> list[Alternative]:
-    """The ways that are right for `partial` over `window`, the cheapest first.
+def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> list[Alternative]:
+    """The ways that are right for `partial` over `window`, whose panes lie between `cuts`, the cheapest first.
 
     >>> from windrow.plan.aggregates import Partial
     >>> [way.name for way in alternatives(Partial("count"), TimeWindow(3_600_000_000, 1_000_000))]
@@ -26,17 +27,20 @@ def alternatives(partial: Partial, window: TimeWindow) -> list[Alternative]:
     >>> [way.name for way in alternatives(Partial("max"), TimeWindow(3_600_000_000, 1_000_000))]
     ['tree', 'refold']
     """
-    if window.panes is None:
-        return [Alternative("accumulate", window.steps, "the window only grows, so new panes are all it takes")]
-    ways = [Alternative("refold", window.panes, f"folds all {window.panes} panes of the window")]
+    cuts = cuts or Cuts.of([window])
+    entering = cuts.panes_in(window.slide_us)
+    if window.range_us is None:
+        return [Alternative("accumulate", entering, "the window only grows, so new panes are all it takes")]
+    panes = cuts.panes_in(window.range_us)
+    ways = [Alternative("refold", panes, f"folds all {panes} panes of the window")]
     if partial.reversible:
-        merges = 2 * window.steps
-        ways.append(Alternative("subtract", merges + 1, "adds the panes that enter and subtracts those that leave"))
-    nodes = 2 * window.panes.bit_length() + 1
+        why = "adds the panes that enter and subtracts those that leave"
+        ways.append(Alternative("subtract", 2 * entering + 1, why))
+    nodes = 2 * panes.bit_length() + 1
     ways.append(Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one"))
     return sorted(ways, key=lambda way: way.merges)
 
 
-def choose_maintenance(partial: Partial, window: TimeWindow) -> str:
+def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:
     """The name of the cheapest way."""
-    return alternatives(partial, window)[0].name
+    return alternatives(partial, window, cuts)[0].name

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from windrow.language import duration_sql
 from windrow.optimize.choose_maintenance import alternatives
-from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.optimize.choose_phantoms import COMBINE, can_share
+from windrow.plan.aggregates import Partial
+from windrow.plan.pipeline import Fold, QueryPlan, Space, StreamPlan
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
+
+MOST_WINDOWS = 20
+"""So many windows and queries of a space are told one by one."""
 
 
 def explain_plans(plans: Sequence[StreamPlan], shards: int) -> str:
@@ -20,39 +25,98 @@ def _stream(plan: StreamPlan, shards: int) -> str:
     lines = [
         f"stream {plan.stream}: one scan, lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
     ]
-    lines += [f"  evaluates {text}" for text in plan.expressions]
+    users = _users(plan)
+    lines += [f"  evaluates {text}{_once(users[text])}" for text in plan.expressions]
     for space in plan.spaces:
-        queries = [query for query in plan.queries if query.space == space]
-        lines += _space(space, queries, shards)
-    return "\n".join(lines)
+        lines += _space(space, plan.queries_of(space), shards)
+    return "\n".join([*lines, *_phantoms(plan)])
+
+
+def _users(plan: StreamPlan) -> dict[str, list[str]]:
+    """The queries that need each row expression."""
+    users: dict[str, list[str]] = {text: [] for text in plan.expressions}
+    for query in plan.queries:
+        texts = [query.where, *(key.sql for key in query.keys)]
+        texts += [text for partial in query.partials for text in (partial.argument, partial.filter)]
+        for text in {text for text in texts if text is not None}:
+            users[text].append(query.name)
+    return users
+
+
+def _once(queries: Sequence[str]) -> str:
+    return f", once for {_named(queries)}" if len(queries) > 1 else ""
+
+
+def _named(names: Sequence[str]) -> str:
+    """Some names, and how many more there are.
+
+    >>> _named(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]:
-    shared = f", shared by {len(queries)} queries" if len(queries) > 1 else ""
-    lines = [f"  space {space.name}{shared}", f"    window {window_text(space.window)}"]
-    lines.append(f"      panes: {_panes(space.window)}")
+    names = [query.name for query in queries]
+    shared = f", shared by {len(names)} queries: {_named(names)}" if len(names) > 1 else ""
+    lines = [f"  space {space.name}{shared}"]
+    if len(names) > 1:
+        lines.append("    shared because they count the same rows by the same keys: an event is folded once for all")
     if space.where is not None:
         lines.append(f"    where {space.where}")
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
+    lines.append(f"    panes: {_panes(space)}")
     lines.append("    each pane keeps, for each group:")
-    for partial, chosen in zip(space.partials, space.maintenance):
-        ways = alternatives(partial, space.window)
+    lines += [f"      {partial}{_once(_asking(partial, queries))}" for partial in space.partials]
+    shown = space.folds[:MOST_WINDOWS]
+    for fold in shown:
+        lines += _fold(fold, space)
+    if len(space.folds) > len(shown):
+        lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
+    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
+    for query in queries[:MOST_WINDOWS]:
+        lines += _query(query)
+    if len(queries) > MOST_WINDOWS:
+        lines.append(f"    and {len(queries) - MOST_WINDOWS} more queries")
+    return lines
+
+
+def _asking(partial: Partial, queries: Sequence[QueryPlan]) -> list[str]:
+    return [query.name for query in queries if partial in query.partials]
+
+
+def _fold(fold: Fold, space: Space) -> list[str]:
+    lines = [f"    window {window_text(fold.window)}"]
+    by_way: dict[str, list[Partial]] = {}
+    for partial, chosen in zip(fold.partials, fold.maintenance):
+        by_way.setdefault(chosen, []).append(partial)
+    for chosen, partials in by_way.items():
+        ways = alternatives(partials[0], fold.window, space.cuts)
         best = next(way for way in ways if way.name == chosen)
         others = ", ".join(f"{way.name} {way.merges:g}" for way in ways if way.name != chosen)
-        lines.append(f"      {partial}")
-        lines.append(
-            f"        {chosen}: {best.why}; {best.merges:g} merges a slide" + (f" ({others})" if others else "")
-        )
-    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
-    for query in queries:
-        lines += _query(query)
+        costs = f"{best.merges:g} merges a slide" + (f" ({others})" if others else "")
+        lines.append(f"      {', '.join(map(str, partials))}")
+        lines.append(f"        {chosen}: {best.why}; {costs}")
+    return lines
+
+
+def _phantoms(plan: StreamPlan) -> list[str]:
+    """Which spaces may be fed from one finer grouping."""
+    able = [space for space in plan.spaces if can_share(space)]
+    if len(able) < 2:
+        return []
+    lines = [
+        f"  {len(able)} spaces may be fed from finer entries that no query asked for, by the keys of several of them"
+    ]
+    lines.append("    and the classes of rows that their predicates tell apart: done for those of a chunk of events")
+    lines.append(f"    whose entries, counted there, times {COMBINE:g} are fewer than the events that it saves to fold")
     return lines
 
 
 def _query(query: QueryPlan) -> list[str]:
-    drawn = {f"key_{i}": key.sql for i, key in enumerate(query.space.keys)}
+    drawn = {f"key_{i}": key.sql for i, key in enumerate(query.keys)}
     drawn |= {f"agg_{i}": f"{agg.answer} of {agg.partial}" for i, agg in enumerate(query.aggregates)}
     lines = [f"    query {query.name}: at each slide, a row for each group in the window"]
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
@@ -77,12 +141,18 @@ def window_text(window: TimeWindow) -> str:
     return f"[RANGE {reach} SLIDE {duration_sql(window.slide_us)}{offset}]"
 
 
-def _panes(window: TimeWindow) -> str:
-    if window.panes is None:
+def _panes(space: Space) -> str:
+    """How time is cut."""
+    if len(space.windows) > 1:
+        cuts = space.cuts
+        slides = sorted({comb.slide_us for comb in cuts.combs})
+        shown = ", ".join(duration_sql(slide) for slide in slides[:4]) + (", ..." if len(slides) > 4 else "")
+        return f"cut at the edges of {len(space.windows)} windows, which lie every {shown}, not at a common divisor"
+    window = space.windows[0]
+    if window.range_us is None:
         return f"{duration_sql(window.slide_us)} each, folded once and let go"
-    if window.steps == 1:
-        return f"{window.panes} a window, {duration_sql(window.slide_us)} each"
-    first = window.pane_end(0) - window.pane_start(0)
-    second = window.slide_us - first
+    count, rest = space.cuts.panes_in(window.range_us), window.range_us % window.slide_us
+    if rest == 0:
+        return f"{count} a window, {duration_sql(window.slide_us)} each"
     gap = "; events in the first of the two lie in no window" if window.has_gaps else ""
-    return f"{window.panes} a window, by turns {duration_sql(first)} and {duration_sql(second)}{gap}"
+    return f"{count} a window, by turns {duration_sql(window.slide_us - rest)} and {duration_sql(rest)}{gap}"

@@ -1,16 +1,41 @@
-"""From a bound query to what runs."""
+"""From bound queries to what runs."""
 
 from __future__ import annotations
 
-from windrow.optimize.choose_maintenance import choose_maintenance
-from windrow.plan.aggregates import ROWS
+from collections.abc import Mapping, Sequence
+
+from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
-from windrow.plan.pipeline import QueryPlan, Space
+from windrow.plan.catalog import Stream
+from windrow.plan.pipeline import QueryPlan, StreamPlan
 
 
 def plan_query(name: str, query: BoundQuery) -> QueryPlan:
-    """Choose the partials that panes keep and how windows are folded from them."""
-    partials = tuple(dict.fromkeys((ROWS.partial, *(aggregate.partial for aggregate in query.aggregates))))
-    maintenance = tuple(choose_maintenance(partial, query.window) for partial in partials)
-    space = Space(query.stream.name, query.window, query.where, query.keys, partials, maintenance)
-    return QueryPlan(name, space, query.aggregates, query.outputs, query.having, query.order, query.limit)
+    """What one query asks for, by itself."""
+    return QueryPlan(
+        name,
+        query.stream.name,
+        query.window,
+        query.where,
+        query.keys,
+        query.aggregates,
+        query.outputs,
+        query.having,
+        query.order,
+        query.limit,
+    )
+
+
+def plan_stream(
+    stream: Stream,
+    queries: Sequence[QueryPlan],
+    user_aggregates: Mapping[str, type] | None = None,
+    *,
+    keeps_rejected: bool = False,
+) -> StreamPlan:
+    """What runs over one scan of `stream` that all `queries` read."""
+    known = user_aggregates or {}
+    used = sorted({partial.user for query in queries for partial in query.partials if partial.user})
+    user = tuple((name, known[name]) for name in used)
+    spaces = share_panes(queries)
+    return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user)

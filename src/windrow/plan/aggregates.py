@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +24,11 @@ class Partial:
     filter: str | None = None
     ignore_nulls: bool = False
     user: str | None = None
+
+    @property
+    def name(self) -> str:
+        """A short name for its columns in state, by what it holds."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
 
     @property
     def reversible(self) -> bool:

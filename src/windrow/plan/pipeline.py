@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from windrow.plan.aggregates import Aggregate, Partial
+from windrow.plan.aggregates import ROWS, Aggregate, Partial
+from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
 
 
@@ -20,24 +21,52 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
-    """Panes of one stream: who is counted (`where`), by what (`keys`), cut how (`window`), keeping what (`partials`).
+class Fold:
+    """One window over the panes of a space: what is folded over it, and, for each partial, how."""
 
-    `maintenance` names, for each partial, how its panes are folded into windows.
-    """
-
-    stream: str
     window: TimeWindow
-    where: str | None
-    keys: tuple[Key, ...]
     partials: tuple[Partial, ...]
     maintenance: tuple[str, ...]
 
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Panes of one stream: who is counted (`where`), by what (`keys`), and the windows that are folded from them.
+
+    All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
+    what any of them asks for.
+    """
+
+    stream: str
+    where: str | None
+    keys: tuple[Key, ...]
+    folds: tuple[Fold, ...]
+
     @property
     def name(self) -> str:
-        """The name that its state has in a checkpoint: by what it holds, never by the query that asked for it."""
-        held = repr((self.stream, self.window, self.where, self.keys, self.partials, self.maintenance))
-        return hashlib.sha256(held.encode()).hexdigest()[:16]
+        """The name that its state has in a checkpoint: by what it holds, never by the queries that ask for it.
+
+        Windows without bound never let go of a group, so they have a space of their own.
+        """
+        return _hashed(self.stream, self.where, self.keys, self.unbounded)
+
+    @property
+    def unbounded(self) -> bool:
+        return self.folds[0].window.range_us is None
+
+    @property
+    def windows(self) -> tuple[TimeWindow, ...]:
+        return tuple(fold.window for fold in self.folds)
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where its panes are cut."""
+        return Cuts.of(self.windows)
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        """What a pane keeps, the number of rows first."""
+        return tuple(dict.fromkeys(partial for fold in self.folds for partial in fold.partials))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +88,17 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """One query: which space answers it, and what is made of the answers.
+    """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
     slide emits `window_start`, `window_end`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order`
     are expressions over these.
     """
 
     name: str
-    space: Space
+    stream: str
+    window: TimeWindow
+    where: str | None
+    keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
     outputs: tuple[Output, ...]
     having: str | None = None
@@ -74,9 +106,19 @@ class QueryPlan:
     limit: int | None = None
 
     @property
+    def partials(self) -> tuple[Partial, ...]:
+        """What it needs of every pane: the number of rows, and what its aggregates are drawn from."""
+        return tuple(dict.fromkeys((ROWS.partial, *(aggregate.partial for aggregate in self.aggregates))))
+
+    @property
+    def need(self) -> str:
+        """A name for what it asks of its space; equal for queries that differ only in what they make of answers."""
+        return _hashed(self.window, self.partials)
+
+    @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
-        return emitted_schema(self.space.keys, self.aggregates)
+        return emitted_schema(self.keys, self.aggregates)
 
 
 def emitted_schema(keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]) -> pa.Schema:
@@ -90,18 +132,24 @@ def emitted_schema(keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]) -> 
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """All that runs over one scan of one stream."""
+    """All that runs over one scan of one stream. Every query is answered by one of `spaces`."""
 
     stream: str
     lateness_us: int
     queries: tuple[QueryPlan, ...]
+    spaces: tuple[Space, ...]
     keeps_rejected: bool = False
     user_aggregates: tuple[tuple[str, type], ...] = field(default=(), compare=False)
 
+    def queries_of(self, space: Space) -> tuple[QueryPlan, ...]:
+        """The queries that `space` answers."""
+        held = (space.where, space.keys, space.unbounded)
+        return tuple(q for q in self.queries if (q.where, q.keys, q.window.range_us is None) == held)
+
     @property
-    def spaces(self) -> tuple[Space, ...]:
-        """The spaces of all queries, each once."""
-        return tuple(dict.fromkeys(query.space for query in self.queries))
+    def cuts(self) -> Cuts:
+        """The edges of all windows of all queries."""
+        return Cuts.of(window for space in self.spaces for window in space.windows)
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -113,3 +161,7 @@ class StreamPlan:
                 texts += [partial.argument, partial.filter]
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)
+
+
+def _hashed(*held: object) -> str:
+    return hashlib.sha256(repr(held).encode()).hexdigest()[:16]

@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from windrow.errors import StateError
 from windrow.kernels import kernel_for
 from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.plan.window import TimeWindow
 from windrow.runtime.payload import FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.space import Answers, SpaceState
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
 
-FORMAT = 1
+FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
 
 RESULT_ROWS = 1 << 17
@@ -58,13 +59,19 @@ class Shard:
         self.clock: int | None = kept["clock"]
         self._user = dict(plan.user_aggregates)
         self._spaces: dict[Space, SpaceState] = {}
+        self._asking: dict[tuple[Space, TimeWindow], list[QueryPlan]] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
         for space in plan.spaces:
-            state = SpaceState(space, blocks, self._user, states.pop(space.name, None), since=unseen)
+            state = SpaceState(
+                space, plan.queries_of(space), blocks, self._user, states.pop(space.name, None), since=unseen
+            )
             if older is not None and space in older._spaces:
                 state.adopt(older._spaces[space])
             self._spaces[space] = state
+            for query in plan.queries_of(space):
+                self._asking.setdefault((space, query.window), []).append(query)
+        self._cuts = plan.cuts
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
 
@@ -76,15 +83,17 @@ class Shard:
         self._advance(payloads)
         for payload in payloads:
             self._count(payload, before, outcome)
-        ends = self._flushed() if any(payload.name == FLUSH for payload in payloads) else {}
+        newest = self._newest if any(payload.name == FLUSH for payload in payloads) else None
+        until = self.clock
         for space, state in self._spaces.items():
             own = [decode(payload.body) for payload in payloads if payload.name == space.name]
             state.absorb(own, before)
-            until = ends.get(space, self.clock)
-            if until is not None:
-                state.answer(before, until, partial(self._emit, space, state, outcome))
-                state.expire(until)
-        self.clock = max((end for end in ends.values()), default=self.clock)
+            if self.clock is not None:
+                state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
+                last = self.clock if newest is None else state.last_end(self.clock, newest)
+                state.expire(last)
+                until = last if until is None else max(until, last)
+        self.clock = until
         return outcome
 
     def save(self) -> bytes:
@@ -110,20 +119,12 @@ class Shard:
             clock = self._newest - self.plan.lateness_us
             self.clock = clock if self.clock is None else max(self.clock, clock)
 
-    def _flushed(self) -> dict[Space, int]:
-        """Until when each space answers at the end of the input: its last window that holds an event."""
-        if self._newest is None or self.clock is None:
-            return {}
-        return {space: max(self.clock, state.last_window(self._newest)) for space, state in self._spaces.items()}
-
     def _count(self, payload: Payload, before: int | None, outcome: Outcome) -> None:
         """Count rejected events by cause, and keep them where somebody asked for them."""
         outcome.untimed += payload.untimed
         outcome.unreadable += payload.unreadable
         outcome.failed += payload.failed
-        closed = None
-        if before is not None:
-            closed = max(space.window.pane_start(space.window.pane_at(before)) for space in self._spaces)
+        closed = None if before is None else self._cuts.pane_at(before)
         if payload.name == HEADER and payload.body and closed is not None:
             cells = decode(payload.body)
             late = cells.column("time").to_numpy() < closed
@@ -137,26 +138,24 @@ class Shard:
 
     def _emit(self, space: Space, state: SpaceState, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
-        for query in self.plan.queries:
-            if query.space == space:
-                batch, overflows = _rows(query, state, answers, self._user)
-                outcome.failed += overflows
-                for start in range(0, batch.num_rows, RESULT_ROWS):
-                    outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
+        for query in self._asking[space, answers.window]:
+            batch, overflows = _rows(query, state, answers.since(state.first_of(query)), self._user)
+            outcome.failed += overflows
+            for start in range(0, batch.num_rows, RESULT_ROWS):
+                outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 
 
 def _rows(query: QueryPlan, state: SpaceState, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
     """The rows of one query: times, keys, and the aggregates drawn from their partials."""
-    window, overflows = query.space.window, 0
+    window, overflows = query.window, 0
     ends = window.offset_us + answers.windows * window.slide_us
     starts = pa.nulls(len(ends), pa.int64()) if window.range_us is None else pa.array(ends - window.range_us)
     schema = query.emitted
     columns = [starts.cast(schema.field(0).type), pa.array(ends).cast(schema.field(1).type)]
     columns += state.groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
-        number = query.space.partials.index(aggregate.partial)
         kernel = kernel_for(aggregate.partial, user)
-        lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
+        lowered = kernel.lower(answers.partials[aggregate.partial], aggregate.answer, aggregate.type)
         overflows += lowered.overflows
         columns.append(lowered.values)
     return pa.record_batch(columns, schema=schema), overflows

@@ -8,11 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.kernels import Rows, identity, kernel_for, take, to_arrow
+from windrow.kernels import kernel_for, to_arrow
+from windrow.optimize.choose_phantoms import choose_phantoms
 from windrow.plan.pipeline import Space, StreamPlan
-from windrow.runtime.keys import encode_keys, spread
+from windrow.runtime.chunk import Chunk
+from windrow.runtime.keys import spread
+from windrow.runtime.lift import Lifted, lift
+from windrow.runtime.measure import Measured
 from windrow.runtime.payload import HEADER, REJECTED, Payload
-from windrow.runtime.places import Places, histogram
+from windrow.runtime.places import histogram
 from windrow.storage.columns import encode
 
 CHUNK_ROWS = 1 << 20
@@ -36,10 +40,11 @@ class Slicer:
 
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
         self._plan, self._task, self._shards = plan, task, list(shards)
-        self._number = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
+        self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
         user = dict(plan.user_aggregates)
-        self._kernels = {space: [kernel_for(partial, user) for partial in space.partials] for space in plan.spaces}
-        self._windows = tuple(dict.fromkeys(space.window for space in plan.spaces))
+        partials = {partial for space in plan.spaces for partial in space.partials}
+        self._kernels = {partial: kernel_for(partial, user) for partial in partials}
+        self._cuts = plan.cuts
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._probe: int | None = None
@@ -83,14 +88,8 @@ class Slicer:
         timed = self._timed(batch)
         if FAILED in batch.schema.names:
             self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
-        times = pc.fill_null(batch.column(TIME), 0).to_numpy()
         if timed.any():
-            known = times if timed.all() else times[timed]
-            newest = int(known.max())
-            self._probe = newest if self._probe is None else max(self._probe, newest)
-            self._cells.append(histogram(known, self._windows))
-            for space in self._plan.spaces:
-                self._pack(space, batch, times, timed)
+            self._fold(batch, timed)
         if self._plan.keeps_rejected:
             self._pack_raw(batch, timed)
 
@@ -105,54 +104,43 @@ class Slicer:
         self._untimed += len(timed) - int(timed.sum())
         return timed
 
-    def _pack(self, space: Space, batch: pa.RecordBatch, times: np.ndarray, timed: np.ndarray) -> None:
-        """Fold the events that `space` counts into one entry a pane and group, and send each to its shard."""
-        kernels = self._kernels[space]
-        panes = space.window.pane_of(times)
-        counted = self._counted(space, batch, panes, timed)
-        if counted is not None and not counted.any():
-            return
-        groups, keys = encode_keys([self._column(batch, key.sql) for key in space.keys], len(times))
-        count = len(keys[0]) if keys else 1
-        places = Places.of(panes, groups, count, counted)
-        partials = []
-        for partial, kernel in zip(space.partials, kernels):
-            fields = identity(kernel, places.room)
-            kernel.lift(fields, places.codes, self._inputs(partial.argument, partial.filter, batch, times))
-            partials.append(fields)
-        present = np.flatnonzero(partials[0]["n"])
-        held, owner = places.decode(present)
-        columns = {"pane": pa.array(held)}
-        columns |= {f"key_{i}": key.take(pa.array(owner)) for i, key in enumerate(keys)}
-        for i, (kernel, fields) in enumerate(zip(kernels, partials)):
-            stored = to_arrow(kernel, take(fields, present))
-            columns |= {f"{i}.{name}": column for name, column in stored.items()}
-        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), keys, owner)
+    def _fold(self, batch: pa.RecordBatch, timed: np.ndarray) -> None:
+        """Fold events into one entry a pane and group, for each space."""
+        times = batch.column(TIME)
+        known = pc.cast(times, pa.int64()).to_numpy(zero_copy_only=False) if timed.all() else _filled(times, timed)
+        chunk = Chunk(batch, self._names, known, timed)
+        newest = int(known.max() if timed.all() else known[timed].max())
+        self._probe = newest if self._probe is None else max(self._probe, newest)
+        numbers, starts = chunk.cut(self._cuts)
+        self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
+        for together in self._sharing(chunk):
+            parts = lift(chunk, together, self._kernels)
+            parts = parts or [lift(chunk, [space], self._kernels)[0] for space in together]
+            for space, lifted in zip(together, parts):
+                if len(lifted.starts):
+                    self._pack(space, lifted)
 
-    def _counted(self, space: Space, batch: pa.RecordBatch, panes: np.ndarray, timed: np.ndarray) -> np.ndarray | None:
-        """Which events the space counts; None for all of them."""
-        counted = timed
-        if space.where is not None:
-            passed = pc.fill_null(self._column(batch, space.where), False).to_numpy(zero_copy_only=False)
-            counted = counted & passed
-        if space.window.has_gaps:
-            counted = counted & ~space.window.in_gap(panes)
-        return None if counted.all() else counted
+    def _sharing(self, chunk: Chunk) -> list[list[Space]]:
+        spaces = self._plan.spaces
+        if len(spaces) == 1:
+            return [list(spaces)]
+        return choose_phantoms(spaces, len(chunk), Measured(chunk))
 
-    def _inputs(self, argument: str | None, filter: str | None, batch: pa.RecordBatch, times: np.ndarray) -> Rows:
-        values = None if argument is None else self._column(batch, argument)
-        if filter is None:
-            return Rows(values, times)
-        passed = pc.fill_null(self._column(batch, filter), False).to_numpy(zero_copy_only=False)
-        return Rows(values, times, passed)
+    def _pack(self, space: Space, lifted: Lifted) -> None:
+        columns = {"pane": pa.array(lifted.starts)}
+        columns |= {f"key_{i}": key.take(pa.array(lifted.owners)) for i, key in enumerate(lifted.groups)}
+        for partial in space.partials:
+            stored = to_arrow(self._kernels[partial], lifted.partials[partial])
+            columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
+        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), lifted)
 
-    def _send(self, space: Space, entries: pa.RecordBatch, keys: list[pa.Array], owner: np.ndarray) -> None:
-        """Spread entries over the shards; `owner` is the group of each entry, `keys` the groups' keys."""
-        if len(self._shards) == 1 or not keys:
+    def _send(self, space: Space, entries: pa.RecordBatch, lifted: Lifted) -> None:
+        """Spread entries over the shards by the keys of their groups."""
+        if len(self._shards) == 1 or not lifted.groups:
             home = self._shards[int(space.name, 16) % len(self._shards)]
             self._packed.append(self._payload(home, space.name, entries))
             return
-        places = spread(keys, len(self._shards))[owner]
+        places = spread(lifted.groups, len(self._shards))[lifted.owners]
         for i, shard in enumerate(self._shards):
             part = entries.filter(pa.array(places == i))
             if part.num_rows:
@@ -171,5 +159,8 @@ class Slicer:
         columns = {"cause": pa.array(causes, pa.string()), "time": batch.column(TIME), "row": batch.column(RAW)}
         self._packed.append(self._payload(self._own, REJECTED, pa.record_batch(columns)))
 
-    def _column(self, batch: pa.RecordBatch, text: str) -> pa.Array:
-        return batch.column(self._number[text])
+
+def _filled(times: pa.Array, timed: np.ndarray) -> np.ndarray:
+    """The times, and for events without one that of another, so that they lie in some pane that there is anyway."""
+    known = pc.fill_null(pc.cast(times, pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return np.where(timed, known, known[np.argmax(timed)])

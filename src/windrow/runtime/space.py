@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, Kernel, concat, kernel_for, take
-from windrow.plan.pipeline import Space
+from windrow.kernels import Fields, concat, kernel_for, take
+from windrow.plan.aggregates import Partial
+from windrow.plan.pipeline import QueryPlan, Space
+from windrow.plan.window import TimeWindow
+from windrow.runtime.fold import FoldState, View
 from windrow.runtime.groups import Groups
+from windrow.runtime.history import History
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.log import PaneLog
-from windrow.windows.maintenance import Maintenance
-from windrow.windows.refold import Refold
-from windrow.windows.running import Accumulate, Subtract
 from windrow.windows.tree import Tree
 
 ANSWER_ROWS = 1 << 17
@@ -25,71 +26,79 @@ ANSWER_ROWS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Row i: the group in slot `slots[i]`, in window number `windows[i]`, with one partial a kernel.
+    """Row i: the group in slot `slots[i]`, in window number `windows[i]` of `window`, with its partials.
 
     `count` windows are answered, each with all its groups.
     """
 
+    window: TimeWindow
     count: int
     windows: np.ndarray
     slots: np.ndarray
-    partials: tuple[Fields, ...]
+    partials: Mapping[Partial, Fields]
 
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """A log as one maintenance sees it: with its own kernels only."""
-
-    log: PaneLog
-    members: tuple[int, ...]
-    kernels: tuple[Kernel, ...]
-
-    def between(self, first: int, stop: int) -> Entries:
-        entries = self.log.between(first, stop)
-        return Entries(entries.panes, entries.slots, tuple(entries.partials[i] for i in self.members))
+    def since(self, first: int) -> Answers:
+        """The answers of windows from number `first` on."""
+        kept = np.flatnonzero(self.windows >= first)
+        if len(kept) == len(self.windows):
+            return self
+        partials = {partial: take(fields, kept) for partial, fields in self.partials.items()}
+        return Answers(self.window, self.count, self.windows[kept], self.slots[kept], partials)
 
 
 class SpaceState:
     """The panes, the groups and the folded windows of one space in one shard.
 
-    `since` is just after the newest event that was there when the space came to a stream: windows that reach back
-    further would lack events, and are not answered.
+    `since` is just after the newest event that was there when this plan came to the stream: what the space did not keep
+    until then, it knows from then on.
     """
 
     def __init__(
         self,
         space: Space,
+        queries: Sequence[QueryPlan],
         blocks: Blocks,
         user: Mapping[str, type],
         snapshot: dict | None = None,
         since: int | None = None,
     ) -> None:
         self.space = space
-        self._since: int | None = since if snapshot is None else snapshot["since"]
-        self._window = space.window
-        self._kernels = [kernel_for(partial, user) for partial in space.partials]
+        self._blocks = blocks
+        self._cuts = space.cuts
         snapshot = snapshot or {}
+        self._partials = space.partials
+        self._kernels = {partial.name: kernel_for(partial, user) for partial in self._partials}
         self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"))
-        self._kept_from: int | None = snapshot.get("kept_from")
-        self._folds: dict[str, tuple[tuple[int, ...], Maintenance]] = {}
-        for name in dict.fromkeys(space.maintenance):
-            members = tuple(i for i, chosen in enumerate(space.maintenance) if chosen == name)
-            view = _View(self.log, members, tuple(self._kernels[i] for i in members))
-            kept = snapshot.get("folds", {}).get(name)
-            self._folds[name] = (members, _maintenance(name, view, space, blocks, kept))
+        self._history = History(snapshot.get("history"))
+        self._history.begin(space, since)
+        firsts: dict[str, int] = snapshot.get("firsts", {})
+        self._firsts = {
+            query.need: firsts[query.need]
+            if query.need in firsts
+            else self._history.first_window(query.window, query.partials)
+            for query in queries
+        }
+        kept: dict[str, dict] = snapshot.get("folds", {})
+        self._tree = _tree(space, self.log, blocks, kept.get("tree"))
+        order = {partial: i for i, partial in enumerate(self._partials)}
+        self._folds = [FoldState(fold, self.log, order, self._tree, space.name, blocks, kept) for fold in space.folds]
+        self._needs = {fold.window: [q.need for q in queries if q.window == fold.window] for fold in self._folds}
+        self._delete_others(kept)
 
     def adopt(self, older: SpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
         self.groups.adopt(older.groups)
-        self.log.adopt(older.log)
-        for name, (_, fold) in self._folds.items():
-            if hasattr(fold, "adopt"):
-                fold.adopt(older._folds[name][1])
+        if older._partials == self._partials:
+            self.log.adopt(older.log)
+        mine, theirs = self._maintenances(), older._maintenances()
+        for name in mine.keys() & theirs.keys():
+            if hasattr(mine[name], "adopt"):
+                mine[name].adopt(theirs[name])
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Fold payloads into panes; those of panes that were closed at `clock` are late and enter none."""
-        open_from = None if clock is None else self._window.pane_at(clock)
+        open_from = None if clock is None else self._cuts.pane_at(clock)
         parts = []
         for batch in payloads:
             panes = batch.column("pane").to_numpy()
@@ -99,122 +108,113 @@ class SpaceState:
             if len(panes):
                 keys = [batch.column(f"key_{i}") for i in range(len(self.space.keys))]
                 slots = self.groups.slots_of(keys, len(panes))
-                partials = tuple(fields_of(kernel, i, batch) for i, kernel in enumerate(self._kernels))
+                partials = tuple(fields_of(kernel, name, batch) for name, kernel in self._kernels.items())
                 parts.append(Entries(panes, slots, partials))
         if parts:
             self.groups.refer(self.log.add(joined(parts)).slots)
 
-    def answer(self, before: int | None, clock: int, emit: Callable[[Answers], None]) -> None:
-        """Give `emit` every window that ended after `before` and up to `clock` and holds an event, some at a time."""
-        for _, fold in self._folds.values():
-            fold.close(self._window.pane_at(clock))
-        waiting: list[tuple[int, np.ndarray, list[Fields]]] = []
-        rows = 0
-        for window in self._due(before, clock):
-            folded = self._folded(window)
-            present = np.flatnonzero(folded[0]["n"])
-            if len(present):
-                waiting.append((window, present, [take(fields, present) for fields in folded]))
-                rows += len(present)
-            if rows >= ANSWER_ROWS:
-                emit(_joined(waiting))
-                waiting, rows = [], 0
-        if waiting:
-            emit(_joined(waiting))
+    def answer(
+        self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
+    ) -> None:
+        """Give `emit` every window that ended after `before` and up to `clock` and holds an event, some at a time.
 
-    def last_window(self, newest: int) -> int:
+        With `newest`, the input has ended with an event at that time, and all windows that hold one are answered.
+        """
+        if self._tree is not None:
+            self._tree[1].close(self._cuts.pane_at(clock if newest is None else self.last_end(clock, newest)))
+        for fold in self._folds:
+            window = fold.window
+            until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
+            self._answer(fold, before, until, emit)
+
+    def first_of(self, query: QueryPlan) -> int:
+        """The first window that `query` is answered for."""
+        return self._firsts[query.need]
+
+    def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
-        pane = self._window.pane_at(newest)
-        count = self._window.panes
-        return self._window.end(
-            self._window.first_over(pane) if count is None else (pane + count) // self._window.steps
-        )
+        return max(clock, *(window.end(window.last_over(newest)) for window in self.space.windows))
 
     def expire(self, clock: int) -> None:
         """Let go of the panes that no window after `clock` holds, and of the groups that were only there."""
-        following = self._window.last_ended(clock) + 1
-        if self._window.panes is None:
-            self.log.drop((following - 1) * self._window.steps)
-            return
-        before = self._window.panes_of(following).start
-        start = self.log.next_pane(-(1 << 62)) if self._kept_from is None else self._kept_from
-        if start is not None and start < before:
-            freed = self.groups.forget(self.log.between(start, before).slots)
-            for _, fold in self._folds.values():
-                fold.drop(before)
-                fold.release(freed)
+        before = min(fold.needs_from(clock) for fold in self._folds)
+        if self.space.unbounded:
             self.log.drop(before)
-        self._kept_from = before
+            return
+        if before <= self._history.kept_from:
+            return
+        freed = self.groups.forget(self.log.between(self._history.kept_from, before).slots)
+        for fold in self._folds:
+            fold.leave(before, freed)
+        if self._tree is not None:
+            self._tree[1].drop(before)
+        self.log.drop(before)
+        self._history.forget(before)
 
     def save(self, version: int) -> None:
         self.groups.save(version)
         self.log.save(version)
-        for _, fold in self._folds.values():
-            fold.save(version)
+        for maintenance in self._maintenances().values():
+            maintenance.save(version)
 
     def snapshot(self) -> dict:
         return {
             "groups": self.groups.snapshot(),
             "panes": self.log.snapshot(),
-            "kept_from": self._kept_from,
-            "since": self._since,
-            "folds": {name: fold.snapshot() for name, (_, fold) in self._folds.items()},
+            "history": self._history.snapshot(),
+            "firsts": self._firsts,
+            "folds": {name: maintenance.snapshot() for name, maintenance in self._maintenances().items()},
         }
 
-    def _due(self, before: int | None, clock: int):
-        """The numbers of the windows to answer; runs of windows that hold nothing are jumped over."""
-        last = self._window.last_ended(clock)
-        pane = self.log.next_pane(-(1 << 62))
-        if before is not None:
-            window = self._window.last_ended(before) + 1
-        elif pane is not None:
-            window = self._window.first_over(pane)
-        else:
-            return
-        if self._window.panes is None:
-            yield from range(window, last + 1 if len(self.groups) else window)
-            return
-        if self._since is not None:
-            window = max(window, self._window.first_from(self._since))
-        while window <= last:
-            panes = self._window.panes_of(window)
-            pane = self.log.next_pane(panes.start)
-            if pane is None:
-                return
-            if pane >= panes.stop:
-                window = self._window.first_over(pane)
-            else:
-                yield window
-                window += 1
+    def _answer(self, fold: FoldState, before: int | None, clock: int, emit: Callable[[Answers], None]) -> None:
+        first = min(self._firsts[need] for need in self._needs[fold.window])
+        waiting: list[tuple[int, np.ndarray, dict[Partial, Fields]]] = []
+        rows = 0
+        for number in fold.due(before, clock, first, self.log, len(self.groups)):
+            folded = fold.folded(number, self.groups.width)
+            present = np.flatnonzero(folded[fold.partials[0]]["n"])
+            if len(present):
+                waiting.append(
+                    (number, present, {partial: take(fields, present) for partial, fields in folded.items()})
+                )
+                rows += len(present)
+            if rows >= ANSWER_ROWS:
+                emit(_joined(fold.window, waiting))
+                waiting, rows = [], 0
+        if waiting:
+            emit(_joined(fold.window, waiting))
 
-    def _folded(self, window: int) -> list[Fields]:
-        stop = window * self._window.steps
-        panes = range(-(1 << 62), stop) if self._window.panes is None else self._window.panes_of(window)
-        folded: list[Fields] = [{} for _ in self._kernels]
-        for members, fold in self._folds.values():
-            for i, fields in zip(members, fold.answer(panes, self.groups.width)):
-                folded[i] = fields
-        return folded
+    def _maintenances(self) -> dict:
+        own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
+        return own if self._tree is None else own | {"tree": self._tree[1]}
+
+    def _delete_others(self, kept: Mapping[str, dict]) -> None:
+        """Delete what was kept folded for windows that nobody asks for any more."""
+        for name in kept.keys() - self._maintenances().keys():
+            self._blocks.delete_all(f"{self.space.name}.{name}.")
 
 
-def _joined(answers: Sequence[tuple[int, np.ndarray, list[Fields]]]) -> Answers:
+def _joined(window: TimeWindow, answers: Sequence[tuple[int, np.ndarray, dict[Partial, Fields]]]) -> Answers:
     """The answers of several windows as columns."""
-    windows = np.repeat([window for window, _, _ in answers], [len(present) for _, present, _ in answers])
+    windows = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
     slots = np.concatenate([present for _, present, _ in answers])
-    kernels = range(len(answers[0][2]))
-    return Answers(len(answers), windows, slots, tuple(concat([part[i] for _, _, part in answers]) for i in kernels))
+    partials = {partial: concat([part[partial] for _, _, part in answers]) for partial in answers[0][2]}
+    return Answers(window, len(answers), windows, slots, partials)
 
 
-def _maintenance(name: str, view: _View, space: Space, blocks: Blocks, snapshot: dict | None) -> Maintenance:
-    panes = space.window.panes
-    match name:
-        case "refold":
-            return Refold(view)
-        case "accumulate":
-            return Accumulate(view, f"{space.name}.accumulate", blocks, snapshot)
-        case "subtract":
-            return Subtract(view, f"{space.name}.subtract", blocks, snapshot)
-        case "tree":
-            assert panes is not None, "a tree needs a bound"
-            return Tree(view, panes, f"{space.name}.tree", blocks, snapshot)
-    raise AssertionError(f"unknown maintenance {name}")
+def _tree(space: Space, log: PaneLog, blocks: Blocks, snapshot: dict | None) -> tuple[tuple[Partial, ...], Tree] | None:
+    """The tree that all windows of a space read which fold some partial with one."""
+    members: dict[Partial, None] = {}
+    windows = []
+    for fold in space.folds:
+        mine = [partial for partial, way in zip(fold.partials, fold.maintenance) if way == "tree"]
+        members |= dict.fromkeys(mine)
+        windows += [fold.window] if mine else []
+    if not windows:
+        return None
+    finest = min(windows, key=lambda window: (window.slide_us, window.offset_us))
+    cells = max(-(-(window.range_us or 0) // finest.slide_us) for window in windows)
+    order = {partial: i for i, partial in enumerate(space.partials)}
+    view = View.of(log, order, tuple(members))
+    tree = Tree(view, finest.slide_us, finest.offset_us, cells, f"{space.name}.tree", blocks, snapshot)
+    return tuple(members), tree

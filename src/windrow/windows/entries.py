@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,14 +79,21 @@ def reduced(kernels: Sequence[Kernel], entries: Entries) -> Entries:
     return Entries(places[0], places[1], tuple(partials))
 
 
+def numbered(panes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct panes in order, and the number of each entry's: entries come in runs of the same pane.
+
+    >>> [array.tolist() for array in numbered(np.array([70, 70, 90, 70]))]
+    [[70, 90], [0, 0, 1, 0]]
+    """
+    begins = np.flatnonzero(np.concatenate([[True], panes[1:] != panes[:-1]]))
+    known, numbers = np.unique(panes[begins], return_inverse=True)
+    return known, np.repeat(numbers, np.diff(np.append(begins, len(panes))))
+
+
 def _places(panes: np.ndarray, slots: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray] | None, np.ndarray]:
     """The distinct (pane, slot) in order, and which of them each entry is; None if they are distinct and in order."""
-    low, width = int(panes.min()), int(slots.max()) + 1
-    span = int(panes.max()) - low + 1
-    if span > 4 * len(panes) + 1024:  # panes far apart are numbered first, so that keys stay small
-        known, numbers = np.unique(panes, return_inverse=True)
-    else:
-        known, numbers = np.arange(low, low + span), panes - low
+    known, numbers = numbered(panes)
+    width = int(slots.max()) + 1
     keys = numbers * width + slots
     if len(keys) < 2 or bool(np.all(keys[1:] > keys[:-1])):
         return None, keys
@@ -103,25 +110,27 @@ def _places(panes: np.ndarray, slots: np.ndarray) -> tuple[tuple[np.ndarray, np.
     return (known[distinct // width], distinct % width), codes
 
 
-def to_columns(kernels: Sequence[Kernel], entries: Entries) -> dict[str, pa.Array]:
-    """The entries as Arrow columns, for a block."""
+def to_columns(kernels: Mapping[str, Kernel], entries: Entries) -> dict[str, pa.Array]:
+    """The entries as Arrow columns, for a block; those of a partial bear its name."""
     columns = {"pane": pa.array(entries.panes), "slot": pa.array(entries.slots)}
-    for i, (kernel, partial) in enumerate(zip(kernels, entries.partials)):
-        columns |= {f"{i}.{name}": column for name, column in to_arrow(kernel, partial).items()}
+    for (name, kernel), partial in zip(kernels.items(), entries.partials):
+        columns |= {f"{name}.{field}": column for field, column in to_arrow(kernel, partial).items()}
     return columns
 
 
-def from_columns(kernels: Sequence[Kernel], batch: pa.RecordBatch) -> Entries:
-    """The entries that `to_columns` was given."""
+def from_columns(kernels: Mapping[str, Kernel], batch: pa.RecordBatch) -> Entries:
+    """The entries that `to_columns` was given; a partial that was not kept then is empty."""
     return Entries(
         batch.column("pane").to_numpy(),
         batch.column("slot").to_numpy(),
-        tuple(fields_of(kernel, i, batch) for i, kernel in enumerate(kernels)),
+        tuple(fields_of(kernel, name, batch) for name, kernel in kernels.items()),
     )
 
 
-def fields_of(kernel: Kernel, number: int, batch: pa.RecordBatch) -> Fields:
-    """The fields of kernel `number`, whose columns are named after it."""
-    prefix = f"{number}."
-    columns = {name[len(prefix) :]: batch.column(name) for name in batch.schema.names if name.startswith(prefix)}
+def fields_of(kernel: Kernel, name: str, batch: pa.RecordBatch) -> Fields:
+    """The fields of the partial `name`."""
+    prefix = f"{name}."
+    columns = {
+        column[len(prefix) :]: batch.column(column) for column in batch.schema.names if column.startswith(prefix)
+    }
     return from_arrow(kernel, columns, batch.num_rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from windrow.kernels import Kernel
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
-from windrow.windows.entries import Entries, from_columns, joined, nothing, reduced, to_columns
+from windrow.windows.entries import Entries, from_columns, joined, nothing, numbered, reduced, to_columns
 
 BLOCK_ENTRIES = 16_384
 """A block is cut once it has so many entries: about half a megabyte, the size that state moves best in."""
@@ -39,8 +39,10 @@ class PaneLog:
     its blocks lie; blocks are read when somebody asks for their panes, and written by `save`.
     """
 
-    def __init__(self, space: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
-        self.kernels = tuple(kernels)
+    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
+        """`kernels` are those of the partials by name; blocks written with others give and take what they have."""
+        self._named = dict(kernels)
+        self.names, self.kernels = tuple(kernels), tuple(kernels.values())
         self._space, self._store = space, blocks
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
@@ -119,7 +121,7 @@ class PaneLog:
         for block in self._blocks:
             if block.number in self._changed:
                 block.version = version
-                columns = to_columns(self.kernels, self._decoded[block.number])
+                columns = to_columns(self._named, self._decoded[block.number])
                 self._store.write(self._space, block.number, encode(columns))
         self._changed.clear()
         self._deleted.clear()
@@ -186,7 +188,7 @@ class PaneLog:
     def _read(self, block: _Block) -> Entries:
         entries = self._decoded.get(block.number)
         if entries is None:
-            entries = from_columns(self.kernels, decode(self._store.read(self._space, block.number)))
+            entries = from_columns(self._named, decode(self._store.read(self._space, block.number)))
             self._decoded[block.number] = entries
         else:
             self._decoded.move_to_end(block.number)
@@ -203,8 +205,9 @@ class PaneLog:
 def _contains(old: Entries, new: Entries) -> np.ndarray:
     """Which of `new` have a pane and slot that `old` has."""
     width = int(max(old.slots.max(), new.slots.max())) + 1
-    low = int(old.panes.min())
-    return np.isin((new.panes - low) * width + new.slots, (old.panes - low) * width + old.slots)
+    _, numbers = numbered(np.concatenate([old.panes, new.panes]))
+    places = numbers * width + np.concatenate([old.slots, new.slots])
+    return np.isin(places[len(old) :], places[: len(old)])
 
 
 def _pieces(entries: Entries) -> list[Entries]:

@@ -14,7 +14,8 @@ from windrow.windows.entries import Entries
 class Maintenance(Protocol):
     """Folds the panes of a log into windows, for all groups at once.
 
-    Windows come in order of time, each at or after the one before. `width` is how many slots there are.
+    Windows come in order of time, each at or after the one before. `width` is how many slots there are. Panes go by
+    the instants they begin at: a range is that of the instants from the first on and before the last.
     """
 
     def close(self, before: int) -> None:
@@ -41,6 +42,10 @@ class PaneSource(Protocol):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]: ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the partials that the kernels keep."""
 
     def between(self, first: int, stop: int) -> Entries: ...
 

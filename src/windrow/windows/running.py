@@ -73,7 +73,7 @@ class Accumulate:
         if not self._loaded:
             batches = self._chunks.load()
             for i, kernel in enumerate(self._panes.kernels if batches else ()):
-                self._window[i] = _writable(concat([fields_of(kernel, i, batch) for batch in batches]))
+                self._window[i] = _writable(concat([fields_of(kernel, str(i), batch) for batch in batches]))
             self._loaded = True
 
     def _columns(self, slots: slice) -> dict[str, pa.Array]:
@@ -103,8 +103,9 @@ class Subtract(Accumulate):
 
     def drop(self, before: int) -> None:
         """Take out what will be forgotten, while it can still be read."""
-        self._load()
-        self._leave(before)
+        if self._low is not None and self._low < before:
+            self._load()
+            self._leave(before)
 
     def _leave(self, before: int) -> None:
         """Remove the panes of the window that lie before `before`."""

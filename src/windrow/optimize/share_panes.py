@@ -1,0 +1,36 @@
+"""Queries over the same rows and groups share panes: one space, whatever their windows and aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windrow.optimize.choose_maintenance import choose_maintenance
+from windrow.plan.aggregates import Partial
+from windrow.plan.cuts import Cuts
+from windrow.plan.pipeline import Fold, Key, QueryPlan, Space
+from windrow.plan.window import TimeWindow
+
+
+def share_panes(queries: Sequence[QueryPlan]) -> tuple[Space, ...]:
+    """The spaces that answer `queries`, which are all over one stream.
+
+    Queries with the same WHERE and GROUP BY are answered by one space. Its panes are cut at the union of the edges of
+    their windows, so that every window is a run of whole panes; an event is then folded into a pane once, however
+    many windows it lies in and however many queries ask.
+    """
+    sharing: dict[tuple[str | None, tuple[Key, ...], bool], list[QueryPlan]] = {}
+    for query in queries:
+        sharing.setdefault((query.where, query.keys, query.window.range_us is None), []).append(query)
+    return tuple(_space(members) for members in sharing.values())
+
+
+def _space(queries: Sequence[QueryPlan]) -> Space:
+    asked: dict[TimeWindow, dict[Partial, None]] = {}
+    for query in queries:
+        asked.setdefault(query.window, {}).update(dict.fromkeys(query.partials))
+    cuts = Cuts.of(asked)
+    folds = tuple(
+        Fold(window, tuple(partials), tuple(choose_maintenance(partial, window, cuts) for partial in partials))
+        for window, partials in asked.items()
+    )
+    return Space(queries[0].stream, queries[0].where, queries[0].keys, folds)

@@ -1,0 +1,128 @@
+"""One window of a space: which of its answers are due, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from windrow.kernels import Fields, Kernel
+from windrow.plan.aggregates import Partial
+from windrow.plan.pipeline import Fold
+from windrow.runtime.history import EVER
+from windrow.storage.blocks import Blocks
+from windrow.windows.entries import Entries
+from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import Maintenance
+from windrow.windows.refold import Refold
+from windrow.windows.running import Accumulate, Subtract
+from windrow.windows.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A log as one maintenance sees it: with its own partials only."""
+
+    log: PaneLog
+    members: tuple[int, ...]
+    names: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+
+    @classmethod
+    def of(cls, log: PaneLog, order: Mapping[Partial, int], partials: tuple[Partial, ...]) -> View:
+        members = tuple(order[partial] for partial in partials)
+        return cls(log, members, tuple(partial.name for partial in partials), tuple(log.kernels[i] for i in members))
+
+    def between(self, first: int, stop: int) -> Entries:
+        entries = self.log.between(first, stop)
+        return Entries(entries.panes, entries.slots, tuple(entries.partials[i] for i in self.members))
+
+
+class FoldState:
+    """The running state of one window: a maintenance for each way that its partials are kept.
+
+    A tree is not its own: all windows of a space read the same.
+    """
+
+    def __init__(
+        self,
+        fold: Fold,
+        log: PaneLog,
+        order: Mapping[Partial, int],
+        tree: tuple[tuple[Partial, ...], Tree] | None,
+        space: str,
+        blocks: Blocks,
+        snapshot: Mapping[str, dict],
+    ) -> None:
+        self.window, self.partials = fold.window, fold.partials
+        self.own: dict[str, Maintenance] = {}
+        self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
+        for way in dict.fromkeys(fold.maintenance):
+            members = tuple(p for p, chosen in zip(fold.partials, fold.maintenance) if chosen == way)
+            if way == "tree":
+                assert tree is not None
+                self._ways.append(tree)
+                continue
+            name = _name(way, fold, members)
+            made = _made(way, View.of(log, order, members), f"{space}.{name}.window", blocks, snapshot.get(name))
+            self.own[name] = made
+            self._ways.append((members, made))
+
+    def due(self, before: int | None, clock: int, first: int, log: PaneLog, groups: int) -> Iterator[int]:
+        """The windows to answer from number `first` on; runs of windows that hold nothing are jumped over."""
+        last = self.window.last_ended(clock)
+        number = first if before is None else max(first, self.window.last_ended(before) + 1)
+        if self.window.range_us is None:
+            if number == EVER:
+                pane = log.next_pane(EVER)
+                number = last + 1 if pane is None else self.window.first_over(pane)
+            yield from range(number, last + 1 if groups else number)
+            return
+        while number <= last:
+            pane = log.next_pane(EVER if number == EVER else self.window.start(number))
+            if pane is None:
+                return
+            if number == EVER or pane >= self.window.end(number):
+                number = self.window.first_over(pane)
+            else:
+                yield number
+                number += 1
+
+    def folded(self, number: int, width: int) -> dict[Partial, Fields]:
+        """The partials of window `number`: for each, fields with an element a slot. To be read, not kept."""
+        end = self.window.end(number)
+        panes = range(EVER, end) if self.window.range_us is None else range(self.window.start(number), end)
+        found: dict[Partial, Fields] = {}
+        for members, maintenance in self._ways:
+            found |= zip(members, maintenance.answer(panes, width))
+        return found
+
+    def needs_from(self, clock: int) -> int:
+        """The first instant that a window after `clock` reaches back to."""
+        following = self.window.last_ended(clock) + 1
+        return self.window.end(following - 1) if self.window.range_us is None else self.window.start(following)
+
+    def leave(self, before: int, freed: np.ndarray) -> None:
+        """Panes before `before` go, and with them the groups in the slots `freed`."""
+        for maintenance in self.own.values():
+            maintenance.drop(before)
+            if len(freed):
+                maintenance.release(freed)
+
+
+def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
+    window = fold.window
+    kept = "-".join(partial.name for partial in members)
+    return f"{way}-{window.range_us}-{window.slide_us}-{window.offset_us}-{kept}"
+
+
+def _made(way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None) -> Maintenance:
+    match way:
+        case "refold":
+            return Refold(view)
+        case "accumulate":
+            return Accumulate(view, space, blocks, snapshot)
+        case "subtract":
+            return Subtract(view, space, blocks, snapshot)
+    raise AssertionError(f"unknown maintenance {way}")
