@@ -74,5 +74,9 @@ class AggregateError(WindrowError):
     """An aggregate that cannot take the arguments it was given."""
 
 
+class ChangeError(WindrowError):
+    """A change to a running job that cannot be made; the job goes on as it was."""
+
+
 class JobError(WindrowError):
     """What has stopped a job."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType
 
+from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.explain import explain_plans
@@ -18,13 +20,16 @@ from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
+from windrow.spark.checkpoint import Changes, kept_in
 from windrow.spark.expressions import SparkEngine
-from windrow.spark.job import Job, StreamRun, Trigger, kept_in, writers_for
+from windrow.spark.job import Job
+from windrow.spark.letters import Listener
 from windrow.spark.pipeline import Source, packed_results
 from windrow.spark.results import typed_results
+from windrow.spark.runs import Runs
 from windrow.spark.settings import apply_settings, local_spark
-from windrow.spark.sinks import writer_for
 from windrow.spark.sources import time_expression
+from windrow.spark.stream_run import Trigger
 
 
 class Session:
@@ -104,36 +109,28 @@ class Session:
 
         `rejected` is a sink for events that no window took, or one for each of some streams.
         """
-        runs = self.runs(checkpoint or tempfile.mkdtemp(prefix="windrow-"), sinks or {}, rejected)
-        return Job(runs, trigger)
-
-    def runs(
-        self, checkpoint: str, sinks: Mapping[str, Sink], rejected: Mapping[str, Sink] | Sink | None = None
-    ) -> list[StreamRun]:
-        """What `start` starts, one run a stream."""
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
+        sinks = dict(sinks or {})
         unknown = [name for name in sinks if name not in self._queries]
         if unknown:
             raise SettingsError(f"sink {unknown[0]!r} has no query; known queries: {', '.join(self._queries)}")
-        kept = kept_in(checkpoint, self.shards)
-        writers = writers_for(sinks, list(self._queries), kept.job, self.spark)
-        runs = []
-        for name in dict.fromkeys(query.stream for query in self._queries.values()):
-            queries = [query for query in self._queries.values() if query.stream == name]
-            bad = rejected.get(name) if isinstance(rejected, Mapping) else rejected
-            runs.append(
-                StreamRun(
-                    self.spark,
-                    self.stream_plan(queries, keeps_rejected=bad is not None),
-                    self._sources[name],
-                    checkpoint,
-                    {query.name: writers[query.name] for query in queries},
-                    None if bad is None else writer_for(f"rejected_{name}", bad, kept.job, self.spark),
-                    kept.shards,
-                )
+        missing = [name for name in self._queries if name not in sinks]
+        if missing:
+            raise SettingsError(
+                f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
-        return runs
+        checkpoint = checkpoint or tempfile.mkdtemp(prefix="windrow-")
+        queries = dict(self._queries)
+        changes = Changes.read(checkpoint)
+        for name, (text, sink) in changes.added.items():
+            queries[name], sinks[name] = self.plan(name, text), sink
+        queries = {name: query for name, query in queries.items() if name not in changes.dropped}
+        kept = kept_in(checkpoint, self.shards)
+        runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
+        job = Job(queries, sinks, trigger, runs, checkpoint)
+        job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
+        return job
 
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""

@@ -79,9 +79,9 @@ Moment = Callable[[], Callable[[], bool]]
 
 
 @contextmanager
-def child(source: Path, output: Path) -> Iterator[subprocess.Popen[bytes]]:
+def child(source: Path, output: Path, script: str = killed_job.__file__) -> Iterator[subprocess.Popen[bytes]]:
     """The job in a process of its own; at the end of the block nothing of it is left."""
-    command = [sys.executable, killed_job.__file__, str(source), str(output)]
+    command = [sys.executable, script, str(source), str(output)]
     with open(output / "log", "ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     try:

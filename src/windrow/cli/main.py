@@ -1,4 +1,4 @@
-"""The command line: `windrow run`, `explain`, `check`, `demo` and `bench`."""
+"""The command line: `windrow run`, `add`, `drop`, `explain`, `check`, `demo` and `bench`."""
 
 from __future__ import annotations
 
@@ -93,6 +93,45 @@ def run(
         from windrow.cli.run import run_script
 
         run_script(script, checkpoint, read_launch(master, choices or []), trigger, available_now, flush)
+
+
+@app.command()
+def add(
+    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
+    queries: Annotated[str, typer.Argument(metavar="SQL", help="A file of statements, or the statements themselves.")],
+) -> None:
+    """Add queries to a running job: CREATE SINK and INSERT INTO, or a SELECT that prints its newest rows.
+
+    The other queries go on; the new ones answer from the first window that they have all events of. A path is seen
+    from the folder that the job was started in. After a restart with the same checkpoint they run again.
+
+    \b
+    Examples:
+      windrow add checkpoints/app more.sql
+      windrow add checkpoints/app "CREATE SINK busy USING parquet OPTIONS (path 'out/busy');
+        INSERT INTO busy SELECT symbol, COUNT(*) AS n FROM ticks [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY symbol"
+    """
+    with user_errors():
+        from windrow.cli.change import add_queries
+
+        add_queries(checkpoint, queries)
+
+
+@app.command()
+def drop(
+    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The queries, by the names of their sinks.")],
+) -> None:
+    """Drop queries from a running job; the others go on.
+
+    \b
+    Example:
+      windrow drop checkpoints/app busy
+    """
+    with user_errors():
+        from windrow.cli.change import drop_queries
+
+        drop_queries(checkpoint, names)
 
 
 @app.command()

@@ -62,12 +62,13 @@ class Shard:
         self._asking: dict[tuple[Space, TimeWindow], list[QueryPlan]] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
+        known = {} if older is None else {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
             state = SpaceState(
                 space, plan.queries_of(space), blocks, self._user, states.pop(space.name, None), since=unseen
             )
-            if older is not None and space in older._spaces:
-                state.adopt(older._spaces[space])
+            if space.name in known:
+                state.adopt(known[space.name])
             self._spaces[space] = state
             for query in plan.queries_of(space):
                 self._asking.setdefault((space, query.window), []).append(query)

@@ -1,68 +1,133 @@
-"""A running job: one Spark query a stream, all its results written to their sinks."""
+"""A running job: one Spark query a stream, all its results written to their sinks, and queries that come and go."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import time
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Any
+from threading import RLock
+from typing import Any, Protocol
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from windrow.errors import JobError, SettingsError
-from windrow.plan.pipeline import StreamPlan
+from windrow.errors import ChangeError, JobError
+from windrow.plan.pipeline import QueryPlan
 from windrow.plan.sink import Sink
-from windrow.runtime.payload import FLUSH
-from windrow.spark.pipeline import Source, packed_results
+from windrow.spark.checkpoint import Changes
 from windrow.spark.progress import Progress
-from windrow.spark.rejected import rejected_rows
-from windrow.spark.results import typed_results
-from windrow.spark.sinks import Writer, writer_for
+from windrow.spark.stream_run import StreamRun, Trigger, as_trigger
 
-Trigger = str | Mapping[str, Any] | None
 _COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _LOOK = 1.0
 """So many seconds pass at most before a stream that has died is noticed."""
 
+_PROVEN = 20.0
+"""So many seconds a changed set of queries has to show that it runs, before it is believed to."""
+
+
+class Planner(Protocol):
+    """Who knows the streams: makes plans of queries, and runs of plans."""
+
+    def plan(self, name: str, text: str) -> QueryPlan: ...
+
+    def run_of(self, queries: Sequence[QueryPlan], sinks: Mapping[str, Sink]) -> StreamRun:
+        """What runs for `queries`, which are all over one stream."""
+
 
 class Job:
-    """Queries that run together. `progress` tells how they are doing, `stop` ends them after the batch under way."""
+    """Queries that run together. `progress` tells how they are doing, `stop` ends them after the batch under way.
 
-    def __init__(self, runs: Sequence[StreamRun], trigger: Trigger) -> None:
-        self._runs, self._trigger = list(runs), trigger
+    `add` and `drop` change what runs: the Spark query of the stream ends after the batch under way, and goes on from
+    the same checkpoint with other queries. What others have in state stays, so none loses or repeats a window.
+    """
+
+    def __init__(
+        self,
+        queries: Mapping[str, QueryPlan],
+        sinks: Mapping[str, Sink],
+        trigger: Trigger,
+        planner: Planner,
+        checkpoint: str,
+    ) -> None:
+        self._planner, self._trigger, self.checkpoint = planner, trigger, checkpoint
+        self._plans, self._sinks = dict(queries), dict(sinks)
+        self._lock = RLock()
+        self._at_end: list[Callable[[], None]] = []
         self._progress = Progress(live="availableNow" not in as_trigger(trigger))
-        self._queries = [run.start(trigger, self._progress) for run in self._runs]
+        self._runs = {stream: self._run_of(stream) for stream in self._streams()}
+        self._queries = {stream: run.start(trigger, self._progress) for stream, run in self._runs.items()}
 
     def progress(self) -> dict[str, Any]:
         """How far each stream has come, and where its time goes."""
         return self._progress.snapshot()
 
     @property
+    def queries(self) -> list[str]:
+        """The names of the queries that run."""
+        return list(self._plans)
+
+    @property
     def is_active(self) -> bool:
-        return any(query.isActive for query in self._queries)
+        with self._lock:
+            return any(query.isActive for query in self._queries.values())
+
+    def add(self, name: str, text: str, sink: Sink | None = None) -> None:
+        """Run one more query, into `sink` or else onto the console.
+
+        It answers from the first window that begins at or after the stream's clock, or earlier where panes that others
+        keep cover it.
+        """
+        with self._lock:
+            if name in self._plans:
+                raise ChangeError(f"there is a query {name!r} already\nhint: drop it first, or choose another name")
+            self._check_runs()
+            plan = self._planner.plan(name, text)
+            sink = sink or Sink("console")
+            changes = Changes.read(self.checkpoint)
+            changes.dropped = [other for other in changes.dropped if other != name]
+            changes.added[name] = (text, sink)
+            self._change(plan.stream, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
+
+    def drop(self, name: str) -> None:
+        """Run a query no more; what only it kept in state goes."""
+        with self._lock:
+            if name not in self._plans:
+                raise ChangeError(f"there is no query {name!r}\nhint: running are {', '.join(self._plans)}")
+            self._check_runs()
+            if len(self._plans) == 1:
+                raise ChangeError(f"{name!r} is the only query\nhint: stop the job instead")
+            changes = Changes.read(self.checkpoint)
+            if changes.added.pop(name, None) is None:
+                changes.dropped.append(name)
+            plans = {other: plan for other, plan in self._plans.items() if other != name}
+            sinks = {other: sink for other, sink in self._sinks.items() if other != name}
+            self._change(self._plans[name].stream, plans, sinks, changes)
 
     def stop(self) -> None:
         """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
-        for query in self._queries:
-            _finish_batch(query)
-            query.stop()
+        with self._lock:
+            for query in self._queries.values():
+                _finish_batch(query)
+                query.stop()
+            for end in self._at_end:
+                end()
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Have `call` done when the job is stopped."""
+        self._at_end.append(call)
 
     def flush(self) -> None:
         """Say that the input has ended: every window that holds an event is answered, full or not.
 
         A job that has worked off all that was available runs once more for it; a running one does it in its next batch.
         """
-        for i, run in enumerate(self._runs):
-            run.flush()
-            if not self._queries[i].isActive:
-                self._queries[i] = run.start(self._trigger, self._progress)
+        with self._lock:
+            for stream, run in self._runs.items():
+                run.flush()
+                if not self._queries[stream].isActive:
+                    self._queries[stream] = run.start(self._trigger, self._progress)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before.
@@ -71,11 +136,12 @@ class Job:
         """
         until = None if timeout is None else time.monotonic() + timeout
         while True:
-            active = [query for query in self._queries if query.isActive]
-            for query in self._queries:
-                error = query.exception()
-                if error is not None:
-                    raise JobError(reason(error)) from error
+            with self._lock:  # not while queries come or go
+                active = [query for query in self._queries.values() if query.isActive]
+                for query in self._queries.values():
+                    error = query.exception()
+                    if error is not None:
+                        raise JobError(reason(error)) from error
             if not active:
                 return True
             left = _LOOK if until is None else until - time.monotonic()
@@ -83,6 +149,64 @@ class Job:
                 return False
             with suppress(StreamingQueryException):
                 active[0].awaitTermination(max(0.001, min(left, _LOOK)))  # type: ignore[arg-type] # fractions will do
+
+    def _streams(self) -> list[str]:
+        return list(dict.fromkeys(plan.stream for plan in self._plans.values()))
+
+    def _run_of(self, stream: str) -> StreamRun:
+        plans = [plan for plan in self._plans.values() if plan.stream == stream]
+        return self._planner.run_of(plans, {plan.name: self._sinks[plan.name] for plan in plans})
+
+    def _check_runs(self) -> None:
+        if not self.is_active:
+            raise ChangeError("the job has ended: queries can come and go only while it runs")
+
+    def _change(self, stream: str, plans: Mapping[str, QueryPlan], sinks: Mapping[str, Sink], changes: Changes) -> None:
+        """Go on with other queries over `stream`; if that fails, with those that ran before."""
+        before = (self._plans, self._sinks, Changes.read(self.checkpoint), self._runs.get(stream))
+        self._plans, self._sinks = dict(plans), dict(sinks)
+        try:
+            run = self._run_of(stream) if stream in self._streams() else None
+        except Exception:
+            self._plans, self._sinks = before[:2]
+            raise
+        self._stop(stream)
+        changes.write(self.checkpoint)
+        try:
+            self._go_on(stream, run)
+        except Exception as error:
+            self._plans, self._sinks = before[:2]
+            before[2].write(self.checkpoint)
+            self._stop(stream)
+            self._go_on(stream, before[3])
+            told = reason(error) if isinstance(error, StreamingQueryException) else str(error)
+            raise ChangeError(f"{told}\nthe job goes on as it was") from error
+
+    def _stop(self, stream: str) -> None:
+        query = self._queries.pop(stream, None)
+        if query is not None:
+            _finish_batch(query)
+            query.stop()
+
+    def _go_on(self, stream: str, run: StreamRun | None) -> None:
+        self._runs.pop(stream, None)
+        if run is not None:
+            self._runs[stream] = run
+            self._queries[stream] = run.start(self._trigger, self._progress)
+            _prove(self._queries[stream])
+
+
+def _prove(query: StreamingQuery) -> None:
+    """Wait until a query has done a batch, or has nothing to do; raises what has stopped it."""
+    until = time.monotonic() + _PROVEN
+    while time.monotonic() < until:
+        error = query.exception()
+        if error is not None:
+            raise error
+        idle = "Waiting" in query.status["message"]
+        if not query.isActive or _batches_done(query) >= 0 or idle:
+            return
+        time.sleep(0.05)
 
 
 def _finish_batch(query: StreamingQuery) -> None:
@@ -108,111 +232,3 @@ def reason(error: StreamingQueryException) -> str:
         return own.group(1)
     complaints = _COMPLAINT.findall(text.split("=== Streaming Query ===")[0])
     return complaints[-1] if complaints else text.strip().split("\n")[0]
-
-
-class StreamRun:
-    """One stream of a job: its plan, its source, its folder in the checkpoint, and where its results go."""
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        plan: StreamPlan,
-        source: Source,
-        checkpoint: str,
-        writers: Mapping[str, Writer],
-        rejected: Writer | None,
-        shards: int,
-    ) -> None:
-        self._spark, self._plan, self._source, self._shards = spark, plan, source, shards
-        self._folder = os.path.join(checkpoint, plan.stream)
-        self._control = os.path.join(self._folder, "control")
-        os.makedirs(self._control, exist_ok=True)
-        self._writers, self._rejected = writers, rejected
-
-    def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
-        control = self._spark.readStream.schema("value STRING").text(self._control)
-        packed = packed_results(self._source, self._plan, self._shards, control)
-
-        def write(batch: DataFrame, number: int) -> None:
-            with progress.writing(self._plan.stream):
-                self._write(batch, number)
-
-        writing = packed.writeStream.foreachBatch(write).queryName(f"windrow {self._plan.stream}")
-        query = (
-            writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
-            .trigger(**as_trigger(trigger))
-            .start()
-        )
-        progress.watch(self._plan.stream, query, os.path.abspath(self._control))
-        return query
-
-    def flush(self) -> None:
-        """Say to all shards that the input has ended: the next run closes every window that holds an event."""
-        name = f"{len(os.listdir(self._control)):09d}.txt"
-        hidden = os.path.join(self._control, f".{name}")  # Spark passes over it until it is whole
-        with open(hidden, "w") as file:
-            file.write(FLUSH)
-        os.replace(hidden, os.path.join(self._control, name))
-
-    def _write(self, batch: DataFrame, number: int) -> None:
-        """Write each query's rows; the batch is computed once, whoever reads it."""
-        count = len(self._writers) + (self._rejected is not None)
-        if count > 1:
-            batch = batch.persist()
-        try:
-            for query in self._plan.queries:
-                self._writers[query.name].write(typed_results(batch, query), number)
-            if self._rejected is not None:
-                self._rejected.write(rejected_rows(batch, self._plan.stream), number)
-        finally:
-            if count > 1:
-                batch.unpersist()
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What a checkpoint fixes when it is made: the name that its files bear, and into how many shards state is cut."""
-
-    job: str
-    shards: int
-
-
-def kept_in(checkpoint: str, shards: int) -> Kept:
-    """What `checkpoint` has fixed; a new one takes a new name and `shards`."""
-    os.makedirs(checkpoint, exist_ok=True)
-    place = os.path.join(checkpoint, "windrow.json")
-    if os.path.exists(place):
-        with open(place) as file:
-            return Kept(**json.load(file))
-    kept = Kept(uuid.uuid4().hex[:8], shards)
-    with open(place + ".new", "w") as file:
-        json.dump(asdict(kept), file)
-    os.replace(place + ".new", place)
-    return kept
-
-
-def as_trigger(trigger: Trigger) -> dict[str, Any]:
-    """Spark's trigger: 'available now', an interval such as '5 seconds', or Spark's own keywords.
-
-    >>> as_trigger("available now"), as_trigger("5 seconds")
-    ({'availableNow': True}, {'processingTime': '5 seconds'})
-    """
-    if trigger is None:
-        return {"processingTime": "0 seconds"}
-    if isinstance(trigger, Mapping):
-        return dict(trigger)
-    if trigger.lower().replace("_", " ").replace("availablenow", "available now") == "available now":
-        return {"availableNow": True}
-    if not trigger[:1].isdigit():
-        raise SettingsError(f"unknown trigger {trigger!r}: 'available now', or an interval such as '5 seconds'")
-    return {"processingTime": trigger}
-
-
-def writers_for(sinks: Mapping[str, Sink], names: Sequence[str], job: str, spark: SparkSession) -> dict[str, Writer]:
-    """The writer of each query; every query needs a sink."""
-    missing = [name for name in names if name not in sinks]
-    if missing:
-        raise SettingsError(
-            f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
-        )
-    return {name: writer_for(name, sinks[name], job, spark) for name in names}

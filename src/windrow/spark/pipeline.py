@@ -26,7 +26,9 @@ class Source:
     corrupt: str | None = None
 
 
-def packed_results(source: Source, plan: StreamPlan, shards: int, control: DataFrame | None = None) -> DataFrame:
+def packed_results(
+    source: Source, plan: StreamPlan, shards: int, control: DataFrame | None = None, run: str | None = None
+) -> DataFrame:
     """All results of `plan` over `source`, packed, with the counts of each batch as observed metrics.
 
     `control` is a stream of words to all shards; the only one so far is `flush`.
@@ -35,7 +37,7 @@ def packed_results(source: Source, plan: StreamPlan, shards: int, control: DataF
     payloads = slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
     if control is not None:
         payloads = payloads.unionByName(_to_all(control, keys))
-    packed = slide_payloads(payloads, plan, shards, uuid.uuid4().hex)
+    packed = slide_payloads(payloads, plan, shards, run or uuid.uuid4().hex)
     return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -26,8 +27,9 @@ MEASURED = ("groups", "clock", "scan_us", "slice_us", "slide_us", "state_us", "s
 COUNTS = COUNTED + MEASURED
 PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
 
-_HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks]] = OrderedDict()
-"""The shards that this worker has in memory. Each is used only if its version is the one in the state store."""
+_HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks, str]] = OrderedDict()
+"""The shards that this worker has in memory. Each is used only if its version is the one in the state store, and its
+plan the one that runs."""
 
 _HELD_MOST = 64
 FRAME_BYTES = 1 << 24
@@ -45,6 +47,7 @@ class SlideProcessor(StatefulProcessor):
 
     def __init__(self, plan: StreamPlan, shards: int, run: str) -> None:
         self._plan, self._shards, self._run = plan, shards, run
+        self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._version = handle.getValueState("version", "version BIGINT")
@@ -60,7 +63,7 @@ class SlideProcessor(StatefulProcessor):
         slid = time.perf_counter_ns()
         blocks.write("snapshot", 0, shard.save())
         self._version.update((shard.version,))
-        _HELD[self._run, _query(), key[0]] = (shard, blocks)
+        _HELD[self._run, _query(), key[0]] = (shard, blocks, self._digest)
         saved = time.perf_counter_ns()
         counts = {name: getattr(outcome, name) for name in COUNTED} | {
             "groups": shard.groups,
@@ -86,8 +89,8 @@ class SlideProcessor(StatefulProcessor):
         version = stored[0] if stored else 0
         blocks = held[1] if held else StateBlocks()
         blocks.state, blocks.bytes_read, blocks.bytes_written = self._blocks, 0, 0
-        if held and held[0].version == version:
-            return held
+        if held and held[0].version == version and held[2] == self._digest:
+            return held[0], blocks
         snapshot = blocks.read("snapshot", 0) if version else None
         self._check_shards(blocks, version)
         return Shard(self._plan, blocks, snapshot, held[0] if held else None), blocks

@@ -22,8 +22,8 @@ class Tree:
     is the fold of the panes that begin in the cells from k * 2^l up to (k + 1) * 2^l, built when the last of them
     closes, so nothing is ever flipped or rewritten, any range can be asked for, and panes that hold nothing cost
     nothing (after FlatFAT: Tangwongsan, Hirzel, Schneider and Wu, "General incremental sliding-window aggregation",
-    2015, but aligned to time, append-only and in blocks). A slide builds one node in the mean and reads at most 2 log2 of
-    the cells in a window, and at both its ends the panes of a part of a cell.
+    2015, but aligned to time, append-only and in blocks). A slide builds one node in the mean and reads at most 2 log2
+    of the cells in a window, and at both its ends the panes of a part of a cell.
 
         level 2   [       0       ) [       1       )
         level 1   [   0   ) [   1   ) [   2   ) [   3   )

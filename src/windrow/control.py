@@ -1,0 +1,57 @@
+"""Changes to a running job as text: what `windrow add` and `windrow drop` send it."""
+
+from __future__ import annotations
+
+from windrow.errors import ChangeError, QueryError
+from windrow.language import CreateSink, Insert, Query, parse_script
+from windrow.plan.sink import Sink
+from windrow.spark.job import Job
+from windrow.spark.letters import Letter
+
+
+def obey(job: Job, letter: Letter) -> Letter:
+    """Do what a letter asks for; answers with what runs then."""
+    match letter:
+        case {"add": str(text)}:
+            return {"added": add_script(job, text), "queries": job.queries}
+        case {"drop": str(name)}:
+            job.drop(name)
+            return {"dropped": [name], "queries": job.queries}
+        case {"list": _}:
+            return {"queries": job.queries}
+    raise ChangeError(f"the job does not know what to do with {sorted(letter)}")
+
+
+def add_script(job: Job, text: str) -> list[str]:
+    """Add the queries of a script, which may create sinks for them; a SELECT by itself goes to the console."""
+    sinks: dict[str, Sink] = {}
+    wanted: list[tuple[str, str, Sink]] = []
+    for statement in parse_script(text):
+        match statement:
+            case CreateSink(rejected=False):
+                sinks[statement.name] = Sink(statement.format, statement.options)
+            case Insert():
+                if statement.sink not in sinks:
+                    begin, end = statement.sink_span
+                    way_out = f"CREATE SINK {statement.sink} USING ... before it"
+                    raise QueryError(f"unknown sink {statement.sink!r}", text=text, at=begin, end=end, hint=way_out)
+                begin, end = statement.query.span
+                wanted.append((statement.sink, text[begin:end], sinks[statement.sink]))
+            case Query():
+                begin, end = statement.span
+                name = next(f"query_{n}" for n in range(1, 1 << 30) if f"query_{n}" not in job.queries)
+                wanted.append((name, text[begin:end], Sink("console")))
+            case _:
+                begin, end = statement.span
+                raise QueryError(
+                    "a running job takes CREATE SINK, INSERT INTO and SELECT only",
+                    text=text,
+                    at=begin,
+                    end=end,
+                    hint="streams and tables are those it was started with",
+                )
+    if not wanted:
+        raise QueryError("there is no query to add", hint="SELECT ..., or CREATE SINK ...; INSERT INTO sink SELECT ...")
+    for name, query, sink in wanted:
+        job.add(name, query, sink)
+    return [name for name, _, _ in wanted]

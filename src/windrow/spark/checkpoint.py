@@ -1,0 +1,72 @@
+"""What Windrow itself keeps in a checkpoint, beside Spark's."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from windrow.plan.sink import Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a checkpoint fixes when it is made: the name that its files bear, and into how many shards state is cut."""
+
+    job: str
+    shards: int
+
+
+def kept_in(checkpoint: str, shards: int) -> Kept:
+    """What `checkpoint` has fixed; a new one takes a new name and `shards`."""
+    os.makedirs(checkpoint, exist_ok=True)
+    place = os.path.join(checkpoint, "windrow.json")
+    if os.path.exists(place):
+        with open(place) as file:
+            return Kept(**json.load(file))
+    kept = Kept(uuid.uuid4().hex[:8], shards)
+    write_whole(place, asdict(kept))
+    return kept
+
+
+@dataclass(slots=True)
+class Changes:
+    """How the queries of a job differ from those it was started with: what was added, with its sink, and dropped.
+
+    A job that was killed and is started again runs what it ran.
+    """
+
+    added: dict[str, tuple[str, Sink]] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, checkpoint: str) -> Changes:
+        place = os.path.join(checkpoint, "queries.json")
+        if not os.path.exists(place):
+            return cls()
+        with open(place) as file:
+            kept = json.load(file)
+        added = {
+            name: (entry["text"], Sink(entry["format"], tuple(map(tuple, entry["options"]))))
+            for name, entry in kept["added"].items()
+        }
+        return cls(added, kept["dropped"])
+
+    def write(self, checkpoint: str) -> None:
+        added = {
+            name: {"text": text, "format": sink.format, "options": list(sink.options)}
+            for name, (text, sink) in self.added.items()
+        }
+        write_whole(os.path.join(checkpoint, "queries.json"), {"added": added, "dropped": self.dropped})
+
+
+def write_whole(place: str, content: Any) -> None:
+    """Write a file that others see whole or not at all."""
+    hidden = f"{place}.{uuid.uuid4().hex[:8]}.new"
+    with open(hidden, "w") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(hidden, place)

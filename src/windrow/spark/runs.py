@@ -1,0 +1,54 @@
+"""From plans to what runs: one Spark query a stream, and a writer for each sink."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.sink import Sink
+from windrow.spark.checkpoint import Kept
+from windrow.spark.pipeline import Source
+from windrow.spark.sinks import Writer, writer_for
+from windrow.spark.stream_run import StreamRun
+
+
+class Runs:
+    """Makes the runs of one job. Writers are kept, since some remember what they have written."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        checkpoint: str,
+        kept: Kept,
+        sources: Mapping[str, Source],
+        plan: Callable[[str, str], QueryPlan],
+        plan_stream: Callable[..., StreamPlan],
+        rejected: Mapping[str, Sink] | Sink | None,
+    ) -> None:
+        self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
+        self.plan, self._plan_stream, self._rejected = plan, plan_stream, rejected
+        self._writers: dict[tuple[str, Sink], Writer] = {}
+        self._job = uuid.uuid4().hex
+
+    def run_of(self, queries: Sequence[QueryPlan], sinks: Mapping[str, Sink]) -> StreamRun:
+        """What runs for `queries`, which are all over one stream."""
+        stream = queries[0].stream
+        bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
+        return StreamRun(
+            self._spark,
+            self._plan_stream(list(queries), keeps_rejected=bad is not None),
+            self._sources[stream],
+            self._checkpoint,
+            {query.name: self._writer(query.name, sinks[query.name]) for query in queries},
+            None if bad is None else self._writer(f"rejected_{stream}", bad),
+            self._kept.shards,
+            f"{self._job} {stream}",
+        )
+
+    def _writer(self, name: str, sink: Sink) -> Writer:
+        if (name, sink) not in self._writers:
+            self._writers[name, sink] = writer_for(name, sink, self._kept.job, self._spark)
+        return self._writers[name, sink]

@@ -1,0 +1,99 @@
+"""One stream of a job: the Spark query that runs over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.errors import SettingsError
+from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.payload import FLUSH
+from windrow.spark.pipeline import Source, packed_results
+from windrow.spark.progress import Progress
+from windrow.spark.rejected import rejected_rows
+from windrow.spark.results import typed_results
+from windrow.spark.sinks import Writer
+
+Trigger = str | Mapping[str, Any] | None
+
+
+class StreamRun:
+    """One stream of a job: its plan, its source, its folder in the checkpoint, and where its results go."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: StreamPlan,
+        source: Source,
+        checkpoint: str,
+        writers: Mapping[str, Writer],
+        rejected: Writer | None,
+        shards: int,
+        run: str,
+    ) -> None:
+        """`run` is the name under which workers keep its shards in memory."""
+        self._spark, self._plan, self._source, self._shards, self._run = spark, plan, source, shards, run
+        self._folder = os.path.join(checkpoint, plan.stream)
+        self._control = os.path.join(self._folder, "control")
+        os.makedirs(self._control, exist_ok=True)
+        self._writers, self._rejected = writers, rejected
+
+    def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
+        control = self._spark.readStream.schema("value STRING").text(self._control)
+        packed = packed_results(self._source, self._plan, self._shards, control, self._run)
+
+        def write(batch: DataFrame, number: int) -> None:
+            with progress.writing(self._plan.stream):
+                self._write(batch, number)
+
+        writing = packed.writeStream.foreachBatch(write).queryName(f"windrow {self._plan.stream}")
+        query = (
+            writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
+            .trigger(**as_trigger(trigger))
+            .start()
+        )
+        progress.watch(self._plan.stream, query, os.path.abspath(self._control))
+        return query
+
+    def flush(self) -> None:
+        """Say to all shards that the input has ended: the next run closes every window that holds an event."""
+        name = f"{len(os.listdir(self._control)):09d}.txt"
+        hidden = os.path.join(self._control, f".{name}")  # Spark passes over it until it is whole
+        with open(hidden, "w") as file:
+            file.write(FLUSH)
+        os.replace(hidden, os.path.join(self._control, name))
+
+    def _write(self, batch: DataFrame, number: int) -> None:
+        """Write each query's rows; the batch is computed once, whoever reads it."""
+        count = len(self._writers) + (self._rejected is not None)
+        if count > 1:
+            batch = batch.persist()
+        try:
+            for query in self._plan.queries:
+                self._writers[query.name].write(typed_results(batch, query), number)
+            if self._rejected is not None:
+                self._rejected.write(rejected_rows(batch, self._plan.stream), number)
+        finally:
+            if count > 1:
+                batch.unpersist()
+
+
+def as_trigger(trigger: Trigger) -> dict[str, Any]:
+    """Spark's trigger: 'available now', an interval such as '5 seconds', or Spark's own keywords.
+
+    >>> as_trigger("available now"), as_trigger("5 seconds")
+    ({'availableNow': True}, {'processingTime': '5 seconds'})
+    """
+    if trigger is None:
+        return {"processingTime": "0 seconds"}
+    if isinstance(trigger, Mapping):
+        return dict(trigger)
+    if trigger.lower().replace("_", " ").replace("availablenow", "available now") == "available now":
+        return {"availableNow": True}
+    if not trigger[:1].isdigit():
+        raise SettingsError(f"unknown trigger {trigger!r}: 'available now', or an interval such as '5 seconds'")
+    return {"processingTime": trigger}
