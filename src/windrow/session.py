@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -95,7 +95,7 @@ class Session:
         """Register a query that has been read already."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._planned(name, query)
+        self._queries[name] = self._planned(name, query, self._queries.values())
 
     def start(
         self,
@@ -124,7 +124,7 @@ class Session:
         queries = dict(self._queries)
         changes = Changes.read(checkpoint)
         for name, (text, sink) in changes.added.items():
-            queries[name], sinks[name] = self.plan(name, text), sink
+            queries[name], sinks[name] = self.plan(name, text, queries.values()), sink
         queries = {name: query for name, query in queries.items() if name not in changes.dropped}
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
@@ -139,13 +139,13 @@ class Session:
         plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
         return explain_plans(plans, self.shards)
 
-    def plan(self, name: str, text: str) -> QueryPlan:
-        """The plan of one query."""
-        return self._planned(name, parse_query(text))
+    def plan(self, name: str, text: str, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
+        """The plan of one query, to run beside others."""
+        return self._planned(name, parse_query(text), beside)
 
-    def _planned(self, name: str, query: Query) -> QueryPlan:
+    def _planned(self, name: str, query: Query, beside: Iterable[QueryPlan]) -> QueryPlan:
         catalog = Catalog(self._engine, self._streams, self._tables, self._aggregates)
-        return plan_query(name, bind(query, catalog))
+        return plan_query(name, bind(query, catalog), beside)
 
     def stream_plan(self, queries: list[QueryPlan], *, keeps_rejected: bool = False) -> StreamPlan:
         """What runs over one scan of the stream that all `queries` read."""

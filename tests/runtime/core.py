@@ -17,7 +17,7 @@ from windrow.local.replay import LocalEngine
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.pipeline import StreamPlan
+from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome, Shard
 from windrow.runtime.slice import Slicer, expression_column
@@ -31,7 +31,9 @@ def plan_of(texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0) -> St
     user = {"trail": UserAggregate(Trail, pa.string())}
     stream = Stream("ticks", schema, "ts", lateness_us)
     catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, user)
-    queries = [plan_query(f"q{i}", bind(parse_query(text), catalog)) for i, text in enumerate(texts)]
+    queries: list[QueryPlan] = []
+    for i, text in enumerate(texts):
+        queries.append(plan_query(f"q{i}", bind(parse_query(text), catalog), queries))
     return plan_stream(stream, queries, {"trail": Trail})
 
 

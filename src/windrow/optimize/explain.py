@@ -119,6 +119,8 @@ def _query(query: QueryPlan) -> list[str]:
     drawn = {f"key_{i}": key.sql for i, key in enumerate(query.keys)}
     drawn |= {f"agg_{i}": f"{agg.answer} of {agg.partial}" for i, agg in enumerate(query.aggregates)}
     lines = [f"    query {query.name}: at each slide, a row for each group in the window"]
+    if query.about_us is not None:
+        lines.append(f"      slides every {duration_sql(query.window.slide_us)}, {_rounded(query)}")
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
     if query.having is not None:
         lines.append(f"      having {query.having}")
@@ -128,6 +130,13 @@ def _query(query: QueryPlan) -> list[str]:
         limit = f", of each window the first {query.limit}" if query.limit is not None else ""
         lines.append(f"      order by {terms}{limit}")
     return lines
+
+
+def _rounded(query: QueryPlan) -> str:
+    asked = duration_sql(query.about_us or 0)
+    if query.about_us == query.window.slide_us:
+        return f"as asked: no other slide is within 5 % of {asked}"
+    return f"rounded from about {asked} to a slide that is scheduled already"
 
 
 def window_text(window: TimeWindow) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from windrow.optimize.round_slide import round_slide
 from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 
 
-def plan_query(name: str, query: BoundQuery) -> QueryPlan:
-    """What one query asks for, by itself."""
-    return QueryPlan(
+def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
+    """What one query asks for; its slide may be rounded to one of those `beside` it."""
+    plan = QueryPlan(
         name,
         query.stream.name,
         query.window,
@@ -24,6 +25,7 @@ def plan_query(name: str, query: BoundQuery) -> QueryPlan:
         query.order,
         query.limit,
     )
+    return round_slide(plan, beside)
 
 
 def plan_stream(

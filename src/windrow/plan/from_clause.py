@@ -39,9 +39,7 @@ def bind_window(written: object, table: exp.Table, scope: Scope) -> TimeWindow:
         raise not_yet(place, "a window without SLIDE", scope.text, "add SLIDE 1 SECOND")
     if written.emit_every_us is not None:
         raise not_yet(place, "EMIT EVERY", scope.text)
-    if written.about:
-        raise not_yet(place, "SLIDE ABOUT", scope.text)
-    return TimeWindow(written.range_us, written.slide_us, written.offset_us % written.slide_us)
+    return TimeWindow(written.range_us, written.slide_us, written.offset_us % written.slide_us, written.about)
 
 
 def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:

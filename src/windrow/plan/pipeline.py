@@ -91,7 +91,7 @@ class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
     slide emits `window_start`, `window_end`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order`
-    are expressions over these.
+    are expressions over these. `about_us` is the slide that was asked for, where it may have been rounded.
     """
 
     name: str
@@ -104,6 +104,7 @@ class QueryPlan:
     having: str | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
+    about_us: int | None = None
 
     @property
     def partials(self) -> tuple[Partial, ...]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class TimeWindow:
     """Half-open windows [end - range, end), one ending at each multiple of `slide` plus `offset`.
 
-    Window number k ends at offset + k * slide. `range_us` None reaches back to the start.
+    Window number k ends at offset + k * slide. `range_us` None reaches back to the start. A slide that is only `about`
+    right may be rounded before anything runs.
 
         0    5    10   15   20
         [------)                    range 7, slide 5: window 1 ends at 5, window 2 at 10, ...
@@ -24,6 +25,7 @@ class TimeWindow:
     range_us: int | None
     slide_us: int
     offset_us: int = 0
+    about: bool = False
 
     @property
     def has_gaps(self) -> bool:

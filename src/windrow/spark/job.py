@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
 from typing import Any, Protocol
@@ -30,7 +30,7 @@ _PROVEN = 20.0
 class Planner(Protocol):
     """Who knows the streams: makes plans of queries, and runs of plans."""
 
-    def plan(self, name: str, text: str) -> QueryPlan: ...
+    def plan(self, name: str, text: str, beside: Iterable[QueryPlan]) -> QueryPlan: ...
 
     def run_of(self, queries: Sequence[QueryPlan], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
@@ -83,7 +83,7 @@ class Job:
             if name in self._plans:
                 raise ChangeError(f"there is a query {name!r} already\nhint: drop it first, or choose another name")
             self._check_runs()
-            plan = self._planner.plan(name, text)
+            plan = self._planner.plan(name, text, self._plans.values())
             sink = sink or Sink("console")
             changes = Changes.read(self.checkpoint)
             changes.dropped = [other for other in changes.dropped if other != name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -24,7 +24,7 @@ class Runs:
         checkpoint: str,
         kept: Kept,
         sources: Mapping[str, Source],
-        plan: Callable[[str, str], QueryPlan],
+        plan: Callable[[str, str, Iterable[QueryPlan]], QueryPlan],
         plan_stream: Callable[..., StreamPlan],
         rejected: Mapping[str, Sink] | Sink | None,
     ) -> None:

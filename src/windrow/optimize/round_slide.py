@@ -1,0 +1,31 @@
+"""SLIDE ABOUT: a slide close to one that is scheduled already becomes that one, so that their windows share edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from windrow.plan.pipeline import QueryPlan
+from windrow.plan.window import TimeWindow
+
+TOLERANCE = 0.05
+"""A slide is rounded by at most this part of itself (approximate sliding groups of the sliding manager)."""
+
+
+def round_slide(query: QueryPlan, beside: Iterable[QueryPlan]) -> QueryPlan:
+    """The query with a slide that one of the queries `beside` it has, if it may and one is near.
+
+    >>> from windrow.plan.aggregates import ROWS
+    >>> def counting(name, slide_us, about=False):
+    ...     return QueryPlan(name, "ticks", TimeWindow(600, slide_us, about=about), None, (), (ROWS,), ())
+    >>> round_slide(counting("new", 100, about=True), [counting("old", 96), counting("older", 120)]).window
+    TimeWindow(range_us=600, slide_us=96, offset_us=0, about=False)
+    """
+    window = query.window
+    if not window.about:
+        return query
+    scheduled = {other.window.slide_us for other in beside if other.stream == query.stream}
+    near = [slide for slide in scheduled if abs(slide - window.slide_us) <= TOLERANCE * window.slide_us]
+    slide = min(near, key=lambda slide: (abs(slide - window.slide_us), slide), default=window.slide_us)
+    rounded = TimeWindow(window.range_us, slide, window.offset_us % slide)
+    return replace(query, window=rounded, about_us=window.slide_us)
