@@ -1,0 +1,197 @@
+"""What all schedules share: their queries, their clock, and the answers found ahead of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from windrow.schedule.groups import Groups
+
+FURTHEST = 1 << 62
+"""Instants and slides are smaller, so that a sum of two is a 64-bit number."""
+
+ENOUGH = 1 << 15
+"""A look ahead ends with the instant at which it has found so many queries."""
+
+TICKS_AHEAD = 1024
+"""Ticks in turn are looked up so many at a time, if the queries do not change."""
+
+NOBODY = np.empty(0, np.int64)
+NEVER = 2 * FURTHEST - 1
+
+
+class Sight(NamedTuple):
+    """What a look ahead gave: which group is due when, in order of time, until when all is seen, and what it took."""
+
+    instants: np.ndarray
+    groups: np.ndarray
+    until: int
+    comparisons: int
+    pushes: int
+
+
+class ClockedSchedule(ABC):
+    """A schedule that looks some way ahead of its clock, in compiled code, and answers from what it has seen.
+
+        clock      next answer        until here all is seen
+          |            |                     |
+        --+---------+--*----------*--------*-+------------>
+
+    A look ahead pays one call into compiled code for many instants. When queries are added or removed, what has been
+    seen beyond the clock is forgotten, and the next look goes one tick far, then two, four, ... again.
+    """
+
+    def __init__(self, clock: int = 0, groups: Groups | None = None) -> None:
+        self.clock = _instant(clock)
+        self.comparisons = self.pushes = 0
+        self._groups = Groups() if groups is None else groups
+        self._blind()
+
+    def __len__(self) -> int:
+        return self._groups.members
+
+    def add(self, query: int, slide: int, offset: int = 0) -> None:
+        if not 0 < slide < FURTHEST:
+            raise _bad_slide(slide)
+        _instant(offset)
+        self._forget()
+        group = self._groups.add(query, slide, offset)
+        if group is not None:
+            self._arrive(np.array([group]))
+
+    def add_many(self, slides: ArrayLike, queries: ArrayLike | None = None, offsets: ArrayLike = 0) -> None:
+        steps = _whole("slides", slides)
+        numbers = np.arange(len(steps)) if queries is None else _whole("queries", queries)
+        shifts = _whole("offsets", offsets)
+        if len(numbers) != len(steps) or len(shifts) not in (1, len(steps)):
+            raise ValueError(f"{len(steps)} slides, {len(numbers)} queries and {len(shifts)} offsets do not go together")
+        if len(steps) == 0:
+            return
+        for slide in (int(steps.min()), int(steps.max())):
+            if not 0 < slide < FURTHEST:
+                raise _bad_slide(slide)
+        self._forget()
+        groups = self._groups.add_many(steps, numbers, shifts)
+        if len(groups):
+            self._arrive(groups)
+
+    def remove(self, query: int) -> None:
+        self._forget()
+        group = self._groups.remove(query)
+        if group is not None:
+            self._leave(group)
+
+    def due(self, count: int) -> np.ndarray:
+        if count > self._seen:
+            self._later(count)
+            self._look(min(count - 1 + self._ticks, FURTHEST))
+            self._ticks = min(2 * self._ticks, TICKS_AHEAD)
+        elif count <= self.clock:
+            raise self._gone_by(count)
+        instants, at = self._instants, self._at
+        while instants[at] < count:
+            at += 1
+        self.clock = count
+        if instants[at] != count:
+            self._at = at
+            return NOBODY
+        self._at = at + 1
+        return self._members[self._starts[at] : self._starts[at + 1]]
+
+    def advance(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
+        if until < self.clock:
+            raise self._gone_by(until)
+        return self._instants_until(_instant(until))
+
+    def skip(self, until: int) -> None:
+        if until <= self.clock:
+            raise self._gone_by(until)
+        if until > self._seen:
+            self._later(until + 1)
+        self.clock = until
+        while self._instants[self._at] <= until:
+            self._at += 1
+
+    def _instants_until(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
+        while self.clock < until:
+            at = self._at
+            instant = self._instants[at]
+            if instant <= until:
+                self.clock, self._at = instant, at + 1
+                yield instant, self._members[self._starts[at] : self._starts[at + 1]]
+            elif self._seen < until:
+                self._look(until)
+            else:
+                self.clock = until
+
+    def _look(self, until: int) -> None:
+        """See from where all is seen already up to `until`, or less far if there is much to see."""
+        sight = self._find(self._seen, until) if self._groups.members else Sight(NOBODY, NOBODY, until, 0, 0)
+        moments, starts, self._members = self._groups.members_at(sight.instants, sight.groups)
+        self._sight, self._seen, self._at = sight, sight.until, 0
+        self._instants, self._starts = moments.tolist(), starts.tolist()
+        self._instants.append(NEVER)
+        self.comparisons += sight.comparisons
+        self.pushes += sight.pushes
+
+    def _later(self, count: int) -> None:
+        """All that is seen lies before `count`: go on from there."""
+        _instant(count)
+        if self._seen < count - 1:
+            self._pass(count - 1)
+        self.clock = count - 1
+        self._blind(self._ticks)
+
+    def _forget(self) -> None:
+        """What has been seen beyond the clock may not hold any more."""
+        if self._seen > self.clock:
+            beyond = int(np.searchsorted(self._sight.instants, self.clock, side="right"))
+            self._return(self._sight.instants[beyond:], self._sight.groups[beyond:])
+        self._blind()
+
+    def _blind(self, ticks: int = 1) -> None:
+        self._ticks, self._seen, self._at = ticks, self.clock, 0
+        self._sight = Sight(NOBODY, NOBODY, self.clock, 0, 0)
+        self._members, self._instants, self._starts = NOBODY, [NEVER], [0]
+
+    def _gone_by(self, instant: int) -> ValueError:
+        return ValueError(f"{instant} has gone by: the schedule's clock stands at {self.clock} and never goes back")
+
+    @abstractmethod
+    def _find(self, after: int, until: int) -> Sight:
+        """The groups that are due after `after` and up to `until`, or to an instant before it where ENOUGH are found."""
+
+    @abstractmethod
+    def _arrive(self, groups: np.ndarray) -> None:
+        """There are new groups, in order of their slides if there are several; the clock stands at `self.clock`."""
+
+    @abstractmethod
+    def _leave(self, group: int) -> None:
+        """`group` is empty, and its number will be given to another."""
+
+    def _return(self, instants: np.ndarray, groups: np.ndarray) -> None:
+        """These were found, but have not been asked for: the next to be found are those after `self.clock` again."""
+
+    def _pass(self, instant: int) -> None:
+        """All that is due up to `instant` is passed over."""
+
+
+def _instant(value: int) -> int:
+    if not -FURTHEST < value < FURTHEST:
+        raise ValueError(f"{value} is out of reach: instants and offsets lie between -2^62 and 2^62")
+    return value
+
+
+def _whole(name: str, values: ArrayLike) -> np.ndarray:
+    numbers = np.atleast_1d(np.asarray(values))
+    if numbers.ndim != 1 or (len(numbers) and numbers.dtype.kind not in "iu"):
+        raise ValueError(f"{name} are whole numbers in one column, not {numbers.dtype} of shape {numbers.shape}")
+    return numbers.astype(np.int64, copy=False)
+
+
+def _bad_slide(slide: int) -> ValueError:
+    return ValueError(f"a slide of {slide} rows or microseconds: slides are whole numbers from 1 on (and below 2^62)")

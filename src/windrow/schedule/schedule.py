@@ -1,0 +1,63 @@
+"""Who slides now: one small interface, several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+class Schedule(Protocol):
+    """Knows which queries answer at which instant.
+
+    An instant is a whole number: of rows since the stream's start, or of microseconds. A query with slide s and offset
+    o is due at every instant t with (t - o) % s == 0 that comes after it was added. So a query is never asked when it
+    came: one with slide 10 that is added after row 958 answers at row 960, and a schedule has no state of its own to
+    save. It is made again from its queries and the clock.
+
+        slide 4             |       4       8       12
+        slide 6             |           6           12
+        slide 4, offset 1   |   1       5       9       13
+        clock 7             |                ^ adding one of them here changes nothing that is due later
+
+    Queries that are due at one instant come in order of their slides, those with equal slides in order of their
+    numbers, whatever happened before.
+    """
+
+    @property
+    def clock(self) -> int:
+        """The newest instant that has been asked for; the next one comes after it."""
+
+    @property
+    def comparisons(self) -> int:
+        """How many tests of a slide, or comparisons of due times, have been made so far."""
+
+    @property
+    def pushes(self) -> int:
+        """How often a node was pushed to the stack of the tree walk, or an instant to a calendar."""
+
+    def __len__(self) -> int:
+        """How many queries there are."""
+
+    def add(self, query: int, slide: int, offset: int = 0) -> None:
+        """From the next instant on, `query` is due at the multiples of `slide`, shifted by `offset`."""
+
+    def add_many(self, slides: ArrayLike, queries: ArrayLike | None = None, offsets: ArrayLike = 0) -> None:
+        """Add a query for each of `slides`; they are called 0, 1, 2, ... if `queries` does not say otherwise."""
+
+    def remove(self, query: int) -> None:
+        """`query` is not due any more."""
+
+    def due(self, count: int) -> np.ndarray:
+        """The queries that are due at exactly `count`, which comes after the clock. Instants between are passed over."""
+
+    def advance(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Each instant after the clock and up to `until` at which something is due, in order, with what is due.
+
+        The clock moves along: whoever stops early, adds or removes queries and goes on misses nothing.
+        """
+
+    def skip(self, until: int) -> None:
+        """Move the clock to `until`; what is due up to then gets no answer."""
