@@ -35,10 +35,10 @@ class Calendar(ClockedSchedule):
         self._dates = Dates.empty()
 
     def _find(self, after: int, until: int) -> Sight:
-        return Sight(*collect(after, until, self._groups.columns, self._dates))
+        return Sight(*collect(after, until, self.groups.columns, self._dates))
 
     def _arrive(self, groups: np.ndarray) -> None:
-        columns = self._groups.columns
+        columns = self.groups.columns
         self._dates = dates = self._dates.with_room(len(columns.slide))
         slides, offsets = columns.slide[groups], columns.offset[groups]
         dates.due[groups] = self.clock + 1 + (offsets - self.clock - 1) % slides
@@ -48,7 +48,7 @@ class Calendar(ClockedSchedule):
         take(group, self._dates)
 
     def _return(self, instants: np.ndarray, groups: np.ndarray) -> None:
-        turn_back(instants, groups, self._groups.columns.slide, self._dates)
+        turn_back(instants, groups, self.groups.columns.slide, self._dates)
 
     def _pass(self, instant: int) -> None:
-        turn_on(self._seen, instant, self._groups.columns.slide, self._dates)
+        turn_on(self._seen, instant, self.groups.columns.slide, self._dates)

@@ -25,17 +25,23 @@ class GroupedCheck(ClockedSchedule):
 
     _unit: tuple[int, int] | None = None
 
-    def _find(self, after: int, until: int) -> Sight:
-        columns, count = self._groups.columns, self._groups.count
-        slides, offsets, sizes = columns.slide[:count], columns.offset[:count], columns.size[:count]
+    def unit(self) -> tuple[int, int]:
+        """The slide and the offset of the timer."""
         if self._unit is None:
-            there = sizes > 0
-            first = int(offsets[there][0])
-            unit = int(np.gcd.reduce(np.concatenate([slides[there], offsets[there] - first])))
-            self._unit = unit, first % unit
-        unit, phase = self._unit
+            columns, count = self.groups.columns, self.groups.count
+            there = columns.size[:count] > 0
+            slides, offsets = columns.slide[:count][there], columns.offset[:count][there]
+            unit = int(np.gcd.reduce(np.concatenate([slides, offsets - offsets[0]])))
+            self._unit = unit, int(offsets[0]) % unit
+        return self._unit
+
+    def _find(self, after: int, until: int) -> Sight:
+        unit, phase = self.unit()
+        columns, count = self.groups.columns, self.groups.count
         first = after + 1 + (phase - after - 1) % unit
-        return Sight(*_check(first, until, unit, slides, offsets, sizes), 0)
+        return Sight(
+            *_check(first, until, unit, columns.slide[:count], columns.offset[:count], columns.size[:count]), 0
+        )
 
     def _arrive(self, groups: np.ndarray) -> None:
         self._unit = None
@@ -59,25 +65,34 @@ class PlainCheck(GroupedCheck):
         super().__init__(clock, Groups(shared=False))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True)
 def _check(first, until, unit, slides, offsets, sizes):
     instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
     found = queries = comparisons = 0
+    tests = np.count_nonzero(sizes)
     instant = first
     while instant <= until:
-        for group in range(slides.size):
-            if sizes[group] > 0:
-                comparisons += 1
-                if (instant - offsets[group]) % slides[group] == 0:
-                    if found == groups.size:
-                        instants, groups = longer(instants), longer(groups)
-                    instants[found], groups[found] = instant, group
-                    found += 1
-                    queries += sizes[group]
+        while groups.size < found + slides.size:
+            instants, groups = longer(instants), longer(groups)
+        begin, found = found, _check_at(instant, slides, offsets, sizes, groups, found)
+        comparisons += tests
+        instants[begin:found] = instant
+        for group in groups[begin:found]:
+            queries += sizes[group]
         if queries >= ENOUGH:
             return instants[:found], groups[:found], instant, comparisons
         instant += unit
     return instants[:found], groups[:found], until, comparisons
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _check_at(instant, slides, offsets, sizes, groups, found):
+    """Append the groups that are due at `instant`."""
+    for group in range(slides.size):
+        if sizes[group] > 0 and (instant - offsets[group]) % slides[group] == 0:
+            groups[found] = group
+            found += 1
+    return found
 
 
 @njit(cache=True, nogil=True)

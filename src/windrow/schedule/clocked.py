@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from windrow.schedule.groups import Groups
+from windrow.schedule.schedule import Due
 
 FURTHEST = 1 << 62
 """Instants and slides are smaller, so that a sum of two is a 64-bit number."""
@@ -21,6 +23,7 @@ TICKS_AHEAD = 1024
 """Ticks in turn are looked up so many at a time, if the queries do not change."""
 
 NOBODY = np.empty(0, np.int64)
+NOTHING = Due(NOBODY, np.zeros(1, np.int64), NOBODY)
 NEVER = 2 * FURTHEST - 1
 
 
@@ -48,18 +51,18 @@ class ClockedSchedule(ABC):
     def __init__(self, clock: int = 0, groups: Groups | None = None) -> None:
         self.clock = _instant(clock)
         self.comparisons = self.pushes = 0
-        self._groups = Groups() if groups is None else groups
+        self.groups = Groups() if groups is None else groups
         self._blind()
 
     def __len__(self) -> int:
-        return self._groups.members
+        return self.groups.members
 
     def add(self, query: int, slide: int, offset: int = 0) -> None:
         if not 0 < slide < FURTHEST:
             raise _bad_slide(slide)
         _instant(offset)
         self._forget()
-        group = self._groups.add(query, slide, offset)
+        group = self.groups.add(query, slide, offset)
         if group is not None:
             self._arrive(np.array([group]))
 
@@ -68,20 +71,22 @@ class ClockedSchedule(ABC):
         numbers = np.arange(len(steps)) if queries is None else _whole("queries", queries)
         shifts = _whole("offsets", offsets)
         if len(numbers) != len(steps) or len(shifts) not in (1, len(steps)):
-            raise ValueError(f"{len(steps)} slides, {len(numbers)} queries and {len(shifts)} offsets do not go together")
+            raise ValueError(
+                f"{len(steps)} slides, {len(numbers)} queries and {len(shifts)} offsets do not go together"
+            )
         if len(steps) == 0:
             return
         for slide in (int(steps.min()), int(steps.max())):
             if not 0 < slide < FURTHEST:
                 raise _bad_slide(slide)
         self._forget()
-        groups = self._groups.add_many(steps, numbers, shifts)
+        groups = self.groups.add_many(steps, numbers, shifts)
         if len(groups):
             self._arrive(groups)
 
     def remove(self, query: int) -> None:
         self._forget()
-        group = self._groups.remove(query)
+        group = self.groups.remove(query)
         if group is not None:
             self._leave(group)
 
@@ -100,12 +105,25 @@ class ClockedSchedule(ABC):
             self._at = at
             return NOBODY
         self._at = at + 1
-        return self._members[self._starts[at] : self._starts[at + 1]]
+        return self._due.queries[self._starts[at] : self._starts[at + 1]]
 
     def advance(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
         if until < self.clock:
             raise self._gone_by(until)
         return self._instants_until(_instant(until))
+
+    def due_until(self, until: int) -> Due:
+        if until < self.clock:
+            raise self._gone_by(until)
+        stop = bisect_right(self._instants, _instant(until))
+        parts = [_part(self._due, self._at, stop)] if stop > self._at else []
+        self._at = stop
+        while self._seen < until:
+            parts.append(self._see(until))
+            self.clock = self._seen
+            self._blind(self._ticks)
+        self.clock = until
+        return parts[0] if len(parts) == 1 else _joined(parts)
 
     def skip(self, until: int) -> None:
         if until <= self.clock:
@@ -122,7 +140,7 @@ class ClockedSchedule(ABC):
             instant = self._instants[at]
             if instant <= until:
                 self.clock, self._at = instant, at + 1
-                yield instant, self._members[self._starts[at] : self._starts[at + 1]]
+                yield instant, self._due.queries[self._starts[at] : self._starts[at + 1]]
             elif self._seen < until:
                 self._look(until)
             else:
@@ -130,13 +148,17 @@ class ClockedSchedule(ABC):
 
     def _look(self, until: int) -> None:
         """See from where all is seen already up to `until`, or less far if there is much to see."""
-        sight = self._find(self._seen, until) if self._groups.members else Sight(NOBODY, NOBODY, until, 0, 0)
-        moments, starts, self._members = self._groups.members_at(sight.instants, sight.groups)
-        self._sight, self._seen, self._at = sight, sight.until, 0
-        self._instants, self._starts = moments.tolist(), starts.tolist()
+        self._due = self._see(until)
+        self._at = 0
+        self._instants, self._starts = self._due.instants.tolist(), self._due.starts.tolist()
         self._instants.append(NEVER)
+
+    def _see(self, until: int) -> Due:
+        sight = self._find(self._seen, until) if self.groups.members else Sight(NOBODY, NOBODY, until, 0, 0)
+        self._sight, self._seen = sight, sight.until
         self.comparisons += sight.comparisons
         self.pushes += sight.pushes
+        return self.groups.members_at(sight.instants, sight.groups)
 
     def _later(self, count: int) -> None:
         """All that is seen lies before `count`: go on from there."""
@@ -156,7 +178,7 @@ class ClockedSchedule(ABC):
     def _blind(self, ticks: int = 1) -> None:
         self._ticks, self._seen, self._at = ticks, self.clock, 0
         self._sight = Sight(NOBODY, NOBODY, self.clock, 0, 0)
-        self._members, self._instants, self._starts = NOBODY, [NEVER], [0]
+        self._due, self._instants, self._starts = NOTHING, [NEVER], [0]
 
     def _gone_by(self, instant: int) -> ValueError:
         return ValueError(f"{instant} has gone by: the schedule's clock stands at {self.clock} and never goes back")
@@ -178,6 +200,23 @@ class ClockedSchedule(ABC):
 
     def _pass(self, instant: int) -> None:
         """All that is due up to `instant` is passed over."""
+
+
+def _part(due: Due, first: int, stop: int) -> Due:
+    begin, end = int(due.starts[first]), int(due.starts[stop])
+    return Due(due.instants[first:stop], due.starts[first : stop + 1] - begin, due.queries[begin:end])
+
+
+def _joined(parts: list[Due]) -> Due:
+    if not parts:
+        return NOTHING
+    begins = np.cumsum([0, *(len(part.queries) for part in parts)])
+    starts = [part.starts[:-1] + begin for part, begin in zip(parts, begins)]
+    return Due(
+        np.concatenate([part.instants for part in parts]),
+        np.concatenate([*starts, begins[-1:]]),
+        np.concatenate([part.queries for part in parts]),
+    )
 
 
 def _instant(value: int) -> int:

@@ -51,40 +51,48 @@ class Dates(NamedTuple):
 def collect(after, until, columns, dates):
     """The groups due after `after`, up to `until` or until enough are found; each is moved on to its next instant."""
     due, _, below, heap, wheel, counts = dates
-    slide, size = columns.slide, columns.size
-    instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    instants, groups = np.empty(2 * SPOKES, np.int64), np.empty(2 * SPOKES, np.int64)
     found = queries = comparisons = pushes = 0
     instant = after
     while queries < ENOUGH:
         instant, tests = _next(instant, until, dates)
         comparisons += tests
         if instant > until:
-            return instants[:found], groups[:found], until, comparisons, pushes
-        group = np.int64(wheel[instant & (SPOKES - 1)]) if counts[1] > 0 else np.int64(NONE)
-        wheel[instant & (SPOKES - 1)] = NONE
-        while group != NONE:
-            if found == groups.size:
-                instants, groups = longer(instants), longer(groups)
-            instants[found], groups[found] = instant, group
-            found += 1
-            queries += size[group]
-            following = below[group]
-            due[group] = instant + slide[group]
-            spoke = due[group] & (SPOKES - 1)
-            below[group], wheel[spoke] = wheel[spoke], group
-            pushes += 1
-            group = np.int64(following)
+            instant = until
+            break
+        while groups.size < found + SPOKES:  # each slide on the wheel is due once at most
+            instants, groups = longer(instants), longer(groups)
+        begin = found
+        if counts[1] > 0:
+            found = _turn(instant, columns.slide, due, below, wheel, groups, found)
         while counts[0] > 0 and due[heap[0]] == instant:
-            group = np.int64(heap[0])
             if found == groups.size:
                 instants, groups = longer(instants), longer(groups)
-            instants[found], groups[found] = instant, group
+            group = heap[0]
+            groups[found] = group
             found += 1
-            queries += size[group]
-            due[group] = instant + slide[group]
+            due[group] = instant + columns.slide[group]
             comparisons += 1 + _sink(0, dates)
-            pushes += 1
+        instants[begin:found] = instant
+        pushes += found - begin
+        for group in groups[begin:found]:
+            queries += columns.size[group]
     return instants[:found], groups[:found], instant, comparisons, pushes
+
+
+@njit(cache=True, nogil=True)
+def _turn(instant, slide, due, below, wheel, groups, found):
+    """Append the groups on the spoke of `instant`, and hang each on that of its next instant."""
+    group, wheel[instant & (SPOKES - 1)] = np.int64(wheel[instant & (SPOKES - 1)]), NONE
+    while group != NONE:
+        groups[found] = group
+        found += 1
+        following = below[group]
+        due[group] = instant + slide[group]
+        spoke = due[group] & (SPOKES - 1)
+        below[group], wheel[spoke] = wheel[spoke], group
+        group = np.int64(following)
+    return found
 
 
 @njit(cache=True, nogil=True)

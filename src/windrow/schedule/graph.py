@@ -83,7 +83,7 @@ class SlidingGraph:
 
     def children(self, number: int) -> list[int]:
         """The ends of the strong edges that start at a node."""
-        return [below for below in self._below[number] if self.tree.parent(below) == number]
+        return self.tree.children(number)
 
     def edges(self) -> list[Edge]:
         """All edges, in order."""
@@ -103,7 +103,9 @@ class SlidingGraph:
         """
         root = self.root
         return 1 + sum(
-            self.node(root).slide / self.node(self.tree.parent(number)).slide for number in self._nodes if number != root
+            self.node(root).slide / self.node(self.tree.parent(number)).slide
+            for number in self._nodes
+            if number != root
         )
 
     def add(self, progression: Progression, dummy: bool = False) -> int:

@@ -42,7 +42,8 @@ class GraphWalk(ClockedSchedule):
         return self
 
     def _find(self, after: int, until: int) -> Sight:
-        return Sight(*walk(self.graph.root, after, until, self.graph.tree.columns, self._groups.columns.size))
+        tree = self.graph.tree
+        return Sight(*walk(self.graph.root, after, until, tree.nodes, tree.pool, self.groups.columns.size))
 
     def _arrive(self, groups: np.ndarray) -> None:
         for group in groups.tolist():
@@ -55,5 +56,5 @@ class GraphWalk(ClockedSchedule):
         self.graph.remove(self._progression(group))
 
     def _progression(self, group: int) -> Progression:
-        columns = self._groups.columns
+        columns = self.groups.columns
         return Progression(int(columns.slide[group]), int(columns.offset[group]))

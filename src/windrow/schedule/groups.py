@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.schedule.members import Columns, enter, join, link, members_at, unlink
+from windrow.schedule.schedule import Due
 from windrow.schedule.table import EMPTY, discard, find, insert, move, room_for
 
 
@@ -84,9 +85,9 @@ class Groups:
         self._free_groups.append(group)
         return group
 
-    def members_at(self, instants: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For pairs of an instant and a group due then: the distinct instants, where each one's queries start, those."""
-        return members_at(instants, groups, self.shared, self.columns)
+    def members_at(self, instants: np.ndarray, groups: np.ndarray) -> Due:
+        """The queries of groups, each of which is due at an instant."""
+        return Due(*members_at(instants, groups, self.shared, self.columns))
 
     def _row(self, query: int) -> int:
         return int(find(self._by_query, self.columns.query, self.columns.query, query, query))

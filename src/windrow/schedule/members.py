@@ -13,7 +13,8 @@ from windrow.schedule.table import EMPTY, discard, find, insert
 class Columns(NamedTuple):
     """One element a query in the first four, which are its row; one element a group in the others.
 
-    The rows of a group are a list, linked both ways. Rows that are added together lie one behind the other.
+    The rows of a group are a list, linked both ways. It is `ordered` if its queries ascend, and `packed` if each row is
+    the one after that before it, as are those that are added together.
 
         head[g] --> row <--> row <--> row <-- tail[g]
     """
@@ -28,18 +29,19 @@ class Columns(NamedTuple):
     tail: np.ndarray
     size: np.ndarray
     ordered: np.ndarray
+    packed: np.ndarray
 
     @classmethod
     def empty(cls) -> Columns:
         rows = [np.empty(0, kind) for kind in (np.int64, np.int32, np.int32, np.int32)]
-        kinds = (np.int64, np.int64, np.int32, np.int32, np.int32, np.bool_)
+        kinds = (np.int64, np.int64, np.int32, np.int32, np.int32, np.bool_, np.bool_)
         return cls(*rows, *(np.empty(0, kind) for kind in kinds))
 
     def with_room(self, rows: int, groups: int) -> Columns:
         """The same, with room for so many rows and groups at least."""
         if rows <= len(self.query) and groups <= len(self.slide):
             return self
-        sizes = [rows] * 4 + [groups] * 6
+        sizes = [rows] * 4 + [groups] * 7
         return Columns(*(_wider(column, size) for column, size in zip(self, sizes)))
 
 
@@ -91,12 +93,13 @@ def join(first, slides, offsets, shared, count, by_slide, columns):
 def link(row, group, columns):
     """Put `row` at the end of the list of `group`."""
     if columns.head[group] == EMPTY:
-        columns.head[group], columns.ordered[group] = row, True
-        columns.older[row] = EMPTY
+        columns.head[group], columns.older[row] = row, EMPTY
+        columns.ordered[group] = columns.packed[group] = True
     else:
         last = columns.tail[group]
         columns.newer[last], columns.older[row] = row, last
         columns.ordered[group] &= columns.query[last] < columns.query[row]
+        columns.packed[group] &= last + 1 == row
     columns.tail[group], columns.newer[row], columns.group[row] = row, EMPTY, group
     columns.size[group] += 1
 
@@ -113,6 +116,7 @@ def unlink(row, columns):
         columns.tail[group] = older
     else:
         columns.older[newer] = older
+    columns.packed[group] &= older == EMPTY or newer == EMPTY
     columns.size[group] -= 1
 
 
@@ -134,11 +138,15 @@ def members_at(instants, groups, shared, columns):
         _sort_by_slide(groups[begin:end], shared, columns)
         for i in range(begin, end):
             group, start = groups[i], filled
+            filled += columns.size[group]
             row = columns.head[group]
-            while row != EMPTY:
-                members[filled] = columns.query[row]
-                filled += 1
-                row = columns.newer[row]
+            if columns.packed[group]:
+                for place in range(start, filled):  # a slice would cost more than the few that there often are
+                    members[place] = columns.query[row + place - start]
+            else:
+                for place in range(start, filled):
+                    members[place] = columns.query[row]
+                    row = columns.newer[row]
             if not columns.ordered[group]:
                 members[start:filled].sort()
         begin = end

@@ -15,6 +15,9 @@ from windrow.schedule.progression import Progression
 CHILDREN = 512
 """Of a node with more children only the first so many, by slide, are combined with each other."""
 
+COMMON = 2048
+"""Common divisors of common divisors are sought until there are so many."""
+
 DUMMIES = 8
 """The most dummies of one optimization of a node; the node can be optimized again afterwards."""
 
@@ -99,10 +102,8 @@ def options_of(node: Progression, children: list[Progression]) -> list[Option]:
     saved, count = 0.0, len(children)
     slides = np.array([child.slide for child in children], np.int64)
     offsets = np.array([child.offset for child in children], np.int64)
-    while len(slides) > 1 and len(dummies) < DUMMIES:
-        steps, shifts = _common(node, slides, offsets)
-        if len(steps) == 0:
-            break
+    steps, shifts = _common_divisors(node, slides, offsets)
+    while len(steps) and len(dummies) < DUMMIES:
         held = (slides % steps[:, None] == 0) & ((offsets - shifts[:, None]) % steps[:, None] == 0)
         gains = held.sum(axis=1) * (1 - node.slide / steps) - 1
         best = int(np.argmax(gains))
@@ -113,16 +114,31 @@ def options_of(node: Progression, children: list[Progression]) -> list[Option]:
         options.append(Option(saved, dummies))
         slides = np.append(slides[~held[best]], steps[best])
         offsets = np.append(offsets[~held[best]], shifts[best])
+        steps, shifts = np.delete(steps, best), np.delete(shifts, best)
     return options
 
 
-def _common(node: Progression, slides: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The common divisors of two or more children that are greater than the node, with their offsets."""
+def _common_divisors(node: Progression, slides: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All that two or more children have in common and that is more than the node, with its offsets.
+
+    >>> _common_divisors(Progression(1), np.array([60, 84, 140]), np.array([0, 0, 0]))[0].tolist()
+    [4, 12, 20, 28]
+    """
     first = np.argsort(slides)[:CHILDREN]
-    slides, offsets = slides[first], offsets[first]
-    one, other = np.triu_indices(len(slides), 1)
-    steps = np.gcd(np.gcd(slides[one], slides[other]), offsets[one] - offsets[other])
-    shifts = offsets[one] % steps
-    greater = steps > node.slide
-    found = np.unique(np.stack([steps[greater], shifts[greater]], axis=1), axis=0)
+    children = np.stack([slides[first], offsets[first]], axis=1)
+    one, other = np.triu_indices(len(children), 1)
+    found = _shared(children[one], children[other], node)
+    while len(found):
+        rows, columns = np.divmod(np.arange(len(found) * len(children)), len(children))
+        more = np.unique(np.concatenate([found, _shared(found[rows], children[columns], node)]), axis=0)
+        if len(more) == len(found) or len(more) > COMMON:
+            break
+        found = more
     return found[:, 0], found[:, 1]
+
+
+def _shared(ones: np.ndarray, others: np.ndarray, node: Progression) -> np.ndarray:
+    """The sparsest progressions over pairs, if sparser than the node: rows of slide and offset."""
+    steps = np.gcd(np.gcd(ones[:, 0], others[:, 0]), ones[:, 1] - others[:, 1])
+    greater = steps > node.slide
+    return np.unique(np.stack([steps[greater], ones[greater, 1] % steps[greater]], axis=1), axis=0)

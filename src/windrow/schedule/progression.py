@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from math import gcd
-from typing import Iterable
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+
+class Due(NamedTuple):
+    """What is due, in columns: at instants[i], the queries from place starts[i] to starts[i + 1]."""
+
+    instants: np.ndarray
+    starts: np.ndarray
+    queries: np.ndarray
 
 
 class Schedule(Protocol):
@@ -58,6 +66,9 @@ class Schedule(Protocol):
 
         The clock moves along: whoever stops early, adds or removes queries and goes on misses nothing.
         """
+
+    def due_until(self, until: int) -> Due:
+        """The same as `advance`, all at once and in columns: for batches, whose ends are near."""
 
     def skip(self, until: int) -> None:
         """Move the clock to `until`; what is due up to then gets no answer."""

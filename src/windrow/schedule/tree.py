@@ -9,129 +9,177 @@ from windrow.schedule.checks import longer
 from windrow.schedule.clocked import ENOUGH
 
 NONE = -1
-COLUMNS = ("slide", "offset", "group", "parent", "child", "newer", "older")
+SLIDE, OFFSET, GROUP, PARENT, SPOT, BEGIN, CHILDREN, ROOM = range(8)
+"""The columns of nodes. A node's children lie in the pool from BEGIN on, and itself at SPOT, among its parent's."""
+
+KID = 2
+"""The columns of the pool are SLIDE, OFFSET and KID, the child's number: what the walk tests lies side by side."""
 
 
 class Tree:
-    """Nodes by number; the children of a node are a list linked both ways.
+    """Nodes by number, and for each a row of children with some room for more.
 
-        parent -- child[parent] <--> newer[...] <--> newer[...]
+        pool   | 2 3 5 11 . . . . | 4 22 | 9 12 | 15 | ...
+                 of node 1          of 2   of 3   of 5
 
     >>> tree = Tree()
-    >>> for number, slide in enumerate((1, 2, 4)):
-    ...     tree.put(number, slide, 0)
-    >>> tree.hang(1, 0), tree.hang(2, 0), tree.hang(2, 1)
+    >>> two, four = tree.new_number(), tree.new_number()
+    >>> tree.put(two, 2, 0), tree.put(four, 4, 0)
+    (None, None)
+    >>> tree.hang(two, 0), tree.hang(four, 0), tree.hang(four, two)
     (None, None, None)
-    >>> tree.parent(2)
-    1
+    >>> tree.parent(four), tree.children(0), tree.children(two)
+    (1, [1], [2])
     """
 
     def __init__(self) -> None:
-        self.columns = np.full((len(COLUMNS), 16), NONE, np.int64)
-        self.columns[0] = 1  # what is no node divides without an error
+        self.nodes = np.zeros((8, 16), np.int64)
+        self.pool = np.zeros((3, 64), np.int64)
         self._there = np.zeros(16, bool)
-        self._count = 1
+        self._count, self._pooled = 1, 0
         self._free: list[int] = []
+        self._clear(0)
 
     def new_number(self) -> int:
         """A number that no node has."""
         if self._free:
             return self._free.pop()
-        if self._count == self.columns.shape[1]:
-            wider = np.full((len(COLUMNS), 2 * self._count), NONE, np.int64)
-            wider[0] = 1
-            wider[:, : self._count] = self.columns
-            self.columns = wider
-            self._there = np.concatenate([self._there, np.zeros(self._count, bool)])
+        if self._count == self.nodes.shape[1]:
+            self.nodes = np.concatenate([self.nodes, np.zeros_like(self.nodes)], axis=1)
+            self._there = np.concatenate([self._there, np.zeros_like(self._there)])
         self._count += 1
+        self._clear(self._count - 1)
         return self._count - 1
 
     def put(self, number: int, slide: int, offset: int) -> None:
         """A node is due at `offset` and every `slide` before and after."""
-        self.columns[0, number], self.columns[1, number] = slide, offset
+        self.nodes[SLIDE, number], self.nodes[OFFSET, number] = slide, offset
         self._there[number] = number > 0
 
     def attach(self, number: int, group: int) -> None:
         """The queries of `group` are due with a node; -1 if there are none."""
-        self.columns[2, number] = group
+        self.nodes[GROUP, number] = group
 
     def hang(self, number: int, parent: int) -> None:
-        """Make a node the first child of another."""
-        columns = self.columns
-        if columns[3, number] == parent:
+        """Make a node the child of another."""
+        nodes = self.nodes
+        if nodes[PARENT, number] == parent:
             return
         self._unhang(number)
-        first = columns[4, parent]
-        columns[3, number], columns[4, parent] = parent, number
-        columns[5, number], columns[6, number] = first, NONE
-        if first != NONE:
-            columns[6, first] = number
+        if nodes[CHILDREN, parent] == nodes[ROOM, parent]:
+            self._give_room(parent)
+        spot = nodes[BEGIN, parent] + nodes[CHILDREN, parent]
+        self.pool[:, spot] = nodes[SLIDE, number], nodes[OFFSET, number], number
+        nodes[PARENT, number], nodes[SPOT, number] = parent, spot
+        nodes[CHILDREN, parent] += 1
 
     def drop(self, number: int) -> None:
         """A node without children goes, and its number will be given to another."""
         self._unhang(number)
-        self.columns[:, number] = NONE
-        self.columns[0, number] = 1
+        self._clear(number)
         self._there[number] = False
         self._free.append(number)
 
     def parent(self, number: int) -> int:
-        return int(self.columns[3, number])
+        return int(self.nodes[PARENT, number])
+
+    def children(self, number: int) -> list[int]:
+        begin, count = self.nodes[BEGIN, number], self.nodes[CHILDREN, number]
+        return self.pool[KID, begin : begin + count].tolist()
 
     def slide_and_offset(self, number: int) -> tuple[int, int]:
-        return int(self.columns[0, number]), int(self.columns[1, number])
+        return int(self.nodes[SLIDE, number]), int(self.nodes[OFFSET, number])
 
     def slides_and_offsets(self) -> tuple[np.ndarray, np.ndarray]:
         """Of all numbers, also of those that no node has."""
-        return self.columns[0, : self._count], self.columns[1, : self._count]
+        return self.nodes[SLIDE, : self._count], self.nodes[OFFSET, : self._count]
 
     def there(self) -> np.ndarray:
         """Which numbers are nodes, the dummy root not counted."""
         return self._there[: self._count]
 
+    def _clear(self, number: int) -> None:
+        self.nodes[:, number] = 0
+        self.nodes[SLIDE, number] = 1  # what is no node divides without an error
+        self.nodes[GROUP, number] = self.nodes[PARENT, number] = NONE
+
     def _unhang(self, number: int) -> None:
-        columns = self.columns
-        parent, newer, older = (int(columns[column, number]) for column in (3, 5, 6))
-        if older != NONE:
-            columns[5, older] = newer
-        elif parent != NONE:
-            columns[4, parent] = newer
-        if newer != NONE:
-            columns[6, newer] = older
-        columns[3, number] = NONE
+        """Its last sister takes its place in the pool."""
+        nodes, parent = self.nodes, self.nodes[PARENT, number]
+        if parent == NONE:
+            return
+        nodes[CHILDREN, parent] -= 1
+        last, spot = nodes[BEGIN, parent] + nodes[CHILDREN, parent], nodes[SPOT, number]
+        self.pool[:, spot] = self.pool[:, last]
+        nodes[SPOT, self.pool[KID, spot]] = spot
+        nodes[PARENT, number] = NONE
+
+    def _give_room(self, parent: int) -> None:
+        """Move the children of a node to the pool's end, with as much room again."""
+        room = max(2, 2 * int(self.nodes[ROOM, parent]))
+        if self._pooled + room > self.pool.shape[1]:
+            self._compact(room)
+        begin, count = self.nodes[BEGIN, parent], self.nodes[CHILDREN, parent]
+        self._move(parent, self.pool[:, begin : begin + count].copy(), room)
+
+    def _move(self, parent: int, kids: np.ndarray, room: int) -> None:
+        begin, stop = self._pooled, self._pooled + kids.shape[1]
+        self.pool[:, begin:stop] = kids
+        self.nodes[SPOT, kids[KID]] = np.arange(begin, stop)
+        self.nodes[BEGIN, parent], self.nodes[ROOM, parent] = begin, room
+        self._pooled += room
+
+    def _compact(self, room: int) -> None:
+        """A new pool, twice as long as its nodes need, without the rows that nodes have left."""
+        old = self.pool
+        needed = int(self.nodes[ROOM, : self._count].sum()) + room
+        self.pool, self._pooled = np.zeros((3, 2 * needed), np.int64), 0
+        for parent in np.flatnonzero(self.nodes[ROOM, : self._count]).tolist():
+            begin, count = self.nodes[BEGIN, parent], self.nodes[CHILDREN, parent]
+            self._move(parent, old[:, begin : begin + count], int(self.nodes[ROOM, parent]))
+
+
+@njit(cache=True, nogil=True)
+def walk(root, after, until, nodes, pool, sizes):
+    """The groups that are due at the root's instants after `after`, up to `until` or until enough are found."""
+    slide, offset = nodes[SLIDE, root], nodes[OFFSET, root]
+    instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    stack = np.empty(nodes.shape[1], np.int64)
+    found = queries = comparisons = pushes = 0
+    instant = after + 1 + (offset - after - 1) % slide
+    while instant <= until:
+        while groups.size < found + nodes.shape[1]:
+            instants, groups = longer(instants), longer(groups)
+        begin = found
+        found, tested, pushed = _walk_at(instant, root, nodes, pool, stack, groups, found)
+        comparisons += tested
+        pushes += pushed
+        instants[begin:found] = instant
+        for group in groups[begin:found]:
+            queries += sizes[group]
+        if queries >= ENOUGH:
+            return instants[:found], groups[:found], instant, comparisons, pushes
+        instant += slide
+    return instants[:found], groups[:found], until, comparisons, pushes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def walk(root, after, until, columns, sizes):
-    """Algorithm 1 of Salehi et al. 2010, for each instant of the root's after `after` and up to `until`."""
-    slide, offset, group_of, _, child_of, newer, _ = columns
-    instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    stack = np.empty(slide.size, np.int64)
-    found = queries = comparisons = pushes = 0
-    instant = after + 1 + (offset[root] - after - 1) % slide[root]
-    while instant <= until:
-        comparisons += 1  # of the root, which passes
-        stack[0], height = root, 1
-        pushes += 1
-        while height > 0:
-            height -= 1
-            node = stack[height]
-            group = group_of[node]
-            if group != NONE:
-                if found == groups.size:
-                    instants, groups = longer(instants), longer(groups)
-                instants[found], groups[found] = instant, group
-                found += 1
-                queries += sizes[group]
-            child = child_of[node]
-            while child != NONE:
-                comparisons += 1
-                if (instant - offset[child]) % slide[child] == 0:
-                    stack[height] = child
-                    height += 1
-                    pushes += 1
-                child = newer[child]
-        if queries >= ENOUGH:
-            return instants[:found], groups[:found], instant, comparisons, pushes
-        instant += slide[root]
-    return instants[:found], groups[:found], until, comparisons, pushes
+def _walk_at(instant, root, nodes, pool, stack, groups, found):
+    """Algorithm 1 of Salehi et al. 2010, from line 3 on: append the groups that are due at an instant of the root's."""
+    comparisons = pushes = height = 1
+    stack[0] = root
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        if nodes[GROUP, node] != NONE:
+            groups[found] = nodes[GROUP, node]
+            found += 1
+        begin, children = nodes[BEGIN, node], nodes[CHILDREN, node]
+        comparisons += children
+        slides, offsets = pool[SLIDE, begin : begin + children], pool[OFFSET, begin : begin + children]
+        for i in range(slides.size):
+            if (instant - offsets[i]) % slides[i] == 0:
+                stack[height] = pool[KID, begin + i]
+                height += 1
+                pushes += 1
+    return found, comparisons, pushes
