@@ -38,10 +38,10 @@ class GroupedCheck(ClockedSchedule):
     def _find(self, after: int, until: int) -> Sight:
         unit, phase = self.unit()
         columns, count = self.groups.columns, self.groups.count
+        slides, offsets, sizes = (column[:count] for column in (columns.slide, columns.offset, columns.size))
         first = after + 1 + (phase - after - 1) % unit
-        return Sight(
-            *_check(first, until, unit, columns.slide[:count], columns.offset[:count], columns.size[:count]), 0
-        )
+        instants, groups, reached, comparisons = _check(first, until, unit, slides, offsets, sizes)
+        return Sight(instants, groups, reached, comparisons, 0)
 
     def _arrive(self, groups: np.ndarray) -> None:
         self._unit = None
@@ -69,7 +69,7 @@ class PlainCheck(GroupedCheck):
 def _check(first, until, unit, slides, offsets, sizes):
     instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
     found = queries = comparisons = 0
-    tests = np.count_nonzero(sizes)
+    tests = int(np.count_nonzero(sizes))
     instant = first
     while instant <= until:
         while groups.size < found + slides.size:

@@ -20,10 +20,10 @@ def schedule_for(
 
     Of the ways that there are, two are ever the fastest. A check tests all groups at each instant; that pays where they
     are few and most of them are due. A calendar pays for those that are due only, and is the choice in all other cases.
-    The sliding graph tests fewer groups than the check, but more than are due: wherever it is faster than the check, the
+    The sliding graph tests fewer groups than the check, but more than are due: where it is faster than the check, the
     calendar is faster still (docs/benchmarks.md). Queries that are added later do not change the choice.
 
-    >>> type(schedule_for([2, 2, 3])).__name__, type(schedule_for([2, 3, 7, 20, 30, 60, 70, 80, 90])).__name__
+    >>> type(schedule_for([2, 2, 3])).__name__, type(schedule_for([10, 21, 30, 60, 70, 80, 90])).__name__
     ('GroupedCheck', 'Calendar')
     """
     calendar = Calendar(clock)

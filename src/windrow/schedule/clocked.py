@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from windrow.schedule.groups import Groups
-from windrow.schedule.schedule import Due
-
-FURTHEST = 1 << 62
-"""Instants and slides are smaller, so that a sum of two is a 64-bit number."""
+from windrow.schedule.limits import FURTHEST, checked_instant, checked_slide, whole_numbers
+from windrow.schedule.schedule import NOBODY, NOTHING, Due
 
 ENOUGH = 1 << 15
 """A look ahead ends with the instant at which it has found so many queries."""
@@ -22,8 +20,6 @@ ENOUGH = 1 << 15
 TICKS_AHEAD = 1024
 """Ticks in turn are looked up so many at a time, if the queries do not change."""
 
-NOBODY = np.empty(0, np.int64)
-NOTHING = Due(NOBODY, np.zeros(1, np.int64), NOBODY)
 NEVER = 2 * FURTHEST - 1
 
 
@@ -49,8 +45,15 @@ class ClockedSchedule(ABC):
     """
 
     def __init__(self, clock: int = 0, groups: Groups | None = None) -> None:
-        self.clock = _instant(clock)
+        self.clock = checked_instant(clock)
         self.comparisons = self.pushes = 0
+        self._ticks: int
+        self._seen: int
+        self._at: int
+        self._sight: Sight
+        self._due: Due
+        self._instants: list[int]
+        self._starts: list[int]
         self.groups = Groups() if groups is None else groups
         self._blind()
 
@@ -58,27 +61,23 @@ class ClockedSchedule(ABC):
         return self.groups.members
 
     def add(self, query: int, slide: int, offset: int = 0) -> None:
-        if not 0 < slide < FURTHEST:
-            raise _bad_slide(slide)
-        _instant(offset)
         self._forget()
-        group = self.groups.add(query, slide, offset)
+        group = self.groups.add(query, checked_slide(slide), checked_instant(offset))
         if group is not None:
             self._arrive(np.array([group]))
 
     def add_many(self, slides: ArrayLike, queries: ArrayLike | None = None, offsets: ArrayLike = 0) -> None:
-        steps = _whole("slides", slides)
-        numbers = np.arange(len(steps)) if queries is None else _whole("queries", queries)
-        shifts = _whole("offsets", offsets)
+        steps = whole_numbers("slides", slides)
+        numbers = np.arange(len(steps)) if queries is None else whole_numbers("queries", queries)
+        shifts = whole_numbers("offsets", offsets)
         if len(numbers) != len(steps) or len(shifts) not in (1, len(steps)):
             raise ValueError(
                 f"{len(steps)} slides, {len(numbers)} queries and {len(shifts)} offsets do not go together"
             )
         if len(steps) == 0:
             return
-        for slide in (int(steps.min()), int(steps.max())):
-            if not 0 < slide < FURTHEST:
-                raise _bad_slide(slide)
+        checked_slide(int(steps.min())), checked_slide(int(steps.max()))
+        checked_instant(int(shifts.min())), checked_instant(int(shifts.max()))
         self._forget()
         groups = self.groups.add_many(steps, numbers, shifts)
         if len(groups):
@@ -110,20 +109,20 @@ class ClockedSchedule(ABC):
     def advance(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
         if until < self.clock:
             raise self._gone_by(until)
-        return self._instants_until(_instant(until))
+        return self._instants_until(checked_instant(until))
 
     def due_until(self, until: int) -> Due:
         if until < self.clock:
             raise self._gone_by(until)
-        stop = bisect_right(self._instants, _instant(until))
-        parts = [_part(self._due, self._at, stop)] if stop > self._at else []
+        stop = bisect_right(self._instants, checked_instant(until))
+        parts = [self._due.part(self._at, stop)] if stop > self._at else []
         self._at = stop
         while self._seen < until:
             parts.append(self._see(until))
             self.clock = self._seen
             self._blind(self._ticks)
         self.clock = until
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        return parts[0] if len(parts) == 1 else Due.joined(parts)
 
     def skip(self, until: int) -> None:
         if until <= self.clock:
@@ -162,7 +161,7 @@ class ClockedSchedule(ABC):
 
     def _later(self, count: int) -> None:
         """All that is seen lies before `count`: go on from there."""
-        _instant(count)
+        checked_instant(count)
         if self._seen < count - 1:
             self._pass(count - 1)
         self.clock = count - 1
@@ -185,7 +184,7 @@ class ClockedSchedule(ABC):
 
     @abstractmethod
     def _find(self, after: int, until: int) -> Sight:
-        """The groups that are due after `after` and up to `until`, or to an instant before it where ENOUGH are found."""
+        """The groups that are due after `after`, up to `until` or to the instant at which ENOUGH are found."""
 
     @abstractmethod
     def _arrive(self, groups: np.ndarray) -> None:
@@ -196,41 +195,9 @@ class ClockedSchedule(ABC):
         """`group` is empty, and its number will be given to another."""
 
     def _return(self, instants: np.ndarray, groups: np.ndarray) -> None:
-        """These were found, but have not been asked for: the next to be found are those after `self.clock` again."""
+        """These were found, but nobody asked for them: the next to be found are those after `self.clock` again."""
+        return None  # whoever tests slides has nothing to put back
 
     def _pass(self, instant: int) -> None:
         """All that is due up to `instant` is passed over."""
-
-
-def _part(due: Due, first: int, stop: int) -> Due:
-    begin, end = int(due.starts[first]), int(due.starts[stop])
-    return Due(due.instants[first:stop], due.starts[first : stop + 1] - begin, due.queries[begin:end])
-
-
-def _joined(parts: list[Due]) -> Due:
-    if not parts:
-        return NOTHING
-    begins = np.cumsum([0, *(len(part.queries) for part in parts)])
-    starts = [part.starts[:-1] + begin for part, begin in zip(parts, begins)]
-    return Due(
-        np.concatenate([part.instants for part in parts]),
-        np.concatenate([*starts, begins[-1:]]),
-        np.concatenate([part.queries for part in parts]),
-    )
-
-
-def _instant(value: int) -> int:
-    if not -FURTHEST < value < FURTHEST:
-        raise ValueError(f"{value} is out of reach: instants and offsets lie between -2^62 and 2^62")
-    return value
-
-
-def _whole(name: str, values: ArrayLike) -> np.ndarray:
-    numbers = np.atleast_1d(np.asarray(values))
-    if numbers.ndim != 1 or (len(numbers) and numbers.dtype.kind not in "iu"):
-        raise ValueError(f"{name} are whole numbers in one column, not {numbers.dtype} of shape {numbers.shape}")
-    return numbers.astype(np.int64, copy=False)
-
-
-def _bad_slide(slide: int) -> ValueError:
-    return ValueError(f"a slide of {slide} rows or microseconds: slides are whole numbers from 1 on (and below 2^62)")
+        return None

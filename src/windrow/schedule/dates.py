@@ -34,17 +34,21 @@ class Dates(NamedTuple):
 
     @classmethod
     def empty(cls) -> Dates:
-        links = [np.empty(0, np.int32) for _ in range(3)]
-        return cls(np.empty(0, np.int64), *links, np.full(SPOKES, NONE, np.int32), np.zeros(2, np.int64))
+        place, below, heap = (np.empty(0, np.int32) for _ in range(3))
+        wheel = np.full(SPOKES, NONE, np.int32)
+        return cls(np.empty(0, np.int64), place, below, heap, wheel, np.zeros(2, np.int64))
 
     def with_room(self, groups: int) -> Dates:
         if groups <= len(self.due):
             return self
-        wider = []
-        for column in self[:4]:
-            wider.append(np.zeros(groups, column.dtype))
-            wider[-1][: len(column)] = column
-        return Dates(*wider, self.wheel, self.counts)
+        due, place, below, heap = (_wider(column, groups) for column in self[:4])
+        return Dates(due, place, below, heap, self.wheel, self.counts)
+
+
+def _wider(column: np.ndarray, size: int) -> np.ndarray:
+    wider = np.zeros(size, column.dtype)
+    wider[: len(column)] = column
+    return wider
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +15,33 @@ class Due(NamedTuple):
     instants: np.ndarray
     starts: np.ndarray
     queries: np.ndarray
+
+    def part(self, first: int, stop: int) -> Due:
+        """What is due at the instants from place `first` to `stop`."""
+        begin, end = int(self.starts[first]), int(self.starts[stop])
+        return Due(self.instants[first:stop], self.starts[first : stop + 1] - begin, self.queries[begin:end])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Due]) -> Due:
+        """One after the other.
+
+        >>> due = Due(np.array([4, 6]), np.array([0, 2, 3]), np.array([7, 8, 9]))
+        >>> Due.joined([due.part(0, 1), due.part(1, 2)])
+        Due(instants=array([4, 6]), starts=array([0, 2, 3]), queries=array([7, 8, 9]))
+        """
+        if not parts:
+            return NOTHING
+        begins = np.cumsum([0, *(len(part.queries) for part in parts)])
+        starts = [part.starts[:-1] + begin for part, begin in zip(parts, begins)]
+        return Due(
+            np.concatenate([part.instants for part in parts]),
+            np.concatenate([*starts, begins[-1:]]),
+            np.concatenate([part.queries for part in parts]),
+        )
+
+
+NOBODY = np.empty(0, np.int64)
+NOTHING = Due(NOBODY, np.zeros(1, np.int64), NOBODY)
 
 
 class Schedule(Protocol):
@@ -59,7 +86,7 @@ class Schedule(Protocol):
         """`query` is not due any more."""
 
     def due(self, count: int) -> np.ndarray:
-        """The queries that are due at exactly `count`, which comes after the clock. Instants between are passed over."""
+        """The queries that are due at exactly `count`, which is after the clock; instants between are passed over."""
 
     def advance(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
         """Each instant after the clock and up to `until` at which something is due, in order, with what is due.
