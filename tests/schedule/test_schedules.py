@@ -139,6 +139,16 @@ def test_more_than_fits_in_one_look_ahead_comes_whole(make):
 
 
 @every_schedule
+def test_a_crowd_is_listed_when_its_instant_has_come(make):
+    schedule = make()
+    schedule.add_many(np.full(100_000, 700), queries=np.arange(100_000))
+    schedule.add_many([300, 7000], queries=[-1, -2])
+    sizes = {count: schedule.due(count).size for count in range(1, 7001)}
+    expected = {count: 100_000 * (count % 700 == 0) + (count % 300 == 0) + (count % 7000 == 0) for count in sizes}
+    assert sizes == expected
+
+
+@every_schedule
 def test_a_schedule_without_queries_says_nothing(make):
     schedule = make()
     assert schedule.due(5).tolist() == [] and listed(schedule.advance(YEAR)) == []

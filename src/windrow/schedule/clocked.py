@@ -92,7 +92,7 @@ class ClockedSchedule(ABC):
     def due(self, count: int) -> np.ndarray:
         if count > self._seen:
             self._later(count)
-            self._look(min(count - 1 + self._ticks, FURTHEST))
+            self._look(min(count - 1 + self._ticks, FURTHEST - 1), count)
             self._ticks = min(2 * self._ticks, TICKS_AHEAD)
         elif count <= self.clock:
             raise self._gone_by(count)
@@ -118,7 +118,7 @@ class ClockedSchedule(ABC):
         parts = [self._due.part(self._at, stop)] if stop > self._at else []
         self._at = stop
         while self._seen < until:
-            parts.append(self._see(until))
+            parts.append(self._see(until, until))
             self.clock = self._seen
             self._blind(self._ticks)
         self.clock = until
@@ -141,23 +141,35 @@ class ClockedSchedule(ABC):
                 self.clock, self._at = instant, at + 1
                 yield instant, self._due.queries[self._starts[at] : self._starts[at + 1]]
             elif self._seen < until:
-                self._look(until)
+                self._look(until, until)
             else:
                 self.clock = until
 
-    def _look(self, until: int) -> None:
-        """See from where all is seen already up to `until`, or less far if there is much to see."""
-        self._due = self._see(until)
+    def _look(self, until: int, asked: int) -> None:
+        """See from where all is seen already up to `until`, or less far if there is much to see after `asked`."""
+        self._due = self._see(until, asked)
         self._at = 0
         self._instants, self._starts = self._due.instants.tolist(), self._due.starts.tolist()
         self._instants.append(NEVER)
 
-    def _see(self, until: int) -> Due:
+    def _see(self, until: int, asked: int) -> Due:
         sight = self._find(self._seen, until) if self.groups.members else Sight(NOBODY, NOBODY, until, 0, 0)
+        if sight.instants.size and sight.instants[-1] > asked and self._crowded(sight.groups):
+            sight = self._without_last(sight)
         self._sight, self._seen = sight, sight.until
         self.comparisons += sight.comparisons
         self.pushes += sight.pushes
         return self.groups.members_at(sight.instants, sight.groups)
+
+    def _crowded(self, groups: np.ndarray) -> bool:
+        return int(self.groups.columns.size[groups].sum()) > 2 * ENOUGH
+
+    def _without_last(self, sight: Sight) -> Sight:
+        """A million queries are listed when their instant has come, not at a tick before it at which nobody is due."""
+        last = int(sight.instants[-1])
+        kept = int(np.searchsorted(sight.instants, last))
+        self._return(sight.instants[kept:], sight.groups[kept:])
+        return sight._replace(instants=sight.instants[:kept], groups=sight.groups[:kept], until=last - 1)
 
     def _later(self, count: int) -> None:
         """All that is seen lies before `count`: go on from there."""

@@ -9,6 +9,9 @@ from numba import njit
 
 from windrow.schedule.table import EMPTY, discard, find, insert
 
+FEW = 16
+"""So many groups at one instant are sorted without a jump."""
+
 
 class Columns(NamedTuple):
     """One element a query in the first four, which are its row; one element a group in the others.
@@ -48,7 +51,7 @@ class Columns(NamedTuple):
 def _wider(column: np.ndarray, size: int) -> np.ndarray:
     if size <= len(column):
         return column
-    wider = np.zeros(max(size, 16, len(column) * 3 // 2), column.dtype)
+    wider = np.zeros(max(size, 16, len(column) * 5 // 4), column.dtype)
     wider[: len(column)] = column
     return wider
 
@@ -127,7 +130,7 @@ def members_at(instants, groups, shared, columns):
     for group in groups:
         total += columns.size[group]
     moments, starts = np.empty(groups.size, np.int64), np.empty(groups.size + 1, np.int64)
-    members = np.empty(total, np.int64)
+    members, scratch = np.empty(total, np.int64), np.empty((2, FEW), np.int64)
     distinct = filled = begin = 0
     while begin < groups.size:
         moments[distinct], starts[distinct] = instants[begin], filled
@@ -135,7 +138,7 @@ def members_at(instants, groups, shared, columns):
         end = begin + 1
         while end < groups.size and instants[end] == instants[begin]:
             end += 1
-        _sort_by_slide(groups[begin:end], shared, columns)
+        _sort_by_slide(groups[begin:end], shared, columns, scratch)
         for i in range(begin, end):
             group, start = groups[i], filled
             filled += columns.size[group]
@@ -155,17 +158,19 @@ def members_at(instants, groups, shared, columns):
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_slide(groups, shared, columns):
+def _sort_by_slide(groups, shared, columns, scratch):
     """In place; only groups of one query can have the same slide and instant, and are sorted by the query then."""
     slide, query, head = columns.slide, columns.query, columns.head
-    if groups.size > 64 or not shared:
+    if groups.size > FEW or not shared:
         if not shared:
             groups[:] = groups[np.argsort(query[head[groups]], kind="mergesort")]
         groups[:] = groups[np.argsort(slide[groups], kind="mergesort")]
         return
-    for i in range(1, groups.size):
-        group, j = groups[i], i
-        while j > 0 and slide[groups[j - 1]] > slide[group]:
-            groups[j] = groups[j - 1]
-            j -= 1
-        groups[j] = group
+    unsorted, slides = scratch
+    for i in range(groups.size):
+        unsorted[i], slides[i] = groups[i], slide[groups[i]]
+    for i in range(groups.size):  # a few are placed by counting, with nothing for the processor to guess
+        smaller = 0
+        for j in range(groups.size):
+            smaller += slides[j] < slides[i]
+        groups[smaller] = unsorted[i]
