@@ -16,6 +16,7 @@ from windrow.schedule.checks import GroupedCheck
         ([2], GroupedCheck),
         ([2, 3, 4], GroupedCheck),
         (np.arange(2, 2000), Calendar),
+        ([5000, 10_000], Calendar),
         ([60_000_000, 90_000_000, 7_000_001], Calendar),
         ([], Calendar),
     ],
