@@ -72,6 +72,13 @@ def test_columns_are_whole_numbers_of_one_length(schedule):
     assert len(schedule) == 2
 
 
+def test_one_query_is_given_in_whole_numbers_too(schedule):
+    for query, slide, offset in ((1.5, 2, 0), (1, 2.5, 0), (1, 2, 0.5)):
+        with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+            schedule.add(query, slide, offset)
+    assert len(schedule) == 2
+
+
 def test_instants_out_of_reach_are_refused(schedule):
     for ask in (schedule.due, schedule.advance, schedule.due_until, schedule.skip):
         with pytest.raises(ValueError, match="out of reach"):

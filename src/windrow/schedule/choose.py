@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from windrow.schedule.calendar import Calendar
 from windrow.schedule.checks import GroupedCheck
-from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.dates import SPOKES
+from windrow.schedule.schedule import Schedule
 
 SPOKE, STEP, MOVE = 0.5, 3.0, 6.0
 """What a calendar pays to pass an instant, to stop at one, and to move a group on, in tests of a slide (measured)."""
@@ -16,7 +16,7 @@ SPOKE, STEP, MOVE = 0.5, 3.0, 6.0
 
 def schedule_for(
     slides: ArrayLike, queries: ArrayLike | None = None, offsets: ArrayLike = 0, clock: int = 0
-) -> ClockedSchedule:
+) -> Schedule:
     """The schedule that answers these queries fastest, with them in it.
 
     Of the ways that there are, two are ever the fastest. A check tests all groups at each instant; that pays where they

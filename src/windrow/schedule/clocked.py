@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ class ClockedSchedule(ABC):
 
     def add(self, query: int, slide: int, offset: int = 0) -> None:
         self._forget()
-        group = self.groups.add(query, checked_slide(slide), checked_instant(offset))
+        group = self.groups.add(index(query), checked_slide(slide), checked_instant(offset))
         if group is not None:
             self._arrive(np.array([group]))
 

@@ -10,7 +10,7 @@ from windrow.schedule.clocked import ClockedSchedule, Sight
 from windrow.schedule.graph import SlidingGraph
 from windrow.schedule.optimize_graph import Limits, optimize
 from windrow.schedule.progression import Progression
-from windrow.schedule.tree import NONE, walk
+from windrow.schedule.tree import walk
 
 
 class GraphWalk(ClockedSchedule):
@@ -52,7 +52,6 @@ class GraphWalk(ClockedSchedule):
             optimize(self.graph, self._limits)
 
     def _leave(self, group: int) -> None:
-        self.graph.tree.attach(self.graph.add(self._progression(group)), NONE)
         self.graph.remove(self._progression(group))
 
     def _progression(self, group: int) -> Progression:

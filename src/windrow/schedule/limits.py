@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,6 +13,7 @@ FURTHEST = 1 << 62
 
 def checked_instant(value: int) -> int:
     """`value`, if it is an instant or an offset."""
+    value = index(value)
     if not -FURTHEST < value < FURTHEST:
         raise ValueError(f"{value} is out of reach: instants and offsets lie between -2^62 and 2^62")
     return value
@@ -23,6 +26,7 @@ def checked_slide(slide: int) -> int:
     Traceback (most recent call last):
     ValueError: a slide of 0 rows or microseconds: slides are whole numbers, at least 1 and below 2^62
     """
+    slide = index(slide)
     if not 0 < slide < FURTHEST:
         raise ValueError(
             f"a slide of {slide} rows or microseconds: slides are whole numbers, at least 1 and below 2^62"
