@@ -1,0 +1,55 @@
+"""Which schedule is the fastest for a set of slides."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from windrow.schedule.calendar import Calendar
+from windrow.schedule.checks import GroupedCheck
+from windrow.schedule.dates import SPOKES
+from windrow.schedule.schedule import Schedule
+
+SPOKE, STEP, MOVE = 0.5, 3.0, 6.0
+"""What a calendar pays to pass an instant, to stop at one, and to move a group on, in tests of a slide (measured)."""
+
+
+def schedule_for(
+    slides: ArrayLike, queries: ArrayLike | None = None, offsets: ArrayLike = 0, clock: int = 0
+) -> Schedule:
+    """The schedule that answers these queries fastest, with them in it.
+
+    Of the ways that there are, two are ever the fastest. A check tests all groups at each instant; that pays where they
+    are few and most of them are due. A calendar pays for those that are due only, and is the choice in all other cases.
+    The sliding graph tests fewer groups than the check, but more than are due: where it is faster than the check, the
+    calendar is faster still (docs/benchmarks.md). Queries that are added later do not change the choice, so long slides
+    are always in a calendar: one more with little in common would make a check look at every instant between.
+
+    >>> type(schedule_for([2, 2, 3])).__name__, type(schedule_for([10, 21, 30, 60, 70, 80, 90])).__name__
+    ('GroupedCheck', 'Calendar')
+    """
+    calendar = Calendar(clock)
+    calendar.add_many(slides, queries, offsets)
+    check = GroupedCheck(clock, calendar.groups)
+    if len(check) == 0 or _slides(check).max() >= SPOKES:
+        return calendar
+    tested, passed = costs(check)
+    return check if tested < passed else calendar
+
+
+def costs(check: GroupedCheck) -> tuple[float, float]:
+    """What a check and a calendar of its queries cost for each instant that the check looks at, in tests of a slide.
+
+    >>> check = GroupedCheck()
+    >>> check.add_many([2, 4])
+    >>> costs(check)
+    (2.0, 13.0)
+    """
+    unit, _ = check.unit()
+    slides = _slides(check)
+    due = float(np.sum(unit / slides))
+    return float(len(slides)), SPOKE * unit + STEP * min(due, 1.0) + MOVE * due
+
+
+def _slides(check: GroupedCheck) -> np.ndarray:
+    return check.groups.columns.slide[: check.groups.count]

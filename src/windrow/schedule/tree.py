@@ -1,0 +1,185 @@
+"""The strong edges of a sliding graph in columns, and the walk over them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from windrow.schedule.checks import longer
+from windrow.schedule.clocked import ENOUGH
+
+NONE = -1
+SLIDE, OFFSET, GROUP, PARENT, SPOT, BEGIN, CHILDREN, ROOM = range(8)
+"""The columns of nodes. A node's children lie in the pool from BEGIN on, and itself at SPOT, among its parent's."""
+
+KID = 2
+"""The columns of the pool are SLIDE, OFFSET and KID, the child's number: what the walk tests lies side by side."""
+
+
+class Tree:
+    """Nodes by number, and for each a row of children with some room for more.
+
+        pool   | 2 3 5 11 . . . . | 4 22 | 9 12 | 15 | ...
+                 of node 1          of 2   of 3   of 5
+
+    >>> tree = Tree()
+    >>> two, four = tree.new_number(), tree.new_number()
+    >>> tree.put(two, 2, 0), tree.put(four, 4, 0)
+    (None, None)
+    >>> tree.hang(two, 0), tree.hang(four, 0), tree.hang(four, two)
+    (None, None, None)
+    >>> tree.parent(four), tree.children(0), tree.children(two)
+    (1, [1], [2])
+    """
+
+    def __init__(self) -> None:
+        self.nodes = np.zeros((8, 16), np.int64)
+        self.pool = np.zeros((3, 64), np.int64)
+        self._there = np.zeros(16, bool)
+        self._count, self._pooled = 1, 0
+        self._free: list[int] = []
+        self._clear(0)
+
+    def new_number(self) -> int:
+        """A number that no node has."""
+        if self._free:
+            return self._free.pop()
+        if self._count == self.nodes.shape[1]:
+            self.nodes = np.concatenate([self.nodes, np.zeros_like(self.nodes)], axis=1)
+            self._there = np.concatenate([self._there, np.zeros_like(self._there)])
+        self._count += 1
+        self._clear(self._count - 1)
+        return self._count - 1
+
+    def put(self, number: int, slide: int, offset: int) -> None:
+        """A node is due at `offset` and every `slide` before and after."""
+        self.nodes[SLIDE, number], self.nodes[OFFSET, number] = slide, offset
+        self._there[number] = number > 0
+
+    def attach(self, number: int, group: int) -> None:
+        """The queries of `group` are due with a node; -1 if there are none."""
+        self.nodes[GROUP, number] = group
+
+    def hang(self, number: int, parent: int) -> None:
+        """Make a node the child of another."""
+        nodes = self.nodes
+        if nodes[PARENT, number] == parent:
+            return
+        self._unhang(number)
+        if nodes[CHILDREN, parent] == nodes[ROOM, parent]:
+            self._give_room(parent)
+        spot = nodes[BEGIN, parent] + nodes[CHILDREN, parent]
+        self.pool[:, spot] = nodes[SLIDE, number], nodes[OFFSET, number], number
+        nodes[PARENT, number], nodes[SPOT, number] = parent, spot
+        nodes[CHILDREN, parent] += 1
+
+    def drop(self, number: int) -> None:
+        """A node without children goes, and its number will be given to another."""
+        self._unhang(number)
+        self._clear(number)
+        self._there[number] = False
+        self._free.append(number)
+
+    def parent(self, number: int) -> int:
+        return int(self.nodes[PARENT, number])
+
+    def children(self, number: int) -> list[int]:
+        begin, count = self.nodes[BEGIN, number], self.nodes[CHILDREN, number]
+        return self.pool[KID, begin : begin + count].tolist()
+
+    def slide_and_offset(self, number: int) -> tuple[int, int]:
+        return int(self.nodes[SLIDE, number]), int(self.nodes[OFFSET, number])
+
+    def slides_and_offsets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of all numbers, also of those that no node has."""
+        return self.nodes[SLIDE, : self._count], self.nodes[OFFSET, : self._count]
+
+    def there(self) -> np.ndarray:
+        """Which numbers are nodes, the dummy root not counted."""
+        return self._there[: self._count]
+
+    def _clear(self, number: int) -> None:
+        self.nodes[:, number] = 0
+        self.nodes[SLIDE, number] = 1  # what is no node divides without an error
+        self.nodes[GROUP, number] = self.nodes[PARENT, number] = NONE
+
+    def _unhang(self, number: int) -> None:
+        """Its last sister takes its place in the pool."""
+        nodes, parent = self.nodes, self.nodes[PARENT, number]
+        if parent == NONE:
+            return
+        nodes[CHILDREN, parent] -= 1
+        last, spot = nodes[BEGIN, parent] + nodes[CHILDREN, parent], nodes[SPOT, number]
+        self.pool[:, spot] = self.pool[:, last]
+        nodes[SPOT, self.pool[KID, spot]] = spot
+        nodes[PARENT, number] = NONE
+
+    def _give_room(self, parent: int) -> None:
+        """Move the children of a node to the pool's end, with as much room again."""
+        room = max(2, 2 * int(self.nodes[ROOM, parent]))
+        if self._pooled + room > self.pool.shape[1]:
+            self._compact(room)
+        begin, count = self.nodes[BEGIN, parent], self.nodes[CHILDREN, parent]
+        self._move(parent, self.pool[:, begin : begin + count].copy(), room)
+
+    def _move(self, parent: int, kids: np.ndarray, room: int) -> None:
+        begin, stop = self._pooled, self._pooled + kids.shape[1]
+        self.pool[:, begin:stop] = kids
+        self.nodes[SPOT, kids[KID]] = np.arange(begin, stop)
+        self.nodes[BEGIN, parent], self.nodes[ROOM, parent] = begin, room
+        self._pooled += room
+
+    def _compact(self, room: int) -> None:
+        """A new pool, twice as long as its nodes need, without the rows that nodes have left."""
+        old = self.pool
+        needed = int(self.nodes[ROOM, : self._count].sum()) + room
+        self.pool, self._pooled = np.zeros((3, 2 * needed), np.int64), 0
+        for parent in np.flatnonzero(self.nodes[ROOM, : self._count]).tolist():
+            begin, count = self.nodes[BEGIN, parent], self.nodes[CHILDREN, parent]
+            self._move(parent, old[:, begin : begin + count], int(self.nodes[ROOM, parent]))
+
+
+@njit(cache=True, nogil=True)
+def walk(root, after, until, nodes, pool, sizes):
+    """The groups that are due at the root's instants after `after`, up to `until` or until enough are found."""
+    slide, offset = nodes[SLIDE, root], nodes[OFFSET, root]
+    instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    stack = np.empty(nodes.shape[1], np.int64)
+    found = queries = comparisons = pushes = 0
+    instant = after + 1 + (offset - after - 1) % slide
+    while instant <= until:
+        while groups.size < found + nodes.shape[1]:
+            instants, groups = longer(instants), longer(groups)
+        begin = found
+        found, tested, pushed = _walk_at(instant, root, nodes, pool, stack, groups, found)
+        comparisons += tested
+        pushes += pushed
+        instants[begin:found] = instant
+        for group in groups[begin:found]:
+            queries += sizes[group]
+        if queries >= ENOUGH:
+            return instants[:found], groups[:found], instant, comparisons, pushes
+        instant += slide
+    return instants[:found], groups[:found], until, comparisons, pushes
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _walk_at(instant, root, nodes, pool, stack, groups, found):
+    """Algorithm 1 of Salehi et al. 2010, from line 3 on: append the groups that are due at an instant of the root's."""
+    comparisons = pushes = height = 1
+    stack[0] = root
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        if nodes[GROUP, node] != NONE:
+            groups[found] = nodes[GROUP, node]
+            found += 1
+        begin, children = nodes[BEGIN, node], nodes[CHILDREN, node]
+        comparisons += children
+        slides, offsets = pool[SLIDE, begin : begin + children], pool[OFFSET, begin : begin + children]
+        for i in range(slides.size):
+            if (instant - offsets[i]) % slides[i] == 0:
+                stack[height] = pool[KID, begin + i]
+                height += 1
+                pushes += 1
+    return found, comparisons, pushes
