@@ -15,6 +15,7 @@ from windrow.plan.window import TimeWindow
 from windrow.runtime.fold import FoldState, View
 from windrow.runtime.groups import Groups
 from windrow.runtime.history import History
+from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.log import PaneLog
@@ -83,6 +84,7 @@ class SpaceState:
         self._tree = _tree(space, self.log, blocks, kept.get("tree"))
         order = {partial: i for i, partial in enumerate(self._partials)}
         self._folds = [FoldState(fold, self.log, order, self._tree, space.name, blocks, kept) for fold in space.folds]
+        self._turns = Turns(space.windows)
         self._needs = {fold.window: [q.need for q in queries if q.window == fold.window] for fold in self._folds}
         self._delete_others(kept)
 
@@ -122,7 +124,8 @@ class SpaceState:
         """
         if self._tree is not None:
             self._tree[1].close(self._cuts.pane_at(clock if newest is None else self.last_end(clock, newest)))
-        for fold in self._folds:
+        due = self._turns.between(before, clock) if newest is None else range(len(self._folds))
+        for fold in (self._folds[number] for number in due):
             window = fold.window
             until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
             self._answer(fold, before, until, emit)
