@@ -23,6 +23,8 @@ class FileSink:
     not at all. A job that was killed between two moves runs the batch again, with the same rows under the same names.
     """
 
+    takes_empty = False
+
     def __init__(self, sink: Sink, job: str) -> None:
         path = sink.path
         assert path is not None, "checked when the sink was declared"

@@ -18,13 +18,20 @@ OWN_FORMATS = (*FORMATS, "console", "memory")
 
 
 class Writer(Protocol):
-    """Takes the rows of one query, batch by batch. A batch may come again after a failure."""
+    """Takes the rows of one query, batch by batch. A batch may come again after a failure.
+
+    One that `takes_empty` is given batches without a row too, and is never written beside another.
+    """
+
+    takes_empty: bool
 
     def write(self, rows: DataFrame, batch: int) -> None: ...
 
 
 class ConsoleSink:
     """Prints the newest rows of each batch."""
+
+    takes_empty = True
 
     def __init__(self, sink: Sink, name: str) -> None:
         self._name, self._count = name, int(dict(sink.options).get("numRows", "20"))
@@ -40,6 +47,8 @@ class ConsoleSink:
 class MemorySink:
     """Keeps all rows in the driver and shows them as a view of the query's name: for tests and notebooks."""
 
+    takes_empty = True
+
     def __init__(self, name: str, spark: SparkSession) -> None:
         self._view, self._spark = f"`{name.replace('`', '``')}`", spark  # a batch has a session of its own
         self._batches: dict[int, pa.Table] = {}
@@ -52,6 +61,8 @@ class MemorySink:
 
 class FormatSink:
     """Any other Spark format: at least once. Each row carries its batch, so that a reader can drop repetitions."""
+
+    takes_empty = False
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink

@@ -12,6 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 from windrow.errors import SettingsError
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH
+from windrow.spark.deliver import deliver
 from windrow.spark.pipeline import Source, packed_results
 from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
@@ -73,7 +74,10 @@ class StreamRun:
         if count > 1:
             batch = batch.persist()
         try:
-            for query in self._plan.queries:
+            if count > 1:
+                deliver(batch, number, self._plan.queries, self._writers)
+            else:
+                query = self._plan.queries[0]
                 self._writers[query.name].write(typed_results(batch, query), number)
             if self._rejected is not None:
                 self._rejected.write(rejected_rows(batch, self._plan.stream), number)
