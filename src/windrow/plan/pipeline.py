@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from windrow.plan.aggregates import Aggregate, Partial
+from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
 
 
@@ -97,6 +98,7 @@ class StreamPlan:
     queries: tuple[QueryPlan, ...]
     keeps_rejected: bool = False
     user_aggregates: tuple[tuple[str, type], ...] = field(default=(), compare=False)
+    timing: Timing = Timing.EVENT
 
     @property
     def spaces(self) -> tuple[Space, ...]:

@@ -16,6 +16,7 @@ from pyspark.sql.types import DateType, StringType, StructField, StructType, Tim
 
 from windrow.errors import SettingsError
 from windrow.spark.expressions import guarded, quiet_analysis
+from windrow.spark.heartbeat import NOW_SQL
 
 FILES = ("parquet", "csv", "json", "orc", "text", "avro")
 TEXTS = ("csv", "json")
@@ -60,8 +61,10 @@ def missing_path(format: str, options: Mapping[str, str]) -> str | None:
     return None if glob.glob(plain) or os.path.exists(plain) else f"there is nothing at {path!r}"
 
 
-def time_expression(frame: DataFrame, time: str, name: str) -> str:
-    """The microseconds since the epoch at which an event happened, as a Spark expression."""
+def time_expression(frame: DataFrame, time: str | None, name: str) -> str:
+    """The microseconds since the epoch at which an event happened, or arrived (None), as a Spark expression."""
+    if time is None:
+        return NOW_SQL
     try:
         with quiet_analysis():
             type = frame.select(F.expr(time)).schema[0].dataType
