@@ -65,9 +65,7 @@ class Session:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
         if time is None and (idle_clock or parse_duration(lateness)):
             what = "an idle clock" if idle_clock else "lateness"
-            raise SettingsError(
-                f"{name!r} is timed by arrival and has no {what}: say with time=... when events happened"
-            )
+            raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")

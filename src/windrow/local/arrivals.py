@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import pairwise
 
 from windrow.errors import SettingsError
 
@@ -25,26 +25,20 @@ def microseconds(instant: Instant) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def wall_clock(
-    batches: int, arrivals: Arrivals, heartbeats: Iterable[Instant] = ()
-) -> Iterator[tuple[int, int | None]]:
+def wall_clock(batches: int, arrivals: Arrivals, heartbeats: Iterable[Instant] = ()) -> list[tuple[int, int | None]]:
     """Instants in order, each with the number of the batch that arrives then, or None for a heartbeat.
 
     At one instant, the batch comes first: events that are there are not passed over.
 
-    >>> list(wall_clock(2, [10, 20], heartbeats=[5, 20, 30]))
+    >>> wall_clock(2, [10, 20], heartbeats=[5, 20, 30])
     [(5, None), (10, 0), (20, 1), (20, None), (30, None)]
     """
     given = map(arrivals, range(batches)) if callable(arrivals) else iter(arrivals)
-    instants = [microseconds(instant) for instant, _ in zip(given, range(batches))]
+    instants = [microseconds(instant) for _, instant in zip(range(batches), given)]
     if len(instants) < batches:
         raise SettingsError(f"there are {batches} batches and {len(instants)} arrivals: each batch needs an instant")
-    if any(later < earlier for earlier, later in zip(instants, instants[1:])):
+    if any(later < earlier for earlier, later in pairwise(instants)):
         raise SettingsError("arrivals go back in time: batches arrive one after the other")
-    beats = ((microseconds(instant), 1, None) for instant in heartbeats)
-    moments = sorted(chain(((instant, 0, number) for number, instant in enumerate(instants)), beats), key=_order)
-    return iter([(instant, batch) for instant, _, batch in moments])
-
-
-def _order(moment: tuple[int, int, int | None]) -> tuple[int, int]:
-    return moment[:2]
+    moments: list[tuple[int, int | None]] = [(instant, number) for number, instant in enumerate(instants)]
+    moments += [(microseconds(instant), None) for instant in heartbeats]
+    return sorted(moments, key=lambda moment: (moment[0], moment[1] is None, moment[1] or 0))

@@ -21,7 +21,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream's columns, how its events are timed (None: by arrival), how late they may be, and who moves its clock."""
+    """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock."""
 
     name: str
     schema: pa.Schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 HEADER, REJECTED, FLUSH, HEARTBEAT = "", "rejected", "flush", "heartbeat"
-"""Names of payloads that belong to no space: a task's probe and counts, its rejected rows, the end of the input, and the
+"""Names of payloads that belong to no space: a task's probe and counts, its rejected rows, the end of the input, the
 wall clock when the batch began."""
 
 

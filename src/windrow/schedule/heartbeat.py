@@ -37,8 +37,8 @@ class Heartbeat:
 
     The paper's timer ticks with the greatest common divisor of the slides, and each tick asks who slides. Here the
     ticks at which no window ends are left out: slides of 7 and 8 seconds have a divisor of 1 second, and 14 instants in
-    56 seconds at which one ends. A beat is named by its instant, so that the beats of all streams, and of a job started again with other
-    queries, fall together: there is nothing to agree on.
+    56 seconds at which one ends. A beat is named by its instant, so that the beats of all streams of a job, and of one
+    started again with other queries, fall together: one clock serves all, and there is nothing to agree on.
 
     >>> heartbeat = Heartbeat.of(Timing.ARRIVAL, [(7_000_000, 0), (8_000_000, 0), (56_000_000, 0)])
     >>> [beat.period_us for beat in heartbeat.beats], heartbeat.tick_us

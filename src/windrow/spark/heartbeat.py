@@ -21,7 +21,7 @@ from windrow.schedule.heartbeat import Beat, Heartbeat
 
 SOURCE = "windrow-heartbeat"
 NOW_SQL = "unix_micros(current_timestamp())"
-"""When the batch began. Spark writes it into the offset log before the batch runs, so a batch that runs again has it."""
+"""When the batch began. Spark writes it into the offset log before a batch runs: one that runs again has it again."""
 
 _BEATS = "beats"
 

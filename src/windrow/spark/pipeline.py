@@ -30,8 +30,8 @@ class Source:
 def packed_results(source: Source, plan: StreamPlan, shards: int, control: DataFrame | None = None) -> DataFrame:
     """All results of `plan` over `source`, packed, with the counts of each batch as observed metrics.
 
-    `control` is a stream of words to all shards; the only one so far is `flush`. Where the clock goes on without events,
-    a heartbeat is the last source: a checkpoint keeps the number and the order of them.
+    `control` is a stream of words to all shards; the only one so far is `flush`. Where the clock goes on without
+    events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
     payloads = slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)

@@ -140,7 +140,7 @@ def _add(watched: _Watched, batch: Any) -> None:
 
 
 def _events(batch: Any, control: str) -> int:
-    """The rows that came from the stream; the words to the shards, read from `control`, and what follows are no events."""
+    """The rows that came from the stream; the words to the shards, read from `control`, and what follows are none."""
     own = takewhile(lambda source: not source["description"].endswith(f"{control}]"), batch["sources"])
     return sum(source["numInputRows"] for source in own)
 
