@@ -64,7 +64,7 @@ class Session:
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
         if time is None and (idle_clock or parse_duration(lateness)):
-            what = "an idle clock" if idle_clock else "lateness"
+            what = "idle clock" if idle_clock else "lateness"
             raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe

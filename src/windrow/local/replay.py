@@ -86,7 +86,7 @@ class Replay:
         **streams: pa.Table,
     ) -> None:
         if time is None and (idle_clock or parse_duration(lateness)):
-            what = "an idle clock" if idle_clock else "lateness"
+            what = "idle clock" if idle_clock else "lateness"
             raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
         known = {}
         for name, events in streams.items():
