@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from windrow.language import duration_sql
 from windrow.optimize.choose_maintenance import alternatives
 from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
 
@@ -17,14 +18,19 @@ def explain_plans(plans: Sequence[StreamPlan], shards: int) -> str:
 
 
 def _stream(plan: StreamPlan, shards: int) -> str:
-    lines = [
-        f"stream {plan.stream}: one scan, lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
-    ]
+    lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
     lines += [f"  evaluates {text}" for text in plan.expressions]
     for space in plan.spaces:
         queries = [query for query in plan.queries if query.space == space]
         lines += _space(space, queries, shards)
     return "\n".join(lines)
+
+
+def _timing(plan: StreamPlan) -> str:
+    if plan.timing is Timing.ARRIVAL:
+        return "timed by arrival; a heartbeat where a window ends"
+    lateness = f"lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
+    return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
 
 
 def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]:

@@ -15,12 +15,8 @@ def refuse_spark_windows(part: exp.Expr, text: str) -> None:
     """Raise for a call of Spark's own event-time windows, which would make several rows of one."""
     for call in part.find_all(exp.Anonymous):
         if call.name.lower() in _SPARK_WINDOWS:
-            way_out = (
-                "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the stream's name; window_start and window_end are there"
-            )
-            raise error_at(
-                call, f"{call.name.upper()} is Spark's way to windows, and has no meaning here", text, way_out
-            )
+            way_out = "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the stream's name gives window_start and window_end"
+            raise error_at(call, f"{call.name.upper()} is Spark's own window, and has no meaning here", text, way_out)
 
 
 def wrong_time(time: exp.Expr) -> str | None:
@@ -31,7 +27,7 @@ def wrong_time(time: exp.Expr) -> str | None:
     ('MAX is no expression of one event', None)
     """
     for node in time.walk():
-        name = node.name if isinstance(node, exp.Anonymous) else node.key
+        name = node.name if isinstance(node, exp.Anonymous) else "OVER" if isinstance(node, exp.Window) else node.key
         if isinstance(node, exp.AggFunc | exp.Window | exp.UDTF | exp.Explode) or name.lower() in _SPARK_WINDOWS:
             return f"{name.upper()} is no expression of one event"
         if isinstance(node, _CHANCE) or name.lower() in _CHANCE_NAMES:

@@ -17,7 +17,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 0.5, 0.95
 @dataclass(slots=True)
 class SynchronizedClock:
     """A source's clock, kept by ours while nothing comes: our time less the delay that its events have had
-    (Salehi et al., section VI-D, formula 1).
+    (Salehi, Riahi, Michel, Aberer, 2009, section VI-D, formula 1).
 
     The delay of an event is the time it arrived less the time it bears, and so is the difference of two clocks that do
     not agree. The estimate is `delay = weight * delay + (1 - weight) * newest`. The weight follows the recent errors

@@ -33,7 +33,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """One timer for all windows of a stream (Salehi et al., section VI-C).
+    """One timer for all windows of a stream (Salehi, Riahi, Michel, Aberer, 2009, section VI-C).
 
     The paper's timer ticks with the greatest common divisor of the slides, and each tick asks who slides. Here the
     ticks at which no window ends are left out: slides of 7 and 8 seconds have a divisor of 1 second, and 14 instants in

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 
 
 class TupleDrivenSlides:
-    """Asks with each event which windows slide, without a timer (Salehi et al., section VI-D, Algorithm 2).
+    """Asks with each event which windows slide, without a timer (Salehi et al., 2009, section VI-D, Algorithm 2).
 
     Windows wait in the order of their next slides, so an event looks only at those that slide and one more. A window
     slides late by as much as no event comes, and its next slide is counted from there: this is the baseline that

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from windrow.errors import SettingsError
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
+from windrow.plan.window import TimeWindow
 from windrow.schedule.heartbeat import Beat, Heartbeat
 
 SOURCE = "windrow-heartbeat"
@@ -28,7 +29,8 @@ _BEATS = "beats"
 
 def heartbeat_of(plan: StreamPlan) -> Heartbeat:
     """The beats that the windows of `plan` need."""
-    return Heartbeat.of(plan.timing, ((space.window.slide_us, space.window.offset_us) for space in plan.spaces))
+    windows = [space.window for space in plan.spaces if isinstance(space.window, TimeWindow)]
+    return Heartbeat.of(plan.timing, ((window.slide_us, window.offset_us) for window in windows))
 
 
 def heartbeats(spark: SparkSession, heartbeat: Heartbeat) -> DataFrame:
