@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow
 from windrow.application import Application
 from windrow.errors import SettingsError
+from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.schedule.heartbeat import Heartbeat
 from windrow.session import Session
 from windrow.spark import heartbeat
-from windrow.spark.heartbeat import HeartbeatReader
+from windrow.spark.heartbeat import HeartbeatReader, keep_timing
 from windrow.spark.job import Job
 
-from .streams import PATIENCE, SECOND, finish, instants, put, rows_of, stream_of
+from .streams import PATIENCE, SECOND, assert_same, finish, instants, put, rows_of, stream_of
 
 TEXT = "SELECT k, COUNT(*) AS n, SUM(x) AS total FROM ticks [RANGE 3 SECONDS SLIDE 1 SECOND] GROUP BY k"
 RANGE, SLIDE = 3 * SECOND, SECOND
@@ -63,20 +65,29 @@ def seen_in(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_stream_timed_by_arrival_that_goes_quiet_closes_its_windows(spark: SparkSession, tmp_path: Path):
-    """Two files arrive, then nothing: all their windows are answered, by the times of their batches."""
+    """Two files arrive, then nothing: all their windows are answered, by the times of their batches, some of them after a
+    restart. An event-timed stream runs beside it, and has no part in it."""
     (tmp_path / "in").mkdir()
     session = windrow.Session(spark, shards=2)
     session.stream("ticks", stream_of(spark, tmp_path / "in", "k STRING, x INT"))
     session.query("q", TEXT)
+    (tmp_path / "other").mkdir()
+    session.stream("other", stream_of(spark, tmp_path / "other", "ts TIMESTAMP, k STRING, x INT"), time="ts")
+    session.query("o", TEXT.replace("ticks", "other"))
     checkpoint = tmp_path / "checkpoint"
-    job = session.start(str(checkpoint), {"q": windrow.sink("parquet", path=tmp_path / "out")})
-    put(tmp_path / "in", some(("a", 1), ("b", 2), ("a", 3)))
+    sinks = {"q": windrow.sink("parquet", path=tmp_path / "out"), "o": windrow.sink("noop")}
+    job = session.start(str(checkpoint), sinks)
+    files = [some(("a", 1), ("b", 2), ("a", 3)), some(("a", 5))]
+    put(tmp_path / "in", files[0])
     wait_until(job, lambda figures: figures["events"] == 3)
-    put(tmp_path / "in", some(("a", 5)))
+    put(tmp_path / "in", files[1])
     wait_until(job, lambda figures: figures["events"] == 4)
-    figures = wait_until(job, lambda figures: figures["groups"] == 0)
     job.stop()
-    assert (figures["events"], figures["rejected"]["late"]) == (4, 0)
+    job = session.start(str(checkpoint), sinks)
+    figures = wait_until(job, lambda figures: figures["batches"] and figures["groups"] == 0)
+    assert (figures["events"], figures["rejected"]["late"]) == (0, 0), "a heartbeat is no event"
+    assert job.progress()["other"]["batches"] == 0
+    job.stop()
     first, second = arrivals(checkpoint / "ticks" / "spark")
     counts, totals = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
     for arrived, k, x in ((first, "a", 1), (first, "b", 2), (first, "a", 3), (second, "a", 5)):
@@ -85,6 +96,9 @@ def test_a_stream_timed_by_arrival_that_goes_quiet_closes_its_windows(spark: Spa
             totals[end, k] += x
     found = {(row["window_end"], row["k"]): (row["n"], row["total"]) for row in rows_of(tmp_path / "out")}
     assert found == {place: (counts[place], totals[place]) for place in counts}
+    both, times = pa.concat_tables(files), [first, second]
+    replayed = windrow.replay(TEXT, ticks=both, time=None, batch_rows=3, arrivals=times, flush=True)
+    assert_same(rows_of(tmp_path / "out"), rows_of(replayed), ["k"])
 
 
 def test_a_batch_that_runs_again_after_a_restart_has_its_arrival_time_again(spark: SparkSession, tmp_path: Path):
@@ -170,6 +184,17 @@ def test_a_job_that_works_off_what_is_there_ends_and_keeps_its_timing(spark: Spa
         over(spark, tmp_path, time="ts").start(checkpoint, sinks)
     with pytest.raises(SettingsError, match="by arrival, and now it is timed by its events, with an idle clock:"):
         over(spark, tmp_path, time="ts", idle_clock=True).start(checkpoint, sinks)
+
+
+def test_a_checkpoint_from_before_there_were_heartbeats_is_timed_by_events(tmp_path: Path):
+    """It has no word about its timing, but it has been started."""
+    plan = StreamPlan("ticks", 0, ())
+    keep_timing(str(tmp_path), replace(plan, timing=Timing.EVENT))
+    (tmp_path / "spark").mkdir()
+    (tmp_path / "spark" / "metadata").write_text("{}")
+    keep_timing(str(tmp_path), replace(plan, timing=Timing.EVENT))
+    with pytest.raises(SettingsError, match="'ticks' timed by its events, and now it is timed by arrival:"):
+        keep_timing(str(tmp_path), replace(plan, timing=Timing.ARRIVAL))
 
 
 @pytest.mark.parametrize("wrong", [{"lateness": "1 second"}, {"idle_clock": True}], ids=str)
