@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from windrow.errors import NotSupportedYet, QueryError, SettingsError
+from windrow.errors import QueryError, SettingsError
 from windrow.language import (
     CreateSink,
     CreateStream,
@@ -70,16 +70,14 @@ class Application:
                 self._query(f"query_{self._unnamed}", statement, Sink("console"))
 
     def _stream(self, stream: CreateStream) -> None:
-        if stream.timestamp_by is None:
-            raise self._not_yet("a stream timed by arrival", stream.name_span, "add TIMESTAMP BY and a column")
-        if stream.idle_clock:
-            raise self._not_yet("IDLE CLOCK", stream.span)
         options = self._options(stream)
         with self._placed(stream.name_span):
             frame, corrupt = read_stream(self.session.spark, stream.format, options, _columns(stream))
-        time, place = expression_sql(stream.timestamp_by), span_of(stream.timestamp_by) or stream.name_span
-        with self._placed(place):
-            self.session.stream(stream.name, frame, time, duration_sql(stream.lateness_us), corrupt=corrupt)
+        by = stream.timestamp_by
+        time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
+        lateness = duration_sql(stream.lateness_us)
+        with self._placed(place or stream.name_span):
+            self.session.stream(stream.name, frame, time, lateness, idle_clock=stream.idle_clock, corrupt=corrupt)
         self._streams.append(stream.name)
 
     def _table(self, table: CreateTable) -> None:
@@ -157,10 +155,6 @@ class Application:
 
     def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, text=self._text, at=span[0], end=span[1], hint=hint)
-
-    def _not_yet(self, what: str, span: Span, hint: str | None = None) -> NotSupportedYet:
-        message = f"{what} is not supported yet"
-        return NotSupportedYet(message, text=self._text, at=span[0], end=span[1], hint=hint)
 
 
 def _columns(source: CreateStream | CreateTable) -> str | None:

@@ -51,19 +51,30 @@ class Session:
         self._engine = SparkEngine(self.spark)
 
     def stream(
-        self, name: str, dataframe: DataFrame, time: str, lateness: str = "0 seconds", *, corrupt: str | None = None
+        self,
+        name: str,
+        dataframe: DataFrame,
+        time: str | None = None,
+        lateness: str = "0 seconds",
+        *,
+        idle_clock: bool = False,
+        corrupt: str | None = None,
     ) -> None:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
-        `corrupt` names the column that holds the text of rows that could not be read, if there is one.
+        Without `time`, an event happens when it arrives. `idle_clock` lets the wall clock close windows while no event
+        comes. `corrupt` names the column that holds the text of rows that could not be read, if there is one.
         """
         self._check_name(name)
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
+        if time is None and (idle_clock or parse_duration(lateness)):
+            what = "idle clock" if idle_clock else "lateness"
+            raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")
-        self._streams[name] = Stream(name, schema, time, parse_duration(lateness))
+        self._streams[name] = Stream(name, schema, time, parse_duration(lateness), idle_clock)
 
     def table(self, name: str, dataframe: DataFrame) -> None:
         """Register a static DataFrame."""

@@ -69,6 +69,26 @@ MISTAKES = {
         (STREAM + QUERY).replace("BY ts", "BY volume"),
         ["is INT, and a time is needed", "(line 3, column 16)", " ^^^^^^\n"],
     ),
+    "a lateness without a time": (
+        (STREAM + QUERY).replace("TIMESTAMP BY ts ", ""),
+        ["LATENESS needs TIMESTAMP BY", "(line 3, column 3)", "    ^^^^^^^^\n", "hint: add TIMESTAMP BY and a column"],
+    ),
+    "an idle clock without a time": (
+        (STREAM + QUERY).replace("TIMESTAMP BY ts LATENESS 2 SECONDS", "IDLE CLOCK"),
+        ["IDLE CLOCK needs TIMESTAMP BY", "(line 3, column 3)", "    ^^^^\n", "hint: add TIMESTAMP BY and a column"],
+    ),
+    "a time of several events": (
+        (STREAM + QUERY).replace("BY ts", "BY max(ts)"),
+        ["MAX is no expression of one event", "(line 3, column 16)", " ^^^^^^^\n"],
+    ),
+    "a time by chance": (
+        (STREAM + QUERY).replace("BY ts", "BY timestamp_seconds(CAST(rand() AS INT))"),
+        ["RAND is another one each time", "(line 3, column 16)", " ^^^^^^^"],
+    ),
+    "a window of Spark's own": (
+        STREAM + QUERY.replace("GROUP BY symbol", "GROUP BY symbol, window(ts, '1 minute')"),
+        ["WINDOW is Spark's own window", "(line 6, column 18)", "^^^^^^\n", "hint: [RANGE 10 MINUTES SLIDE 1 MINUTE]"],
+    ),
     "no query": (STREAM, ["the script has no query", "hint: SELECT"]),
 }
 

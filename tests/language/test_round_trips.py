@@ -112,12 +112,14 @@ def test_a_script_survives_with_its_comments_left_out():
         ("SELECT a FROM s [ROWS 10 ROWS SLIDE 5 ROWS]", "SELECT a FROM s [ROWS 10 SLIDE 5]"),
         ("SELECT a FROM s [RANGE 1 DAY OFFSET 0 SECONDS SLIDE 1 DAY]", "SELECT a FROM s [RANGE 1 DAY SLIDE 1 DAY]"),
         ("SELECT a FROM s MINUS SELECT a FROM r", "SELECT a FROM s EXCEPT SELECT a FROM r"),
-        ("CREATE STREAM s USING x OPTIONS (n 5, h = true) LATENESS 1 MINUTE", None),
+        ("CREATE STREAM s USING x OPTIONS (n 5, h = true) LATENESS 1 MINUTE TIMESTAMP BY t", None),
     ],
 )
 def test_other_spellings_mean_the_same(loose, canonical):
     (statement,) = parse_script(loose)
-    assert to_sql(statement) == (canonical or "CREATE STREAM s USING x OPTIONS (n '5', h 'true') LATENESS 1 MINUTE")
+    assert to_sql(statement) == (
+        canonical or "CREATE STREAM s USING x OPTIONS (n '5', h 'true') TIMESTAMP BY t LATENESS 1 MINUTE"
+    )
 
 
 lengths_us = st.integers(min_value=1, max_value=10**13)

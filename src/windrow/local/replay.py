@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,14 +11,16 @@ from sqlglot import exp
 
 from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_duration, parse_query
+from windrow.local.arrivals import Arrivals, Instant, wall_clock
 from windrow.local.expressions import evaluate, type_of
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.runtime.payload import FLUSH, Payload
+from windrow.plan.timing import Timing
+from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice import TIME, Slicer, expression_column
+from windrow.runtime.slice import ARRIVED, TIME, Slicer, expression_column
 from windrow.runtime.top import Term, first_of_each_window
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
@@ -27,10 +29,13 @@ def replay(
     text: str,
     /,
     *,
-    time: str = "ts",
+    time: str | None = "ts",
     lateness: str = "0 seconds",
     batch_rows: int | None = None,
     flush: bool = False,
+    arrivals: Arrivals | None = None,
+    heartbeats: Iterable[Instant] = (),
+    idle_clock: bool = False,
     aggregates: Mapping[str, type] | None = None,
     **streams: pa.Table,
 ) -> pa.Table:
@@ -45,8 +50,18 @@ def replay(
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
     that holds an event at the end. `aggregates` are user-defined ones, by name.
+
+    `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
+    batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
+    `heartbeats` are instants at which the wall clock is looked at although no event comes.
+
+    >>> counts = replay("SELECT COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks, time=None,
+    ...                 batch_rows=2, arrivals=[times[0], times[2]], heartbeats=[datetime(2024, 1, 1, 10, tzinfo=UTC)])
+    >>> counts["n"].to_pylist()
+    [2, 4, 2]
     """
-    return Replay(text, time=time, lateness=lateness, aggregates=aggregates, **streams).run(batch_rows, flush)
+    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, aggregates=aggregates, **streams)
+    return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 
 class LocalEngine:
@@ -63,19 +78,23 @@ class Replay:
         self,
         text: str,
         *,
-        time: str = "ts",
+        time: str | None = "ts",
         lateness: str = "0 seconds",
+        idle_clock: bool = False,
         aggregates: Mapping[str, type] | None = None,
         blocks: Blocks | None = None,
         **streams: pa.Table,
     ) -> None:
+        if time is None and (idle_clock or parse_duration(lateness)):
+            what = "idle clock" if idle_clock else "lateness"
+            raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
         known = {}
         for name, events in streams.items():
-            if time not in events.column_names:
+            if time is not None and time not in events.column_names:
                 raise SettingsError(
                     f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}"
                 )
-            known[name] = Stream(name, events.schema, time, parse_duration(lateness))
+            known[name] = Stream(name, events.schema, time, parse_duration(lateness), idle_clock)
         user = {
             name.lower(): UserAggregate(implementation, _result_type(implementation))
             for name, implementation in (aggregates or {}).items()
@@ -90,30 +109,56 @@ class Replay:
         self.shard = Shard(self.plan, self.blocks)
         self._row_expressions = [_parsed(text) for text in self.plan.expressions]
 
-    def run(self, batch_rows: int | None = None, flush: bool = False) -> pa.Table:
+    def run(
+        self,
+        batch_rows: int | None = None,
+        flush: bool = False,
+        arrivals: Arrivals | None = None,
+        heartbeats: Iterable[Instant] = (),
+    ) -> pa.Table:
         """Work off all events and return all results."""
-        results = [rows for batch in self._batches(batch_rows) for rows in self.step(batch)]
+        batches = list(self._batches(batch_rows))
+        if arrivals is None:
+            self._need_no_arrivals(heartbeats)
+            results = [rows for batch in batches for rows in self.step(batch)]
+        else:
+            results = []
+            for instant, number in wall_clock(len(batches), arrivals, heartbeats):
+                results += self.beat(instant) if number is None else self.step(batches[number], instant)
         if flush:
             results += self._finished(self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")]))
         return pa.concat_tables([self._shown(self.query.emitted.empty_table()), *results])
 
-    def step(self, events: pa.Table) -> list[pa.Table]:
-        """Work off one batch of events and return the results it gave."""
+    def step(self, events: pa.Table, arrived_us: int | None = None) -> list[pa.Table]:
+        """Work off one batch of events, which arrived all at once, and return the results it gave."""
         slicer = Slicer(self.plan, 0, [0])
-        for batch in self._evaluated(events).to_batches():
+        for batch in self._evaluated(events, arrived_us).to_batches():
             slicer.add(batch)
-        outcome = self.shard.process(slicer.payloads())
+        return self._processed(slicer.payloads())
+
+    def beat(self, now_us: int) -> list[pa.Table]:
+        """Let the wall clock go on although no event comes, and return the results that gave."""
+        return self._processed([Payload(0, 0, 0, now_us, HEARTBEAT, b"")])
+
+    def _processed(self, payloads: Sequence[Payload]) -> list[pa.Table]:
+        outcome = self.shard.process(payloads)
         self.shard.save()
         return self._finished(outcome)
+
+    def _need_no_arrivals(self, heartbeats: Iterable[Instant]) -> None:
+        if self.plan.timing.has_heartbeat or list(heartbeats):
+            raise SettingsError("a replay reads no clock: say with arrivals=[...] when each batch arrives")
 
     def _batches(self, rows: int | None) -> Iterator[pa.Table]:
         step = rows or max(self._events.num_rows, 1)
         for start in range(0, self._events.num_rows, step):
             yield self._events.slice(start, step)
 
-    def _evaluated(self, events: pa.Table) -> pa.Table:
-        times = _microseconds(events[self._time], self._time)
-        columns = {TIME: times}
+    def _evaluated(self, events: pa.Table, arrived_us: int | None) -> pa.Table:
+        arrived = pa.repeat(pa.scalar(arrived_us, pa.int64()), events.num_rows)
+        columns = {TIME: arrived if self._time is None else _microseconds(events[self._time], self._time)}
+        if self.plan.timing is Timing.IDLE:
+            columns[ARRIVED] = arrived
         for i, expression in enumerate(self._row_expressions):
             columns[expression_column(i)] = evaluate(expression, events)
         return pa.table(columns)

@@ -9,6 +9,7 @@ from windrow.optimize.choose_maintenance import alternatives
 from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import Fold, QueryPlan, Space, StreamPlan
+from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
 
@@ -22,9 +23,7 @@ def explain_plans(plans: Sequence[StreamPlan], shards: int) -> str:
 
 
 def _stream(plan: StreamPlan, shards: int) -> str:
-    lines = [
-        f"stream {plan.stream}: one scan, lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
-    ]
+    lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
     users = _users(plan)
     lines += [f"  evaluates {text}{_once(users[text])}" for text in plan.expressions]
     for space in plan.spaces:
@@ -54,6 +53,13 @@ def _named(names: Sequence[str]) -> str:
     'a, b, c and 2 more'
     """
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def _timing(plan: StreamPlan) -> str:
+    if plan.timing is Timing.ARRIVAL:
+        return "timed by arrival; a heartbeat where a window ends"
+    lateness = f"lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
+    return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
 
 
 def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]:

@@ -40,4 +40,4 @@ def plan_stream(
     used = sorted({partial.user for query in queries for partial in query.partials if partial.user})
     user = tuple((name, known[name]) for name in used)
     spaces = share_panes(queries)
-    return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user)
+    return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing)

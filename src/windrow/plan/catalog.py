@@ -9,6 +9,8 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
+from windrow.plan.timing import Timing
+
 
 class Engine(Protocol):
     """Whoever evaluates row expressions, asked beforehand what comes out."""
@@ -19,12 +21,18 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream's columns, how its events are timed (None: by arrival), and how late they may be."""
+    """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock."""
 
     name: str
     schema: pa.Schema
     time: str | None
     lateness_us: int = 0
+    idle_clock: bool = False
+
+    @property
+    def timing(self) -> Timing:
+        """What moves its clock on."""
+        return Timing.ARRIVAL if self.time is None else Timing.IDLE if self.idle_clock else Timing.EVENT
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
 
 
@@ -141,6 +142,7 @@ class StreamPlan:
     spaces: tuple[Space, ...]
     keeps_rejected: bool = False
     user_aggregates: tuple[tuple[str, type], ...] = field(default=(), compare=False)
+    timing: Timing = Timing.EVENT
 
     def queries_of(self, space: Space) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
 from windrow.language import emit_of, span_of
+from windrow.plan.refuse_time_functions import refuse_spark_windows
 
 _CLAUSES = {
     "joins": "JOIN",
@@ -32,6 +33,7 @@ def refuse_unsupported(tree: exp.Select, text: str) -> None:
         raise not_yet(tree.args["emit"], f"EMIT {emit_of(tree)}", text)
     for part in [*tree.selects, *(tree.args.get(clause) for clause in ("where", "having", "order", "group"))]:
         if part is not None:
+            refuse_spark_windows(part, text)
             for node in part.find_all(exp.Window, exp.Query):
                 raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HEADER, REJECTED, FLUSH = "", "rejected", "flush"
-"""Names of payloads that belong to no space: a task's probe and counts, its rejected rows, the end of the input."""
+HEADER, REJECTED, FLUSH, HEARTBEAT = "", "rejected", "flush", "heartbeat"
+"""Names of payloads that belong to no space: a task's probe and counts, its rejected rows, the end of the input, the
+wall clock when the batch began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,7 @@ class Payload:
     """Columns from one map task to one shard.
 
     `task` and `part` order the payloads of a batch. `probe` is the newest event time that the task saw, None if it saw
-    none. `name` is the space that `body` belongs to, or one of the names above.
+    none; of a heartbeat, the wall clock. `name` is the space that `body` belongs to, or one of the names above.
     """
 
     shard: int

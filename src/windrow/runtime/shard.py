@@ -17,6 +17,7 @@ from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.payload import FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.space import Answers, SpaceState
+from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
 
@@ -57,6 +58,7 @@ class Shard:
         self.version: int = kept["version"]
         self._newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
+        self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_aggregates)
         self._spaces: dict[Space, SpaceState] = {}
         self._asking: dict[tuple[Space, TimeWindow], list[QueryPlan]] = {}
@@ -104,6 +106,7 @@ class Shard:
             state.save(self.version)
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
+        kept |= {"wall": self._wall.snapshot()}
         return json.dumps({"format": FORMAT} | kept).encode()
 
     @property
@@ -112,13 +115,13 @@ class Shard:
         return sum(len(state.groups) for state in self._spaces.values())
 
     def _advance(self, payloads: Sequence[Payload]) -> None:
-        """Move the clock to the newest event time of the batch, less the lateness; it never goes back."""
-        probes = [payload.probe for payload in payloads if payload.probe is not None]
-        if probes:
-            newest = max(probes)
+        """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back."""
+        clocks = [self.clock, self._wall.clock(payloads, self._newest)]
+        newest = newest_event(payloads)
+        if newest is not None:
             self._newest = newest if self._newest is None else max(self._newest, newest)
-            clock = self._newest - self.plan.lateness_us
-            self.clock = clock if self.clock is None else max(self.clock, clock)
+            clocks.append(self._newest - self.plan.lateness_us)
+        self.clock = max((clock for clock in clocks if clock is not None), default=None)
 
     def _count(self, payload: Payload, before: int | None, outcome: Outcome) -> None:
         """Count rejected events by cause, and keep them where somebody asked for them."""

@@ -15,14 +15,14 @@ from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import spread
 from windrow.runtime.lift import Lifted, lift
 from windrow.runtime.measure import Measured
-from windrow.runtime.payload import HEADER, REJECTED, Payload
+from windrow.runtime.payload import HEADER, HEARTBEAT, REJECTED, Payload
 from windrow.runtime.places import histogram
 from windrow.storage.columns import encode
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
 
-TIME, UNREADABLE, FAILED, RAW = "time", "unreadable", "failed", "raw"
+TIME, UNREADABLE, FAILED, RAW, ARRIVED = "time", "unreadable", "failed", "raw", "arrived"
 
 
 def expression_column(number: int) -> str:
@@ -34,8 +34,8 @@ class Slicer:
     """Cuts the events of one map task into panes, and packs what each shard must know.
 
     The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression,
-    and, where there is something to say, which rows are `unreadable`, how many of a row's expressions `failed`, and
-    the `raw` row.
+    and, where there is something to say, which rows are `unreadable`, how many of a row's expressions `failed`, the
+    `raw` row, and when it `arrived` (microseconds).
     """
 
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
@@ -48,6 +48,7 @@ class Slicer:
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._probe: int | None = None
+        self._arrived: int | None = None
         self._untimed = self._unreadable = self._failed = 0
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
         self._packed: list[Payload] = []
@@ -65,6 +66,8 @@ class Slicer:
         if self._probe is None and not (self._untimed or self._unreadable):
             return self._packed
         headers = [Payload(shard, self._task, 0, self._probe, HEADER, b"") for shard in self._shards]
+        if self._arrived is not None:
+            headers += [Payload(shard, self._task, 0, self._arrived, HEARTBEAT, b"") for shard in self._shards]
         return [*headers, self._counts(), *self._packed]
 
     def _counts(self) -> Payload:
@@ -86,6 +89,8 @@ class Slicer:
         self._waiting, self._rows = [], 0
         batch = table.to_batches()[0]
         timed = self._timed(batch)
+        if ARRIVED in batch.schema.names:
+            self._arrived = pc.max(batch.column(ARRIVED)).as_py()
         if FAILED in batch.schema.names:
             self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
         if timed.any():

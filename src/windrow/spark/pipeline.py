@@ -5,11 +5,12 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.payload import FLUSH
+from windrow.runtime.payload import FLUSH, HEARTBEAT
+from windrow.spark.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, slice_stream
 from windrow.spark.slide import COUNTS, slide_payloads
@@ -31,12 +32,17 @@ def packed_results(
 ) -> DataFrame:
     """All results of `plan` over `source`, packed, with the counts of each batch as observed metrics.
 
-    `control` is a stream of words to all shards; the only one so far is `flush`.
+    `control` is a stream of words to all shards; the only one so far is `flush`. Where the clock goes on without
+    events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
     payloads = slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
     if control is not None:
-        payloads = payloads.unionByName(_to_all(control, keys))
+        words = control.where(F.col("value") == FLUSH)
+        payloads = payloads.unionByName(_to_all(words, F.col("value"), F.lit(NO_PROBE), keys))
+    if plan.timing.has_heartbeat:
+        beats = heartbeats(source.frame.sparkSession, heartbeat_of(plan))
+        payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
     packed = slide_payloads(payloads, plan, shards, run or uuid.uuid4().hex)
     return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
 
@@ -52,14 +58,14 @@ def _total(name: str):
     )
 
 
-def _to_all(control: DataFrame, keys: list[int]) -> DataFrame:
-    """A payload to every shard for each word of `control`."""
-    return control.where(F.col("value") == FLUSH).select(
+def _to_all(words: DataFrame, name: Column, probe: Column, keys: list[int]) -> DataFrame:
+    """A payload to every shard for each row of `words`."""
+    return words.select(
         F.explode(F.array(*map(F.lit, keys))).alias("shard"),
         F.lit(-1).alias("task"),
         F.lit(0).alias("part"),
-        F.lit(NO_PROBE).cast("bigint").alias("probe"),
-        F.col("value").alias("name"),
+        probe.cast("bigint").alias("probe"),
+        name.alias("name"),
         F.lit(b"").alias("body"),
         *(F.lit(0).cast("bigint").alias(name) for name in ("untimed", "unreadable", "failed", "scan_us", "slice_us")),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from threading import Lock
 from typing import Any
 
@@ -140,9 +140,9 @@ def _add(watched: _Watched, batch: Any) -> None:
 
 
 def _events(batch: Any, control: str) -> int:
-    """The rows that came from the stream; the words to the shards, read from `control`, are no events."""
-    sources = batch["sources"]
-    return sum(source["numInputRows"] for source in sources if not source["description"].endswith(f"{control}]"))
+    """The rows that came from the stream; the words to the shards, read from `control`, and what follows are none."""
+    own = takewhile(lambda source: not source["description"].endswith(f"{control}]"), batch["sources"])
+    return sum(source["numInputRows"] for source in own)
 
 
 def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:

@@ -36,6 +36,7 @@ def settings(shards: int) -> tuple[Setting, ...]:
         Setting("spark.sql.shuffle.partitions", str(shards), "one partition a shard", False),
         Setting("spark.sql.execution.arrow.maxRecordsPerBatch", "65536", "events are cut in long columns", False),
         Setting("spark.sql.streaming.noDataMicroBatches.enabled", "false", "no answer waits for an empty batch", False),
+        Setting("spark.sql.streaming.pollingDelay", "50ms", "else Spark asks a quiet stream each 10 ms", False),
         Setting(
             "spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS", "readers of results then see an instant", False
         ),

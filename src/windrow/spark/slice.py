@@ -11,10 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from windrow.plan.pipeline import StreamPlan
+from windrow.plan.timing import Timing
 from windrow.runtime.payload import Payload
-from windrow.runtime.slice import FAILED, RAW, TIME, UNREADABLE, Slicer, expression_column
+from windrow.runtime.slice import ARRIVED, FAILED, RAW, TIME, UNREADABLE, Slicer, expression_column
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
+from windrow.spark.heartbeat import NOW_SQL
 
 NO_PROBE = -(1 << 63)
 
@@ -48,6 +50,8 @@ def slice_stream(
     failing = failures(stream, plan.expressions)
     if failing is not None:
         columns.append(failing.alias(FAILED))
+    if plan.timing is Timing.IDLE:
+        columns.append(F.expr(NOW_SQL).alias(ARRIVED))
     if corrupt is not None:
         columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
     if plan.keeps_rejected:

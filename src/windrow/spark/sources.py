@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
+import sqlglot
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +16,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 from windrow.errors import SettingsError
+from windrow.language import Windrow
+from windrow.plan.refuse_time_functions import wrong_time
 from windrow.spark.expressions import guarded, quiet_analysis
+from windrow.spark.heartbeat import NOW_SQL
 
 FILES = ("parquet", "csv", "json", "orc", "text", "avro")
 TEXTS = ("csv", "json")
@@ -60,8 +64,10 @@ def missing_path(format: str, options: Mapping[str, str]) -> str | None:
     return None if glob.glob(plain) or os.path.exists(plain) else f"there is nothing at {path!r}"
 
 
-def time_expression(frame: DataFrame, time: str, name: str) -> str:
-    """The microseconds since the epoch at which an event happened, as a Spark expression."""
+def time_expression(frame: DataFrame, time: str | None, name: str) -> str:
+    """The microseconds since the epoch at which an event happened, or arrived (None), as a Spark expression."""
+    if time is None:
+        return NOW_SQL
     try:
         with quiet_analysis():
             type = frame.select(F.expr(time)).schema[0].dataType
@@ -69,6 +75,9 @@ def time_expression(frame: DataFrame, time: str, name: str) -> str:
         raise SettingsError(
             f"stream {name!r} has no column {time!r} to take the time from; columns: {', '.join(frame.columns)}"
         ) from None
+    wrong = wrong_time(sqlglot.parse_one(time, dialect=Windrow))
+    if wrong is not None:
+        raise SettingsError(f"{time!r} does not say when an event of stream {name!r} happened: {wrong}")
     time = guarded(time, frame)
     if isinstance(type, TimestampType):
         return f"unix_micros({time})"

@@ -13,6 +13,7 @@ from windrow.errors import SettingsError
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH
 from windrow.spark.deliver import deliver
+from windrow.spark.heartbeat import keep_timing
 from windrow.spark.pipeline import Source, packed_results
 from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
@@ -41,6 +42,7 @@ class StreamRun:
         self._folder = os.path.join(checkpoint, plan.stream)
         self._control = os.path.join(self._folder, "control")
         os.makedirs(self._control, exist_ok=True)
+        keep_timing(self._folder, plan)
         self._writers, self._rejected = writers, rejected
 
     def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:

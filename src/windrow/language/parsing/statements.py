@@ -87,10 +87,12 @@ class StatementParser(OptionsParser):
     def _parse_timing(self) -> dict[str, Any]:
         """TIMESTAMP BY, LATENESS and IDLE CLOCK, in any order."""
         timing: dict[str, Any] = {}
+        words: list[Token] = []
         while self._curr:
             word, name = self._word(), self._timing_name()
             if name in timing:
                 self._fail(f"a stream has only one {word}")
+            words.append(self._curr)
             self._advance()
             if name == "timestamp_by":
                 self._expect("BY", after="TIMESTAMP")
@@ -102,6 +104,10 @@ class StatementParser(OptionsParser):
             else:
                 self._expect("CLOCK", after="IDLE")
                 timing[name] = True
+        if timing and "timestamp_by" not in timing:
+            what = "IDLE CLOCK" if words[0].text.upper() == "IDLE" else "LATENESS"
+            message = f"{what} needs TIMESTAMP BY: without it a stream goes by the wall clock alone"
+            self._fail(message, words[0], f"add TIMESTAMP BY and a column, or leave {what} out")
         return timing
 
     def _timing_name(self) -> str:

@@ -1,0 +1,35 @@
+"""Functions of time that do not go with windows of ours: refused where they stand."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.language import error_at
+
+_SPARK_WINDOWS = ("window", "session_window", "window_time")
+_CHANCE = (exp.Rand, exp.Randn, exp.Uuid, exp.Shuffle)
+_CHANCE_NAMES = ("monotonically_increasing_id", "random", "randstr", "uniform")
+
+
+def refuse_spark_windows(part: exp.Expr, text: str) -> None:
+    """Raise for a call of Spark's own event-time windows, which would make several rows of one."""
+    for call in part.find_all(exp.Anonymous):
+        if call.name.lower() in _SPARK_WINDOWS:
+            way_out = "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the stream's name gives window_start and window_end"
+            raise error_at(call, f"{call.name.upper()} is Spark's own window, and has no meaning here", text, way_out)
+
+
+def wrong_time(time: exp.Expr) -> str | None:
+    """What keeps an expression from telling when an event happened, if anything.
+
+    >>> import sqlglot
+    >>> wrong_time(sqlglot.parse_one("MAX(ts)")), wrong_time(sqlglot.parse_one("ts"))
+    ('MAX is no expression of one event', None)
+    """
+    for node in time.walk():
+        name = node.name if isinstance(node, exp.Anonymous) else "OVER" if isinstance(node, exp.Window) else node.key
+        if isinstance(node, exp.AggFunc | exp.Window | exp.UDTF | exp.Explode) or name.lower() in _SPARK_WINDOWS:
+            return f"{name.upper()} is no expression of one event"
+        if isinstance(node, _CHANCE) or name.lower() in _CHANCE_NAMES:
+            return f"{name.upper()} is another one each time: a batch that runs again would answer otherwise"
+    return None
