@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 import windrow
 from windrow.cli.main import app
 from windrow.errors import ChangeError, QueryError
-from windrow.spark.job import Job
+from windrow.plan.pipeline import StreamPlan
+from windrow.spark.job import Job, check_beside
 from windrow.spark.letters import Letters
 
 from . import changed_job
@@ -92,6 +93,13 @@ def test_queries_come_and_go_while_the_others_go_on(spark: SparkSession, tmp_pat
     assert last > START + 70 * SECOND
     expected = [row for row in answers(changed_job.ADDED, 5) if first <= row["window_end"] <= last]
     assert_same(found, expected, ["k"])
+
+
+def test_an_aggregate_that_was_registered_anew_cannot_join_the_state_of_the_one_before():
+    running = StreamPlan("ticks", 0, (), (), user_aggregates=(("spread", int),))
+    check_beside(running, StreamPlan("ticks", 0, (), (), user_aggregates=(("spread", int), ("other", str))))
+    with pytest.raises(ChangeError, match="aggregate 'spread' has been registered anew"):
+        check_beside(running, StreamPlan("ticks", 0, (), (), user_aggregates=(("spread", str),)))
 
 
 def test_the_command_line_changes_a_running_job(spark: SparkSession, tmp_path: Path):

@@ -13,7 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming import StreamingQuery
 
 from windrow.errors import ChangeError, JobError
-from windrow.plan.pipeline import QueryPlan
+from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
 from windrow.spark.checkpoint import Changes
 from windrow.spark.progress import Progress
@@ -167,6 +167,8 @@ class Job:
         self._plans, self._sinks = dict(plans), dict(sinks)
         try:
             run = self._run_of(stream) if stream in self._streams() else None
+            if run is not None and stream in self._runs:
+                check_beside(self._runs[stream].plan, run.plan)
         except Exception:
             self._plans, self._sinks = before[:2]
             raise
@@ -194,6 +196,17 @@ class Job:
             self._runs[stream] = run
             self._queries[stream] = run.start(self._trigger, self._progress)
             _prove(self._queries[stream])
+
+
+def check_beside(running: StreamPlan, wanted: StreamPlan) -> None:
+    """Refuse a plan whose state cannot live beside that of the running one."""
+    before = dict(running.user_aggregates)
+    for name, implementation in wanted.user_aggregates:
+        if before.get(name, implementation) is not implementation:
+            raise ChangeError(
+                f"aggregate {name!r} has been registered anew, and the state of running queries is of the one before"
+                "\nhint: register it under another name"
+            )
 
 
 def _prove(query: StreamingQuery) -> None:

@@ -38,7 +38,7 @@ class StreamRun:
         run: str,
     ) -> None:
         """`run` is the name under which workers keep its shards in memory."""
-        self._spark, self._plan, self._source, self._shards, self._run = spark, plan, source, shards, run
+        self._spark, self.plan, self._source, self._shards, self._run = spark, plan, source, shards, run
         self._folder = os.path.join(checkpoint, plan.stream)
         self._control = os.path.join(self._folder, "control")
         os.makedirs(self._control, exist_ok=True)
@@ -47,19 +47,19 @@ class StreamRun:
 
     def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
-        packed = packed_results(self._source, self._plan, self._shards, control, self._run)
+        packed = packed_results(self._source, self.plan, self._shards, control, self._run)
 
         def write(batch: DataFrame, number: int) -> None:
-            with progress.writing(self._plan.stream):
+            with progress.writing(self.plan.stream):
                 self._write(batch, number)
 
-        writing = packed.writeStream.foreachBatch(write).queryName(f"windrow {self._plan.stream}")
+        writing = packed.writeStream.foreachBatch(write).queryName(f"windrow {self.plan.stream}")
         query = (
             writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
             .trigger(**as_trigger(trigger))
             .start()
         )
-        progress.watch(self._plan.stream, query, os.path.abspath(self._control))
+        progress.watch(self.plan.stream, query, os.path.abspath(self._control))
         return query
 
     def flush(self) -> None:
@@ -77,12 +77,12 @@ class StreamRun:
             batch = batch.persist()
         try:
             if count > 1:
-                deliver(batch, number, self._plan.queries, self._writers)
+                deliver(batch, number, self.plan.queries, self._writers)
             else:
-                query = self._plan.queries[0]
+                query = self.plan.queries[0]
                 self._writers[query.name].write(typed_results(batch, query), number)
             if self._rejected is not None:
-                self._rejected.write(rejected_rows(batch, self._plan.stream), number)
+                self._rejected.write(rejected_rows(batch, self.plan.stream), number)
         finally:
             if count > 1:
                 batch.unpersist()
