@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -94,9 +95,24 @@ class Application:
             raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
         if sink.format not in OWN_FORMATS:
             self._check_format(sink)
+        self._check_folder(sink)
         self._declared[sink.name] = sink
         if sink.rejected:
             self._rejected(sink)
+
+    def _check_folder(self, sink: CreateSink) -> None:
+        """A sink of files needs a folder of its own: a reader could not tell its rows from another's."""
+        path = dict(sink.options).get("path")
+        if sink.format not in FORMATS or path is None:
+            return
+        place = self._written(path, sink)
+        if os.path.isfile(path):
+            raise self._error(f"{path!r} is a file, and results go into a folder", place, "name a folder")
+        for name, other in self._declared.items():
+            if os.path.normpath(dict(other.options).get("path", "")) == os.path.normpath(path):
+                raise self._error(
+                    f"sink {name!r} writes to {path!r} already", place, "give each sink a folder of its own"
+                )
 
     def _rejected(self, sink: CreateSink) -> None:
         for i, stream in enumerate(sink.streams or self._streams):

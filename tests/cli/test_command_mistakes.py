@@ -61,6 +61,18 @@ MISTAKES = {
         STREAM + SINK + QUERY + "INSERT INTO vwop " + QUERY,
         ["unknown sink 'vwop' (line 9, column 13)", "              ^^^^\n", "hint: known sinks: vwap"],
     ),
+    "a sink into a file": (
+        STREAM + (SINK + QUERY).replace("out/vwap", "names.csv"),
+        ["is a file, and results go into a folder (line 4, column", "^^^^\n", "hint: name a folder"],
+    ),
+    "two sinks into one folder": (
+        STREAM + SINK + QUERY + (SINK + QUERY).replace("SINK vwap", "SINK twice").replace("INTO vwap", "INTO twice"),
+        ["sink 'vwap' writes to", "(line 9, column", "^^^^\n", "hint: give each sink a folder of its own"],
+    ),
+    "a function with a typo": (
+        STREAM + QUERY.replace("SUM(volume)", "SUMM(volume)"),
+        ["unknown function 'summ' (line 4", "^^^^", "hint: did you mean SUM?"],
+    ),
     "a format that Spark has not": (
         STREAM + (SINK + QUERY).replace("parquet", "parqet"),
         ["Spark has no format 'parqet' (line 4, column 24)", " ^^^^^^\n", "hint: did you mean parquet?"],

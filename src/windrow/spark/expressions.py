@@ -18,6 +18,8 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language import Windrow, expression_sql
+from windrow.language.spelling import closest
+from windrow.plan.aggregates import RULES
 
 _TRIED: dict[type[exp.Expr], str] = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
 _EPOCHS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000}
@@ -104,9 +106,9 @@ def _as_query_error(error: AnalysisException | ParseException) -> QueryError:
     parameters = error.getMessageParameters() or {}
     if condition == "UNRESOLVED_ROUTINE":
         name = parameters.get("routineName", "").strip("`").split(".")[-1]
-        return QueryError(
-            f"unknown function {name!r}", hint="Spark's functions, registered UDFs and aggregates can be used"
-        )
+        meant = closest(name, [*RULES, *exp.FUNCTION_BY_NAME])
+        way_out = f"did you mean {meant}?" if meant else "Spark's functions, registered UDFs and aggregates can be used"
+        return QueryError(f"unknown function {name!r}", hint=way_out)
     if condition.startswith("WRONG_NUM_ARGS"):
         name, expected, given = (parameters.get(key, "") for key in ("functionName", "expectedNum", "actualNum"))
         return QueryError(f"{name.strip('`') or 'the function'} takes {expected} arguments, not {given}")

@@ -238,6 +238,12 @@ def reason(error: StreamingQueryException) -> str:
     """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
     text = str(error)
     file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
+    column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
+        r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
+    )
+    if file and column:
+        name, declared, found = column.groups()
+        return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"
     if file:
         return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
     own = re.search(r"windrow\.errors\.\w+: (.+)", text)

@@ -71,7 +71,11 @@ def time_expression(frame: DataFrame, time: str | None, name: str) -> str:
     try:
         with quiet_analysis():
             type = frame.select(F.expr(time)).schema[0].dataType
-    except AnalysisException:
+    except AnalysisException as error:
+        if error.getCondition() == "UNRESOLVED_ROUTINE":
+            raise SettingsError(
+                f"the time of stream {name!r} has a function that Spark does not know: {time}"
+            ) from None
         raise SettingsError(
             f"stream {name!r} has no column {time!r} to take the time from; columns: {', '.join(frame.columns)}"
         ) from None
@@ -87,7 +91,7 @@ def time_expression(frame: DataFrame, time: str | None, name: str) -> str:
         return _micros_by_parts(time)
     raise SettingsError(
         f"{time!r} of stream {name!r} is {type.simpleString().upper()}, and a time is needed: for seconds since 1970"
-        f" write timestamp_seconds({time})"
+        f" write timestamp_seconds({time}), for milliseconds timestamp_millis({time})"
     )
 
 
