@@ -15,7 +15,7 @@ from windrow.schedule.groups import Groups
 from windrow.schedule.limits import FURTHEST, checked_instant, checked_slide, whole_numbers
 from windrow.schedule.schedule import NOBODY, NOTHING, Due
 
-ENOUGH = 1 << 15
+ENOUGH = 1 << 13
 """A look ahead ends with the instant at which it has found so many queries."""
 
 TICKS_AHEAD = 1024
