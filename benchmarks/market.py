@@ -90,13 +90,14 @@ def measure(kind: str, queries: int) -> Market:
         due += len(who)
         if len(who) == 0:
             empty.append(took * 1e6)
+    groups = schedule.groups.count
     for query in (queries, queries + 1):  # the first makes room for more
         started = time.perf_counter()
         schedule.add(query, 777_777)
         schedule.remove(query)
         added = time.perf_counter() - started
     return Market(
-        kind, queries, schedule.groups.count, type(schedule).__name__, registered,
+        kind, queries, groups, type(schedule).__name__, registered,
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
         float(np.mean(empty)), float(np.median(empty)), float(np.quantile(empty, 0.99)), due / TICKS, added * 1e6,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.graph_walk import GraphWalk
 from windrow.schedule.optimize_graph import Limits
 
-TUPLES, COUNTED, BATCH = 10_000, 100_000, 1_000
+TUPLES, COUNTED, BATCH = 10_000, 100_000, 500
 PUSH = 11
 """A push and a pop are taken for 10 to 12 comparisons (section VII)."""
 

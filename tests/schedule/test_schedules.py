@@ -71,6 +71,21 @@ def test_those_due_together_come_by_slide_and_number_whatever_happened_before(ma
 
 
 @every_schedule
+@pytest.mark.parametrize("leaving", range(5))
+def test_any_of_those_with_equal_slides_may_leave_and_come_again(make, leaving):
+    schedule = make()
+    schedule.add_many([4, 4, 4, 4, 4, 9])
+    schedule.remove(leaving)
+    left = [query for query in range(5) if query != leaving]
+    assert schedule.due(4).tolist() == left
+    schedule.add(7, 9)
+    schedule.add(8, 4)
+    schedule.add(leaving, 4)
+    assert schedule.due(8).tolist() == [0, 1, 2, 3, 4, 8]
+    assert schedule.due(36).tolist() == [0, 1, 2, 3, 4, 8, 5, 7]
+
+
+@every_schedule
 def test_many_due_at_once_come_in_order_too(make):
     schedule = make()
     slides = np.tile(np.arange(1, 101), 3)

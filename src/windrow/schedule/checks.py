@@ -76,9 +76,9 @@ def _check(first, until, unit, slides, offsets, sizes):
             instants, groups = longer(instants), longer(groups)
         begin, found = found, _check_at(instant, slides, offsets, sizes, groups, found)
         comparisons += tests
-        instants[begin:found] = instant
-        for group in groups[begin:found]:
-            queries += sizes[group]
+        for i in range(begin, found):
+            instants[i] = instant
+            queries += sizes[groups[i]]
         if queries >= ENOUGH:
             return instants[:found], groups[:found], instant, comparisons
         instant += unit

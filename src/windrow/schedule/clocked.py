@@ -15,7 +15,7 @@ from windrow.schedule.groups import Groups
 from windrow.schedule.limits import FURTHEST, checked_instant, checked_slide, whole_numbers
 from windrow.schedule.schedule import NOBODY, NOTHING, Due
 
-ENOUGH = 1 << 15
+ENOUGH = 1 << 13
 """A look ahead ends with the instant at which it has found so many queries."""
 
 TICKS_AHEAD = 1024
@@ -53,6 +53,7 @@ class ClockedSchedule(ABC):
         self._at: int
         self._sight: Sight
         self._due: Due
+        self._queries: np.ndarray
         self._instants: list[int]
         self._starts: list[int]
         self.groups = Groups() if groups is None else groups
@@ -91,21 +92,21 @@ class ClockedSchedule(ABC):
             self._leave(group)
 
     def due(self, count: int) -> np.ndarray:
-        if count > self._seen:
+        if not self.clock < count <= self._seen:
+            if count <= self.clock:
+                raise self._gone_by(count)
             self._later(count)
             self._look(min(count - 1 + self._ticks, FURTHEST - 1), count)
             self._ticks = min(2 * self._ticks, TICKS_AHEAD)
-        elif count <= self.clock:
-            raise self._gone_by(count)
         instants, at = self._instants, self._at
         while instants[at] < count:
             at += 1
-        self.clock = count
+        self.clock, self._at = count, at
         if instants[at] != count:
-            self._at = at
             return NOBODY
         self._at = at + 1
-        return self._due.queries[self._starts[at] : self._starts[at + 1]]
+        starts = self._starts
+        return self._queries[starts[at] : starts[at + 1]]
 
     def advance(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
         if until < self.clock:
@@ -140,7 +141,7 @@ class ClockedSchedule(ABC):
             instant = self._instants[at]
             if instant <= until:
                 self.clock, self._at = instant, at + 1
-                yield instant, self._due.queries[self._starts[at] : self._starts[at + 1]]
+                yield instant, self._queries[self._starts[at] : self._starts[at + 1]]
             elif self._seen < until:
                 self._look(until, until)
             else:
@@ -149,7 +150,7 @@ class ClockedSchedule(ABC):
     def _look(self, until: int, asked: int) -> None:
         """See from where all is seen already up to `until`, or less far if there is much to see after `asked`."""
         self._due = self._see(until, asked)
-        self._at = 0
+        self._queries, self._at = self._due.queries, 0
         self._instants, self._starts = self._due.instants.tolist(), self._due.starts.tolist()
         self._instants.append(NEVER)
 
@@ -190,7 +191,7 @@ class ClockedSchedule(ABC):
     def _blind(self, ticks: int = 1) -> None:
         self._ticks, self._seen, self._at = ticks, self.clock, 0
         self._sight = Sight(NOBODY, NOBODY, self.clock, 0, 0)
-        self._due, self._instants, self._starts = NOTHING, [NEVER], [0]
+        self._due, self._queries, self._instants, self._starts = NOTHING, NOBODY, [NEVER], [0]
 
     def _gone_by(self, instant: int) -> ValueError:
         return ValueError(f"{instant} has gone by: the schedule's clock stands at {self.clock} and never goes back")

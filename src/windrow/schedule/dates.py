@@ -77,10 +77,10 @@ def collect(after, until, columns, dates):
             found += 1
             due[group] = instant + columns.slide[group]
             comparisons += 1 + _sink(0, dates)
-        instants[begin:found] = instant
         pushes += found - begin
-        for group in groups[begin:found]:
-            queries += columns.size[group]
+        for i in range(begin, found):
+            instants[i] = instant
+            queries += columns.size[groups[i]]
     return instants[:found], groups[:found], instant, comparisons, pushes
 
 

@@ -10,7 +10,9 @@ from windrow.schedule.clocked import ENOUGH
 
 NONE = -1
 SLIDE, OFFSET, GROUP, PARENT, SPOT, BEGIN, CHILDREN, ROOM = range(8)
-"""The columns of nodes. A node's children lie in the pool from BEGIN on, and itself at SPOT, among its parent's."""
+"""What there is of a node, side by side in one line of the cache.
+
+Its children lie in the pool from BEGIN on, and itself at SPOT, among its parent's."""
 
 KID = 2
 """The columns of the pool are SLIDE, OFFSET and KID, the child's number: what the walk tests lies side by side."""
@@ -33,7 +35,7 @@ class Tree:
     """
 
     def __init__(self) -> None:
-        self.nodes = np.zeros((8, 16), np.int64)
+        self.nodes = np.zeros((16, 8), np.int64)
         self.pool = np.zeros((3, 64), np.int64)
         self._there = np.zeros(16, bool)
         self._count, self._pooled = 1, 0
@@ -44,8 +46,8 @@ class Tree:
         """A number that no node has."""
         if self._free:
             return self._free.pop()
-        if self._count == self.nodes.shape[1]:
-            self.nodes = np.concatenate([self.nodes, np.zeros_like(self.nodes)], axis=1)
+        if self._count == len(self.nodes):
+            self.nodes = np.concatenate([self.nodes, np.zeros_like(self.nodes)])
             self._there = np.concatenate([self._there, np.zeros_like(self._there)])
         self._count += 1
         self._clear(self._count - 1)
@@ -53,25 +55,25 @@ class Tree:
 
     def put(self, number: int, slide: int, offset: int) -> None:
         """A node is due at `offset` and every `slide` before and after."""
-        self.nodes[SLIDE, number], self.nodes[OFFSET, number] = slide, offset
+        self.nodes[number, SLIDE], self.nodes[number, OFFSET] = slide, offset
         self._there[number] = number > 0
 
     def attach(self, number: int, group: int) -> None:
         """The queries of `group` are due with a node; -1 if there are none."""
-        self.nodes[GROUP, number] = group
+        self.nodes[number, GROUP] = group
 
     def hang(self, number: int, parent: int) -> None:
         """Make a node the child of another."""
         nodes = self.nodes
-        if nodes[PARENT, number] == parent:
+        if nodes[number, PARENT] == parent:
             return
         self._unhang(number)
-        if nodes[CHILDREN, parent] == nodes[ROOM, parent]:
+        if nodes[parent, CHILDREN] == nodes[parent, ROOM]:
             self._give_room(parent)
-        spot = nodes[BEGIN, parent] + nodes[CHILDREN, parent]
-        self.pool[:, spot] = nodes[SLIDE, number], nodes[OFFSET, number], number
-        nodes[PARENT, number], nodes[SPOT, number] = parent, spot
-        nodes[CHILDREN, parent] += 1
+        spot = nodes[parent, BEGIN] + nodes[parent, CHILDREN]
+        self.pool[:, spot] = nodes[number, SLIDE], nodes[number, OFFSET], number
+        nodes[number, PARENT], nodes[number, SPOT] = parent, spot
+        nodes[parent, CHILDREN] += 1
 
     def drop(self, number: int) -> None:
         """A node without children goes, and its number will be given to another."""
@@ -81,82 +83,82 @@ class Tree:
         self._free.append(number)
 
     def parent(self, number: int) -> int:
-        return int(self.nodes[PARENT, number])
+        return int(self.nodes[number, PARENT])
 
     def children(self, number: int) -> list[int]:
-        begin, count = self.nodes[BEGIN, number], self.nodes[CHILDREN, number]
+        begin, count = self.nodes[number, BEGIN], self.nodes[number, CHILDREN]
         return self.pool[KID, begin : begin + count].tolist()
 
     def slide_and_offset(self, number: int) -> tuple[int, int]:
-        return int(self.nodes[SLIDE, number]), int(self.nodes[OFFSET, number])
+        return int(self.nodes[number, SLIDE]), int(self.nodes[number, OFFSET])
 
     def slides_and_offsets(self) -> tuple[np.ndarray, np.ndarray]:
         """Of all numbers, also of those that no node has."""
-        return self.nodes[SLIDE, : self._count], self.nodes[OFFSET, : self._count]
+        return self.nodes[: self._count, SLIDE], self.nodes[: self._count, OFFSET]
 
     def there(self) -> np.ndarray:
         """Which numbers are nodes, the dummy root not counted."""
         return self._there[: self._count]
 
     def _clear(self, number: int) -> None:
-        self.nodes[:, number] = 0
-        self.nodes[SLIDE, number] = 1  # what is no node divides without an error
-        self.nodes[GROUP, number] = self.nodes[PARENT, number] = NONE
+        self.nodes[number] = 0
+        self.nodes[number, SLIDE] = 1  # what is no node divides without an error
+        self.nodes[number, GROUP] = self.nodes[number, PARENT] = NONE
 
     def _unhang(self, number: int) -> None:
         """Its last sister takes its place in the pool."""
-        nodes, parent = self.nodes, self.nodes[PARENT, number]
+        nodes, parent = self.nodes, self.nodes[number, PARENT]
         if parent == NONE:
             return
-        nodes[CHILDREN, parent] -= 1
-        last, spot = nodes[BEGIN, parent] + nodes[CHILDREN, parent], nodes[SPOT, number]
+        nodes[parent, CHILDREN] -= 1
+        last, spot = nodes[parent, BEGIN] + nodes[parent, CHILDREN], nodes[number, SPOT]
         self.pool[:, spot] = self.pool[:, last]
-        nodes[SPOT, self.pool[KID, spot]] = spot
-        nodes[PARENT, number] = NONE
+        nodes[self.pool[KID, spot], SPOT] = spot
+        nodes[number, PARENT] = NONE
 
     def _give_room(self, parent: int) -> None:
         """Move the children of a node to the pool's end, with as much room again."""
-        room = max(2, 2 * int(self.nodes[ROOM, parent]))
+        room = max(2, 2 * int(self.nodes[parent, ROOM]))
         if self._pooled + room > self.pool.shape[1]:
             self._compact(room)
-        begin, count = self.nodes[BEGIN, parent], self.nodes[CHILDREN, parent]
+        begin, count = self.nodes[parent, BEGIN], self.nodes[parent, CHILDREN]
         self._move(parent, self.pool[:, begin : begin + count].copy(), room)
 
     def _move(self, parent: int, kids: np.ndarray, room: int) -> None:
         begin, stop = self._pooled, self._pooled + kids.shape[1]
         self.pool[:, begin:stop] = kids
-        self.nodes[SPOT, kids[KID]] = np.arange(begin, stop)
-        self.nodes[BEGIN, parent], self.nodes[ROOM, parent] = begin, room
+        self.nodes[kids[KID], SPOT] = np.arange(begin, stop)
+        self.nodes[parent, BEGIN], self.nodes[parent, ROOM] = begin, room
         self._pooled += room
 
     def _compact(self, room: int) -> None:
         """A new pool, twice as long as its nodes need, without the rows that nodes have left."""
         old = self.pool
-        needed = int(self.nodes[ROOM, : self._count].sum()) + room
+        needed = int(self.nodes[: self._count, ROOM].sum()) + room
         self.pool, self._pooled = np.zeros((3, 2 * needed), np.int64), 0
-        for parent in np.flatnonzero(self.nodes[ROOM, : self._count]).tolist():
-            begin, count = self.nodes[BEGIN, parent], self.nodes[CHILDREN, parent]
-            self._move(parent, old[:, begin : begin + count], int(self.nodes[ROOM, parent]))
+        for parent in np.flatnonzero(self.nodes[: self._count, ROOM]).tolist():
+            begin, count = self.nodes[parent, BEGIN], self.nodes[parent, CHILDREN]
+            self._move(parent, old[:, begin : begin + count], int(self.nodes[parent, ROOM]))
 
 
 @njit(cache=True, nogil=True)
 def walk(root, after, until, nodes, pool, sizes):
     """The groups that are due at the root's instants after `after`, up to `until` or until enough are found."""
-    slide, offset = nodes[SLIDE, root], nodes[OFFSET, root]
+    slide, offset = nodes[root, SLIDE], nodes[root, OFFSET]
     instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
-    stack = np.empty(nodes.shape[1], np.int64)
+    stack = np.empty(nodes.shape[0], np.int64)
     found = queries = comparisons = pushes = 0
     instant = after + 1 + (offset - after - 1) % slide
     while instant <= until:
-        while groups.size < found + nodes.shape[1]:
+        while groups.size < found + nodes.shape[0]:
             instants, groups = longer(instants), longer(groups)
         begin = found
         found, tested, pushed = _walk_at(instant, root, nodes, pool, stack, groups, found)
         comparisons += tested
         pushes += pushed
-        instants[begin:found] = instant
-        for group in groups[begin:found]:
-            queries += sizes[group]
+        for i in range(begin, found):
+            instants[i] = instant
+            queries += sizes[groups[i]]
         if queries >= ENOUGH:
             return instants[:found], groups[:found], instant, comparisons, pushes
         instant += slide
@@ -171,10 +173,10 @@ def _walk_at(instant, root, nodes, pool, stack, groups, found):
     while height > 0:
         height -= 1
         node = stack[height]
-        if nodes[GROUP, node] != NONE:
-            groups[found] = nodes[GROUP, node]
+        if nodes[node, GROUP] != NONE:
+            groups[found] = nodes[node, GROUP]
             found += 1
-        begin, children = nodes[BEGIN, node], nodes[CHILDREN, node]
+        begin, children = nodes[node, BEGIN], nodes[node, CHILDREN]
         comparisons += children
         slides, offsets = pool[SLIDE, begin : begin + children], pool[OFFSET, begin : begin + children]
         for i in range(slides.size):
