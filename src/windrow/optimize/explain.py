@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windrow.language import duration_sql
-from windrow.optimize.choose_maintenance import alternatives
-from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.optimize.choose_maintenance import Alternative, alternatives
+from windrow.optimize.choose_row_maintenance import row_alternatives
+from windrow.optimize.explain_rows import row_space_lines, row_state_line
+from windrow.plan.aggregates import Partial
+from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
 
@@ -27,28 +30,38 @@ def _stream(plan: StreamPlan, shards: int) -> str:
     return "\n".join(lines)
 
 
-def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]:
+def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int) -> list[str]:
     shared = f", shared by {len(queries)} queries" if len(queries) > 1 else ""
-    lines = [f"  space {space.name}{shared}", f"    window {window_text(space.window)}"]
-    lines.append(f"      panes: {_panes(space.window)}")
+    lines = [f"  space {space.name}{shared}"]
+    if isinstance(space, RowSpace):
+        lines += row_space_lines(space, shards)
+    else:
+        lines += [f"    window {window_text(space.window)}", f"      panes: {_panes(space.window)}"]
     if space.where is not None:
         lines.append(f"    where {space.where}")
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
-    lines.append("    each pane keeps, for each group:")
+    lines.append(f"    each {'row' if isinstance(space, RowSpace) else 'pane'} keeps, for each group:")
     for partial, chosen in zip(space.partials, space.maintenance):
-        ways = alternatives(partial, space.window)
+        ways = _ways(partial, space)
         best = next(way for way in ways if way.name == chosen)
         others = ", ".join(f"{way.name} {way.merges:g}" for way in ways if way.name != chosen)
         lines.append(f"      {partial}")
         lines.append(
             f"        {chosen}: {best.why}; {best.merges:g} merges a slide" + (f" ({others})" if others else "")
         )
-    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
+    state = "panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree"
+    lines.append(f"    state: {row_state_line(space) if isinstance(space, RowSpace) else state}")
     for query in queries:
         lines += _query(query)
     return lines
+
+
+def _ways(partial: Partial, space: Space | RowSpace) -> list[Alternative]:
+    if isinstance(space, RowSpace):
+        return row_alternatives(partial, space.window)
+    return alternatives(partial, space.window)
 
 
 def _query(query: QueryPlan) -> list[str]:

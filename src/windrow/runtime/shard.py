@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 
 from windrow.errors import StateError
 from windrow.kernels import kernel_for
-from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import FLUSH, HEADER, REJECTED, Payload
+from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import Answers, SpaceState
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
@@ -24,6 +26,9 @@ FORMAT = 1
 
 RESULT_ROWS = 1 << 17
 """Results are packed in batches of at most so many rows."""
+
+State = SpaceState | RowSpaceState | PartitionSpaceState
+"""What a shard holds of a space; all are used alike."""
 
 
 @dataclass(slots=True)
@@ -57,13 +62,13 @@ class Shard:
         self._newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
         self._user = dict(plan.user_aggregates)
-        self._spaces: dict[Space, SpaceState] = {}
+        self._spaces: dict[Space | RowSpace, State] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
         for space in plan.spaces:
-            state = SpaceState(space, blocks, self._user, states.pop(space.name, None), since=unseen)
+            state = _state(space, blocks, self._user, states.pop(space.name, None), unseen)
             if older is not None and space in older._spaces:
-                state.adopt(older._spaces[space])
+                state.adopt(older._spaces[space])  # type: ignore[arg-type]
             self._spaces[space] = state
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
@@ -78,7 +83,7 @@ class Shard:
             self._count(payload, before, outcome)
         ends = self._flushed() if any(payload.name == FLUSH for payload in payloads) else {}
         for space, state in self._spaces.items():
-            own = [decode(payload.body) for payload in payloads if payload.name == space.name]
+            own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             state.absorb(own, before)
             until = ends.get(space, self.clock)
             if until is not None:
@@ -110,7 +115,7 @@ class Shard:
             clock = self._newest - self.plan.lateness_us
             self.clock = clock if self.clock is None else max(self.clock, clock)
 
-    def _flushed(self) -> dict[Space, int]:
+    def _flushed(self) -> dict[Space | RowSpace, int]:
         """Until when each space answers at the end of the input: its last window that holds an event."""
         if self._newest is None or self.clock is None:
             return {}
@@ -123,7 +128,7 @@ class Shard:
         outcome.failed += payload.failed
         closed = None
         if before is not None:
-            closed = max(space.window.pane_start(space.window.pane_at(before)) for space in self._spaces)
+            closed = max(_closed(space, before) for space in self._spaces)
         if payload.name == HEADER and payload.body and closed is not None:
             cells = decode(payload.body)
             late = cells.column("time").to_numpy() < closed
@@ -135,7 +140,7 @@ class Shard:
                 kept = pc.or_(kept, pc.fill_null(pc.less(rows.column("time"), closed), True))
             outcome.rejected.append(rows.filter(kept))
 
-    def _emit(self, space: Space, state: SpaceState, outcome: Outcome, answers: Answers) -> None:
+    def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
         for query in self.plan.queries:
             if query.space == space:
@@ -145,13 +150,33 @@ class Shard:
                     outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 
 
-def _rows(query: QueryPlan, state: SpaceState, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
+def _state(
+    space: Space | RowSpace, blocks: Blocks, user: dict[str, type], snapshot: dict | None, since: int | None
+) -> State:
+    """The state of a space as `snapshot` has it, or as it begins."""
+    if isinstance(space, Space):
+        return SpaceState(space, blocks, user, snapshot, since)
+    kind = PartitionSpaceState if space.partition else RowSpaceState
+    return kind(space, blocks, user, snapshot, since)
+
+
+def _closed(space: Space | RowSpace, clock: int) -> int:
+    """Before when events are late for a space: a row that is numbered keeps its number, a pane waits for its end."""
+    if isinstance(space, RowSpace):
+        return clock
+    return space.window.pane_start(space.window.pane_at(clock))
+
+
+def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
     """The rows of one query: times, keys, and the aggregates drawn from their partials."""
-    window, overflows = query.space.window, 0
-    ends = window.offset_us + answers.windows * window.slide_us
-    starts = pa.nulls(len(ends), pa.int64()) if window.range_us is None else pa.array(ends - window.range_us)
+    overflows = 0
+    starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else pa.array(answers.starts)
     schema = query.emitted
-    columns = [starts.cast(schema.field(0).type), pa.array(ends).cast(schema.field(1).type)]
+    columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
+    if answers.rows is not None:
+        columns.append(pa.array(answers.rows))
+    if answers.instants is not None:
+        columns.append(pa.array(answers.instants))
     columns += state.groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
         number = query.space.partials.index(aggregate.partial)

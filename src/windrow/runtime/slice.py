@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.kernels import Rows, identity, kernel_for, take, to_arrow
-from windrow.plan.pipeline import Space, StreamPlan
+from windrow.plan.pipeline import RowSpace, Space, StreamPlan
+from windrow.plan.window import TimeWindow
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import HEADER, REJECTED, Payload
 from windrow.runtime.places import Places, histogram
+from windrow.runtime.slice_rows import counted_rows, row_entries
 from windrow.storage.columns import encode
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
+
+EACH_TIME = TimeWindow(range_us=1, slide_us=1)
+"""Where rows are counted, lateness is a matter of each event's own time."""
 
 TIME, UNREADABLE, FAILED, RAW = "time", "unreadable", "failed", "raw"
 
@@ -38,8 +45,10 @@ class Slicer:
         self._plan, self._task, self._shards = plan, task, list(shards)
         self._number = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
         user = dict(plan.user_aggregates)
-        self._kernels = {space: [kernel_for(partial, user) for partial in space.partials] for space in plan.spaces}
-        self._windows = tuple(dict.fromkeys(space.window for space in plan.spaces))
+        self._kernels = {space: [kernel_for(kept, user) for kept in space.partials] for space in plan.spaces}
+        self._windows = tuple(
+            dict.fromkeys(EACH_TIME if isinstance(space, RowSpace) else space.window for space in plan.spaces)
+        )
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._probe: int | None = None
@@ -90,7 +99,9 @@ class Slicer:
             self._probe = newest if self._probe is None else max(self._probe, newest)
             self._cells.append(histogram(known, self._windows))
             for space in self._plan.spaces:
-                self._pack(space, batch, times, timed)
+                if isinstance(space, Space):
+                    self._pack(space, batch, times, timed)
+            self._pack_rows(batch, times, timed)
         if self._plan.keeps_rejected:
             self._pack_raw(batch, timed)
 
@@ -116,9 +127,9 @@ class Slicer:
         count = len(keys[0]) if keys else 1
         places = Places.of(panes, groups, count, counted)
         partials = []
-        for partial, kernel in zip(space.partials, kernels):
+        for kept, kernel in zip(space.partials, kernels):
             fields = identity(kernel, places.room)
-            kernel.lift(fields, places.codes, self._inputs(partial.argument, partial.filter, batch, times))
+            kernel.lift(fields, places.codes, self._inputs(kept.argument, kept.filter, batch, times))
             partials.append(fields)
         present = np.flatnonzero(partials[0]["n"])
         held, owner = places.decode(present)
@@ -128,6 +139,32 @@ class Slicer:
             stored = to_arrow(kernel, take(fields, present))
             columns |= {f"{i}.{name}": column for name, column in stored.items()}
         self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), keys, owner)
+
+    def _pack_rows(self, batch: pa.RecordBatch, times: np.ndarray, timed: np.ndarray) -> None:
+        """Send each shard the times of all rows that are counted, and then the rows of its own groups."""
+        spaces = [space for space in self._plan.spaces if isinstance(space, RowSpace)]
+        for name in dict.fromkeys(space.order for space in spaces if not space.partition):
+            asking = [space for space in spaces if space.order == name and not space.partition]
+            counted = counted_rows(asking[0], partial(self._column, batch), timed)
+            homes = {self._home(space) for space in asking}
+            order = self._payload(0, name, pa.record_batch({TIME: pa.array(times[counted])}))
+            if counted.any():
+                self._packed += [
+                    replace(order, shard=shard) for shard in self._shards if shard in homes or None in homes
+                ]
+        for space in spaces:
+            counted = counted_rows(space, partial(self._column, batch), timed)
+            entries = row_entries(space, self._kernels[space], partial(self._column, batch), times, counted)
+            if entries is not None:
+                keys = [entries.column(f"key_{i}") for i in space.partition or range(len(space.keys))]
+                groups, distinct = encode_keys(keys, entries.num_rows)
+                self._send(space, entries, distinct, groups)
+
+    def _home(self, space: Space | RowSpace) -> int | None:
+        """The shard that holds all of a space; None where its groups are spread over all shards."""
+        if len(self._shards) > 1 and space.keys:
+            return None
+        return self._shards[int(space.name, 16) % len(self._shards)]
 
     def _counted(self, space: Space, batch: pa.RecordBatch, panes: np.ndarray, timed: np.ndarray) -> np.ndarray | None:
         """Which events the space counts; None for all of them."""
@@ -146,10 +183,10 @@ class Slicer:
         passed = pc.fill_null(self._column(batch, filter), False).to_numpy(zero_copy_only=False)
         return Rows(values, times, passed)
 
-    def _send(self, space: Space, entries: pa.RecordBatch, keys: list[pa.Array], owner: np.ndarray) -> None:
+    def _send(self, space: Space | RowSpace, entries: pa.RecordBatch, keys: list[pa.Array], owner: np.ndarray) -> None:
         """Spread entries over the shards; `owner` is the group of each entry, `keys` the groups' keys."""
-        if len(self._shards) == 1 or not keys:
-            home = self._shards[int(space.name, 16) % len(self._shards)]
+        home = self._home(space)
+        if home is not None:
             self._packed.append(self._payload(home, space.name, entries))
             return
         places = spread(keys, len(self._shards))[owner]

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, concat, kernel_for, take
 from windrow.plan.pipeline import Space
+from windrow.plan.window import TimeWindow
 from windrow.runtime.groups import Groups
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
@@ -25,15 +26,19 @@ ANSWER_ROWS = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Row i: the group in slot `slots[i]`, in window number `windows[i]`, with one partial a kernel.
+    """Row i: the group in slot `slots[i]`, in a window from `starts[i]` to `ends[i]`, with one partial a kernel.
 
-    `count` windows are answered, each with all its groups.
+    `count` windows are answered, each with all its groups. `starts` is None where windows have no beginning; `rows` are
+    the numbers of the last rows of windows that count rows, and `instants` when those with a slide in time were due.
     """
 
     count: int
-    windows: np.ndarray
+    starts: np.ndarray | None
+    ends: np.ndarray
     slots: np.ndarray
     partials: tuple[Fields, ...]
+    rows: np.ndarray | None = None
+    instants: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,11 @@ class SpaceState:
             kept = snapshot.get("folds", {}).get(name)
             self._folds[name] = (members, _maintenance(name, view, space, blocks, kept))
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the payloads that `absorb` wants."""
+        return (self.space.name,)
+
     def adopt(self, older: SpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
         self.groups.adopt(older.groups)
@@ -117,10 +127,10 @@ class SpaceState:
                 waiting.append((window, present, [take(fields, present) for fields in folded]))
                 rows += len(present)
             if rows >= ANSWER_ROWS:
-                emit(_joined(waiting))
+                emit(_joined(self._window, waiting))
                 waiting, rows = [], 0
         if waiting:
-            emit(_joined(waiting))
+            emit(_joined(self._window, waiting))
 
     def last_window(self, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
@@ -197,12 +207,15 @@ class SpaceState:
         return folded
 
 
-def _joined(answers: Sequence[tuple[int, np.ndarray, list[Fields]]]) -> Answers:
+def _joined(window: TimeWindow, answers: Sequence[tuple[int, np.ndarray, list[Fields]]]) -> Answers:
     """The answers of several windows as columns."""
-    windows = np.repeat([window for window, _, _ in answers], [len(present) for _, present, _ in answers])
+    numbers = np.repeat([window for window, _, _ in answers], [len(present) for _, present, _ in answers])
     slots = np.concatenate([present for _, present, _ in answers])
     kernels = range(len(answers[0][2]))
-    return Answers(len(answers), windows, slots, tuple(concat([part[i] for _, _, part in answers]) for i in kernels))
+    ends = window.offset_us + numbers * window.slide_us
+    starts = None if window.range_us is None else ends - window.range_us
+    partials = tuple(concat([part[i] for _, _, part in answers]) for i in kernels)
+    return Answers(len(answers), starts, ends, slots, partials)
 
 
 def _maintenance(name: str, view: _View, space: Space, blocks: Blocks, snapshot: dict | None) -> Maintenance:

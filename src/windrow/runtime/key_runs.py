@@ -1,0 +1,113 @@
+"""Rows of many keys side by side, and the windows over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from windrow.kernels import Fields, Kernel, take
+from windrow.kernels.columns import frozen
+from windrow.windows.entries import Entries
+from windrow.windows.ranges import fold_ranges
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWindows:
+    """Windows of keys: each is over the rows of the key in slot `owners` before position `highs`, until `ends`.
+
+    `instants` tell when a window was due, where the slide is in time.
+    """
+
+    owners: np.ndarray
+    highs: np.ndarray
+    ends: np.ndarray
+    instants: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+    def part(self, windows: slice | np.ndarray) -> KeyWindows:
+        instants = None if self.instants is None else self.instants[windows]
+        return KeyWindows(self.owners[windows], self.highs[windows], self.ends[windows], instants)
+
+
+class Runs:
+    """Rows in order of (slot, value), and where values lie in the run of their slot.
+
+    >>> runs = Runs(np.array([1, 0, 1, 1]), np.array([5, 7, 6, 6]))
+    >>> runs.order.tolist()
+    [1, 0, 2, 3]
+    >>> runs.bound(np.array([1, 1, 0, 9]), np.array([6, 6, 8, 0]), after=np.array([False, True, False, False])).tolist()
+    [2, 4, 1, 4]
+    """
+
+    def __init__(self, slots: np.ndarray, values: np.ndarray, order: np.ndarray | None = None) -> None:
+        self.order = np.lexsort((values, slots)) if order is None else order
+        self.slots, self.values = slots[self.order], values[self.order]
+
+    def bound(self, slots: np.ndarray, wanted: np.ndarray, after: bool | np.ndarray = False) -> np.ndarray:
+        """The first place in the run of each of `slots` whose value is not before `wanted`, or is after it."""
+        begins, ends = np.searchsorted(self.slots, slots), np.searchsorted(self.slots, slots, side="right")
+        behind = np.broadcast_to(np.asarray(after), len(slots))
+        return _bound(frozen(self.values), frozen(begins), frozen(ends), frozen(wanted), frozen(behind))
+
+
+class HeldRows:
+    """Rows of several keys, each at its position among those of its key, and folds over them.
+
+    The first partials of the rows are their `time` and the `owner` that counts them; slots are of their groups.
+    """
+
+    def __init__(self, rows: Entries) -> None:
+        place = rows.partials[0]
+        self._by_key = Runs(place["owner"], rows.panes)
+        self._times = Runs(place["owner"], place["time"], self._by_key.order)
+        self._by_group = Runs(rows.slots, rows.panes)
+        slots, first = np.unique(rows.slots, return_index=True)
+        self.groups = slots, place["owner"][first]
+        self._partials = tuple(take(fields, self._by_group.order) for fields in rows.partials[1:])
+
+    def first_after(self, owners: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """The position of the first row of each of `owners` after each of `times`; there is one."""
+        return self._by_key.values[self._times.bound(owners, times, after=True)]
+
+    def times(self, owners: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """When the row of each of `owners` at each of `positions` happened, or the first one after it."""
+        return self._times.values[self._by_key.bound(owners, positions)]
+
+    def fold(self, kernels: Sequence[Kernel], slots: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> list[Fields]:
+        """For each kernel the fold of the rows of each of `slots` at low <= position < high."""
+        starts, stops = (self._by_group.bound(slots, positions) for positions in (lows, highs))
+        return fold_ranges(kernels, self._partials, starts, stops)
+
+
+def each_group(windows: np.ndarray, slots: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each window of a key with each group of that key: the window's number, and the group's slot.
+
+    >>> [found.tolist() for found in each_group(np.array([7, 8, 7]), np.array([0, 1, 2]), np.array([7, 8, 7]))]
+    [[0, 0, 1, 2, 2], [0, 2, 1, 0, 2]]
+    """
+    order = np.argsort(owners, kind="stable")
+    begins = np.searchsorted(owners[order], windows)
+    counts = np.searchsorted(owners[order], windows, side="right") - begins
+    number = np.repeat(np.arange(len(windows)), counts)
+    within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return number, slots[order][begins[number] + within]
+
+
+@njit(cache=True, nogil=True)
+def _bound(values, begins, ends, wanted, after):
+    found = np.empty(begins.size, np.int64)
+    for i in range(begins.size):
+        low, high = begins[i], ends[i]
+        while low < high:
+            middle = (low + high) // 2
+            if values[middle] < wanted[i] or (after[i] and values[middle] == wanted[i]):
+                low = middle + 1
+            else:
+                high = middle
+        found[i] = low
+    return found
