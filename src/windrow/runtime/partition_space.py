@@ -132,12 +132,11 @@ class PartitionSpaceState:
             return
         needed = self._needed()
         gone = self._rows.sweep(self._were, needed)
-        staying = self._new.part(needed(self._new))
-        self._rows.add(staying)
-        self._new = nothing([Place(), *self._kernels])
+        staying = needed(self._new)
+        self._rows.add(self._new.part(staying))
         if self._owners is not self.groups:
-            self.groups.refer(staying.slots)
-            self.groups.forget(gone.slots)
+            self.groups.forget(np.concatenate([gone.slots, self._new.slots[~staying]]))
+        self._new = nothing([Place(), *self._kernels])
 
     def save(self, version: int) -> None:
         for part in (self._waiting, self.groups, self._counts, self._rows, self._sums):
@@ -169,9 +168,20 @@ class PartitionSpaceState:
         if self._owners is not self.groups:
             owners = self._owners.slots_of([keys[i] for i in self.space.partition], rows.num_rows)
         self._counts.widen(self._owners.width)
+        self._refer(slots, owners)
         place = {"time": rows.column(TIME).to_numpy(), "owner": owners}
         partials = tuple(fields_of(kernel, i, rows) for i, kernel in enumerate(self._kernels))
         return Entries(self._counts.positions(owners), slots, (place, *partials))
+
+    def _refer(self, slots: np.ndarray, owners: np.ndarray) -> None:
+        """A group stays as long as it has rows; a key, whose rows have been counted, and a sum without bound for ever."""
+        fresh = np.unique(owners)
+        self._owners.refer(fresh[self._owners.references[fresh] == 0])
+        if self._owners is not self.groups:
+            if not self._window.bounded:
+                slots = np.unique(slots)
+                slots = slots[self.groups.references[slots] == 0]
+            self.groups.refer(slots)
 
     def _due(self, new: Entries, before: int | None, clock: int) -> Iterator[KeyWindows]:
         """The windows to answer: after some of the new rows, or of every key at some instants."""
