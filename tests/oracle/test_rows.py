@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.core import Core, plan_of, rows_of
-from windrow.runtime import keyed_rows, row_times, row_windows, waiting
+from windrow.runtime import keyed_rows, row_space, row_times, row_windows, waiting
 from windrow.storage import chunks
 from windrow.windows import log
 
@@ -110,6 +110,7 @@ ways = st.fixed_dictionaries(
         "shards": st.sampled_from([1, 1, 3]),
         "tasks": st.sampled_from([1, 1, 2, 3]),
         "size": st.sampled_from([2, 5, 16_384]),
+        "together": st.sampled_from([1, 1_000_000]),
     }
 )
 
@@ -128,6 +129,7 @@ def test_every_window_over_rows_equals_the_oracle(kind, partition, data):
     with pytest.MonkeyPatch.context() as patch:
         for module, name in BLOCK_SIZES:
             patch.setattr(module, name, how["size"])
+        patch.setattr(row_space, "TOGETHER", how["together"])
         check(stream, window, cases, group, where, how)
 
 

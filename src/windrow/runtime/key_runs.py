@@ -55,6 +55,19 @@ class Runs:
         return _bound(frozen(self.values), frozen(begins), frozen(ends), frozen(wanted), frozen(behind))
 
 
+class GroupRuns:
+    """Entries in order of group and pane, and folds over neighbouring panes of one group."""
+
+    def __init__(self, slots: np.ndarray, panes: np.ndarray, partials: Sequence[Fields]) -> None:
+        self._runs = Runs(slots, panes)
+        self._partials = tuple(take(fields, self._runs.order) for fields in partials)
+
+    def fold(self, kernels: Sequence[Kernel], slots: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> list[Fields]:
+        """For each kernel the fold of the entries of each of `slots` at low <= pane < high."""
+        starts, stops = (self._runs.bound(slots, panes) for panes in (lows, highs))
+        return fold_ranges(kernels, self._partials, starts, stops)
+
+
 class HeldRows:
     """Rows of several keys, each at its position among those of its key, and folds over them.
 
@@ -65,10 +78,9 @@ class HeldRows:
         place = rows.partials[0]
         self._by_key = Runs(place["owner"], rows.panes)
         self._times = Runs(place["owner"], place["time"], self._by_key.order)
-        self._by_group = Runs(rows.slots, rows.panes)
         slots, first = np.unique(rows.slots, return_index=True)
         self.groups = slots, place["owner"][first]
-        self._partials = tuple(take(fields, self._by_group.order) for fields in rows.partials[1:])
+        self.by_group = GroupRuns(rows.slots, rows.panes, rows.partials[1:])
 
     def first_after(self, owners: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The position of the first row of each of `owners` after each of `times`; there is one."""
@@ -77,11 +89,6 @@ class HeldRows:
     def times(self, owners: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """When the row of each of `owners` at each of `positions` happened, or the first one after it."""
         return self._times.values[self._by_key.bound(owners, positions)]
-
-    def fold(self, kernels: Sequence[Kernel], slots: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> list[Fields]:
-        """For each kernel the fold of the rows of each of `slots` at low <= position < high."""
-        starts, stops = (self._by_group.bound(slots, positions) for positions in (lows, highs))
-        return fold_ranges(kernels, self._partials, starts, stops)
 
 
 def each_group(windows: np.ndarray, slots: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

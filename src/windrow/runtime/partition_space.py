@@ -12,7 +12,7 @@ from windrow.kernels.kernel import Field, integer
 from windrow.plan.pipeline import RowSpace
 from windrow.runtime.groups import Groups
 from windrow.runtime.key_counts import KeyCounts
-from windrow.runtime.key_runs import HeldRows, KeyWindows, Runs, each_group
+from windrow.runtime.key_runs import GroupRuns, HeldRows, KeyWindows, Runs, each_group
 from windrow.runtime.keyed_rows import KeyedRows, Needed
 from windrow.runtime.row_times import Instant
 from windrow.runtime.space import ANSWER_ROWS, Answers
@@ -174,7 +174,7 @@ class PartitionSpaceState:
         return Entries(self._counts.positions(owners), slots, (place, *partials))
 
     def _refer(self, slots: np.ndarray, owners: np.ndarray) -> None:
-        """A group stays as long as it has rows; a key, whose rows have been counted, and a sum without bound for ever."""
+        """A group stays as long as it has rows; a key that has been counted, and a sum without bound, for ever."""
         fresh = np.unique(owners)
         self._owners.refer(fresh[self._owners.references[fresh] == 0])
         if self._owners is not self.groups:
@@ -228,7 +228,7 @@ class PartitionSpaceState:
         if not whole.all():
             windows, lows = windows.part(whole), lows[whole]
         number, slots = each_group(windows.owners, *held.groups)
-        folded = held.fold(self._kernels, slots, lows[number], windows.highs[number])
+        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number])
         self._emit(windows, held.times(windows.owners, lows), number, slots, folded, emit)
 
     def _emit_whole(self, windows: KeyWindows, new: Entries, emit: Callable[[Answers], None]) -> None:
@@ -237,7 +237,8 @@ class PartitionSpaceState:
         before = self._sums.answer(range(START, self._batches), self.groups.width)
         folded = [take(fields, slots) for fields in before]
         if len(new):
-            newer = HeldRows(new).fold(self._kernels, slots, np.full(len(slots), START), windows.highs[number])
+            runs = GroupRuns(new.slots, new.panes, new.partials[1:])
+            newer = runs.fold(self._kernels, slots, np.full(len(slots), START), windows.highs[number])
             for kernel, into, added in zip(self._kernels, folded, newer):
                 kernel.combine(into, np.arange(len(slots)), added)
         first = np.where(self._counts.count > 0, self._counts.first, 0)

@@ -11,6 +11,7 @@ from windrow.kernels import Fields, concat, kernel_for, take
 from windrow.plan.pipeline import RowSpace
 from windrow.runtime.folds import Folds
 from windrow.runtime.groups import Groups
+from windrow.runtime.key_runs import GroupRuns
 from windrow.runtime.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.row_times import RowTimes
 from windrow.runtime.row_windows import Due, due_windows
@@ -24,6 +25,10 @@ from windrow.windows.log import PaneLog
 START = -(1 << 62)
 EXPECTED_ROWS = 1 << 20
 """A tree over a range in time has levels for so many rows; windows of more take more nodes of the highest."""
+
+TOGETHER, WINDOW_MERGES = 16, 10_000
+"""At least so many windows are folded together, where that takes no more merges than so many a window: to fold one by
+itself takes about as long as 10,000 merges."""
 
 
 class RowSpaceState:
@@ -99,24 +104,10 @@ class RowSpaceState:
         numbered = self._order.number(clock)
         self._enter(numbered, clock)
         self._folds.close(self._pane_at(self._order.count))
-        waiting: list[tuple[Fields, ...]] = []
-        places: list[tuple[int, np.ndarray]] = []
         for due in self._due(numbered, before, clock):
-            rows = 0
-            for i, panes in enumerate(self._ranges(due)):
-                folded = self._folds.answer(panes, self.groups.width)
-                present = np.flatnonzero(folded[0]["n"])
-                if len(present):
-                    places.append((i, present))
-                    waiting.append(tuple(take(fields, present) for fields in folded))
-                    rows += len(present)
-                if rows >= ANSWER_ROWS:
-                    emit(_joined(due, places, waiting))
-                    places, waiting, rows = [], [], 0
-            if waiting:
-                emit(_joined(due, places, waiting))
-                places, waiting = [], []
-            self._high = int(due.highs[-1]) if len(due.highs) else self._high
+            if len(due.highs):
+                self._fold(due, emit)
+                self._high = int(due.highs[-1])
         if len(numbered.times):
             self._last = int(numbered.times[-1])
 
@@ -202,16 +193,72 @@ class RowSpaceState:
             due = Due(highs, ends, instants, lows, starts)
             yield due if self._since is None else due.part(self._whole(due, self._since))
 
+    def _fold(self, due: Due, emit: Callable[[Answers], None]) -> None:
+        """Fold windows one after the other as they are maintained, or together where they are many and small."""
+        lows, highs = self._panes(due)
+        first = lows[0] if self._window.bounded else highs[0]
+        entries = None
+        if len(highs) >= TOGETHER:
+            count = self.log.count(int(first), int(highs[-1]))
+            if count * int((highs - np.maximum(lows, first)).max()).bit_length() <= len(highs) * WINDOW_MERGES:
+                entries = self.log.between(int(first), int(highs[-1]))
+        if entries is None:
+            self._fold_each(due, lows, highs, emit)
+        else:
+            self._fold_together(due, lows, highs, entries, emit)
+
+    def _fold_each(self, due: Due, lows: np.ndarray, highs: np.ndarray, emit: Callable[[Answers], None]) -> None:
+        places, partials, rows = [], [], 0
+        for i, (low, high) in enumerate(zip(lows.tolist(), highs.tolist())):
+            folded = self._folds.answer(range(low, high), self.groups.width)
+            present = np.flatnonzero(folded[0]["n"])
+            if len(present):
+                places.append((np.full(len(present), i), present))
+                partials.append(tuple(take(fields, present) for fields in folded))
+                rows += len(present)
+            if partials and (rows >= ANSWER_ROWS or i == len(lows) - 1):
+                windows, slots = (np.concatenate(part) for part in zip(*places))
+                emit(due.answers(windows, slots, [concat([part[i] for part in partials]) for i in range(len(folded))]))
+                places, partials, rows = [], [], 0
+
+    def _fold_together(
+        self, due: Due, lows: np.ndarray, highs: np.ndarray, entries: Entries, emit: Callable[[Answers], None]
+    ) -> None:
+        """Fold many windows over `entries`; those without bound begin with what was folded before the first ends."""
+        runs = GroupRuns(entries.slots, entries.panes, entries.partials)
+        slots = np.unique(entries.slots)
+        before: list[Fields] = []
+        if not self._window.bounded:
+            before = self._folds.answer(range(START, int(highs[0])), self.groups.width)
+            before = [take(fields, np.arange(self.groups.width)) for fields in before]
+            slots = np.arange(self.groups.width)
+        step = max(1, ANSWER_ROWS // max(1, len(slots)))
+        for start in range(0, len(highs), step):
+            some = np.arange(start, min(start + step, len(highs)))
+            windows, each = np.repeat(some, len(slots)), np.tile(slots, len(some))
+            folded = runs.fold(self._kernels, each, lows[windows], highs[windows])
+            if before:
+                newer, folded = folded, [take(fields, each) for fields in before]
+                for kernel, into, fields in zip(self._kernels, folded, newer):
+                    kernel.combine(into, np.arange(len(each)), fields)
+            present = np.flatnonzero(folded[0]["n"])
+            if len(present):
+                emit(due.answers(windows[present], each[present], [take(fields, present) for fields in folded]))
+        if before:
+            self._folds.answer(range(START, int(highs[-1])), self.groups.width)
+
     def _whole(self, due: Due, since: int) -> np.ndarray:
         """Which windows reach back to no row that had gone by when the space came to the stream."""
         if self._window.range_us is not None:
             return due.ends - self._window.range_us >= since - 1
         return due.lows >= 0
 
-    def _ranges(self, due: Due) -> Iterator[range]:
-        """The panes of each window."""
-        for low, high in zip(due.lows.tolist(), due.highs.tolist()):
-            yield range(self._pane_at(low) if self._window.bounded else START, self._pane_at(high))
+    def _panes(self, due: Due) -> tuple[np.ndarray, np.ndarray]:
+        """The first pane of each window, and the one behind its last."""
+        lows, highs = due.lows, due.highs
+        if self._axis is not None:
+            lows, highs = self._axis.pane_of(lows), self._axis.pane_of(highs)
+        return (lows if self._window.bounded else np.full(len(lows), START)), highs
 
     def _next_low(self, clock: int) -> int:
         """The position before which no later window begins."""
@@ -224,12 +271,3 @@ class RowSpaceState:
 
     def _pane_at(self, position: int) -> int:
         return position if self._axis is None else self._axis.pane_at(position)
-
-
-def _joined(due: Due, places: Sequence[tuple[int, np.ndarray]], partials: Sequence[tuple[Fields, ...]]) -> Answers:
-    """The answers of several windows as columns."""
-    windows = np.repeat([i for i, _ in places], [len(present) for _, present in places])
-    slots = np.concatenate([present for _, present in places])
-    folded = tuple(concat([part[i] for part in partials]) for i in range(len(partials[0])))
-    instants = None if due.instants is None else due.instants[windows]
-    return Answers(len(places), due.starts[windows], due.ends[windows], slots, folded, due.highs[windows], instants)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.kernels import Fields
 from windrow.plan.row_window import CountWindow
 from windrow.runtime.row_order import Numbered
+from windrow.runtime.space import Answers
 
 AT_ONCE = 4096
 """So many windows are answered at once, however many are due."""
@@ -32,6 +34,13 @@ class Due:
         """Some of the windows."""
         instants = None if self.instants is None else self.instants[windows]
         return Due(self.highs[windows], self.ends[windows], instants, self.lows[windows], self.starts[windows])
+
+    def answers(self, windows: np.ndarray, slots: np.ndarray, partials: Sequence[Fields]) -> Answers:
+        """The answers of the groups in `slots`, each in the window at the same place of `windows`, in order."""
+        instants = None if self.instants is None else self.instants[windows]
+        count = 1 + int(np.count_nonzero(np.diff(windows)))
+        ends, highs = self.ends[windows], self.highs[windows]
+        return Answers(count, self.starts[windows], ends, slots, tuple(partials), highs, instants)
 
 
 def due_windows(
