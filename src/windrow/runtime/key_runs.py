@@ -38,28 +38,48 @@ class Runs:
     """Rows in order of (slot, value), and where values lie in the run of their slot.
 
     >>> runs = Runs(np.array([1, 0, 1, 1]), np.array([5, 7, 6, 6]))
-    >>> runs.order.tolist()
-    [1, 0, 2, 3]
+    >>> runs.order.tolist(), runs.present.tolist()
+    ([1, 0, 2, 3], [0, 1])
     >>> runs.bound(np.array([1, 1, 0, 9]), np.array([6, 6, 8, 0]), after=np.array([False, True, False, False])).tolist()
     [2, 4, 1, 4]
     """
 
-    def __init__(self, slots: np.ndarray, values: np.ndarray, order: np.ndarray | None = None) -> None:
-        self.order = np.lexsort((values, slots)) if order is None else order
-        self.slots, self.values = slots[self.order], values[self.order]
+    def __init__(self, slots: np.ndarray, values: np.ndarray, like: Runs | None = None) -> None:
+        """`like` has the same rows in the same order, by other values."""
+        if like is None:
+            width = int(slots.max()) + 1 if len(slots) else 0
+            self._begins = np.zeros(width + 2, np.int64)
+            np.cumsum(np.bincount(slots, minlength=width), out=self._begins[1 : width + 1])
+            self._begins[width + 1] = len(slots)
+            self.order = _order(frozen(slots), frozen(values), self._begins)
+        else:
+            self._begins, self.order = like._begins, like.order
+        self.values = values[self.order]
+
+    @property
+    def present(self) -> np.ndarray:
+        """The slots that have rows."""
+        return np.flatnonzero(np.diff(self._begins[:-1]))
+
+    def begins(self, slots: np.ndarray) -> np.ndarray:
+        """The first place in the run of each of `slots`."""
+        return self._begins[np.minimum(slots, len(self._begins) - 2)]
 
     def bound(self, slots: np.ndarray, wanted: np.ndarray, after: bool | np.ndarray = False) -> np.ndarray:
         """The first place in the run of each of `slots` whose value is not before `wanted`, or is after it."""
-        begins, ends = np.searchsorted(self.slots, slots), np.searchsorted(self.slots, slots, side="right")
         behind = np.broadcast_to(np.asarray(after), len(slots))
-        return _bound(frozen(self.values), frozen(begins), frozen(ends), frozen(wanted), frozen(behind))
+        known = np.minimum(slots, len(self._begins) - 2)
+        ends = self._begins[known + 1]
+        return _bound(frozen(self.values), frozen(self._begins[known]), frozen(ends), frozen(wanted), frozen(behind))
 
 
 class GroupRuns:
     """Entries in order of group and pane, and folds over neighbouring panes of one group."""
 
-    def __init__(self, slots: np.ndarray, panes: np.ndarray, partials: Sequence[Fields]) -> None:
-        self._runs = Runs(slots, panes)
+    def __init__(
+        self, slots: np.ndarray, panes: np.ndarray, partials: Sequence[Fields], like: Runs | None = None
+    ) -> None:
+        self._runs = Runs(slots, panes, like)
         self._partials = tuple(take(fields, self._runs.order) for fields in partials)
 
     def fold(self, kernels: Sequence[Kernel], slots: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> list[Fields]:
@@ -74,13 +94,14 @@ class HeldRows:
     The first partials of the rows are their `time` and the `owner` that counts them; slots are of their groups.
     """
 
-    def __init__(self, rows: Entries) -> None:
+    def __init__(self, rows: Entries, one_group_a_key: bool) -> None:
         place = rows.partials[0]
         self._by_key = Runs(place["owner"], rows.panes)
-        self._times = Runs(place["owner"], place["time"], self._by_key.order)
-        slots, first = np.unique(rows.slots, return_index=True)
-        self.groups = slots, place["owner"][first]
-        self.by_group = GroupRuns(rows.slots, rows.panes, rows.partials[1:])
+        self._times = Runs(place["owner"], place["time"], self._by_key)
+        by_group = self._by_key if one_group_a_key else Runs(rows.slots, rows.panes)
+        slots = by_group.present
+        self.groups = slots, place["owner"][by_group.order[by_group.begins(slots)]]
+        self.by_group = GroupRuns(rows.slots, rows.panes, rows.partials[1:], by_group)
 
     def first_after(self, owners: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The position of the first row of each of `owners` after each of `times`; there is one."""
@@ -103,6 +124,22 @@ def each_group(windows: np.ndarray, slots: np.ndarray, owners: np.ndarray) -> tu
     number = np.repeat(np.arange(len(windows)), counts)
     within = np.arange(len(number)) - np.repeat(np.cumsum(counts) - counts, counts)
     return number, slots[order][begins[number] + within]
+
+
+@njit(cache=True, nogil=True)
+def _order(slots, values, begins):
+    """A counting sort by slot; a run that is not in order by itself, as few are, is sorted."""
+    order, free = np.empty(slots.size, np.int64), begins[:-1].copy()
+    for i in range(slots.size):
+        order[free[slots[i]]] = i
+        free[slots[i]] += 1
+    for slot in range(begins.size - 2):
+        run = order[begins[slot] : begins[slot + 1]]
+        for i in range(1, run.size):
+            if values[run[i]] < values[run[i - 1]]:
+                run[:] = run[np.argsort(values[run], kind="mergesort")]
+                break
+    return order
 
 
 @njit(cache=True, nogil=True)

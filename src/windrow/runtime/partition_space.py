@@ -109,7 +109,7 @@ class PartitionSpaceState:
                 self._emit_whole(windows, new, emit)
                 continue
             if held is None:
-                held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]))
+                held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]), self._owners is self.groups)
             self._emit_bounded(windows, held, emit)
         self._new = new
         if len(new):
@@ -203,9 +203,9 @@ class PartitionSpaceState:
         for start in range(window, stop if len(owners) else window, step):
             instants = self._window.offset_us + np.arange(start, min(start + step, stop)) * self._window.slide_us
             each, times = np.tile(owners, len(instants)), np.repeat(instants, len(owners))
-            entered = runs.bound(each, times) - np.searchsorted(runs.slots, each)
+            entered = runs.bound(each, times) - runs.begins(each)
             highs = self._counts.count[each] + entered
-            lasts = np.concatenate([runs.values, [0]])[np.searchsorted(runs.slots, each) + np.maximum(entered - 1, 0)]
+            lasts = np.concatenate([runs.values, [0]])[runs.begins(each) + np.maximum(entered - 1, 0)]
             ends = np.where(entered > 0, lasts, self._counts.last[each])
             yield KeyWindows(each, highs, ends, times).part(highs > 0)
 
