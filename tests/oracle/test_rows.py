@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime.core import Core, plan_of, rows_of
-from windrow.runtime import keyed_rows, row_space, row_times, row_windows, waiting
+from windrow.runtime import fold_rows, keyed_rows, row_times, row_windows, waiting
 from windrow.storage import chunks
 from windrow.windows import log
 
@@ -129,7 +129,7 @@ def test_every_window_over_rows_equals_the_oracle(kind, partition, data):
     with pytest.MonkeyPatch.context() as patch:
         for module, name in BLOCK_SIZES:
             patch.setattr(module, name, how["size"])
-        patch.setattr(row_space, "TOGETHER", how["together"])
+        patch.setattr(fold_rows, "TOGETHER", how["together"])
         check(stream, window, cases, group, where, how)
 
 

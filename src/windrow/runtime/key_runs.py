@@ -1,9 +1,8 @@
-"""Rows of many keys side by side, and the windows over them."""
+"""Rows of many keys side by side, and folds over them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
@@ -12,26 +11,6 @@ from windrow.kernels import Fields, Kernel, take
 from windrow.kernels.columns import frozen
 from windrow.windows.entries import Entries
 from windrow.windows.ranges import fold_ranges
-
-
-@dataclass(frozen=True, slots=True)
-class KeyWindows:
-    """Windows of keys: each is over the rows of the key in slot `owners` before position `highs`, until `ends`.
-
-    `instants` tell when a window was due, where the slide is in time.
-    """
-
-    owners: np.ndarray
-    highs: np.ndarray
-    ends: np.ndarray
-    instants: np.ndarray | None
-
-    def __len__(self) -> int:
-        return len(self.owners)
-
-    def part(self, windows: slice | np.ndarray) -> KeyWindows:
-        instants = None if self.instants is None else self.instants[windows]
-        return KeyWindows(self.owners[windows], self.highs[windows], self.ends[windows], instants)
 
 
 class Runs:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from windrow.kernels import Kernel
+from windrow.kernels.kernel import Field, integer
+from windrow.runtime.row_times import Instant
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, from_columns, joined, nothing, to_columns
@@ -17,6 +19,12 @@ BLOCK_ROWS = 16_384
 
 Needed = Callable[[Entries], np.ndarray]
 """Tells which rows some later window may hold."""
+
+
+class Place(Instant):
+    """When a row happened, and the slot of the key that it is counted by, as columns beside its partials."""
+
+    fields: tuple[Field, ...] = (integer("time"), integer("owner"))
 
 
 @dataclass(slots=True)

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, Kernel, kernel_for, take
-from windrow.kernels.kernel import Field, integer
+from windrow.kernels import kernel_for
 from windrow.plan.pipeline import RowSpace
 from windrow.runtime.groups import Groups
 from windrow.runtime.key_counts import KeyCounts
-from windrow.runtime.key_runs import GroupRuns, HeldRows, KeyWindows, Runs, each_group
-from windrow.runtime.keyed_rows import KeyedRows, Needed
-from windrow.runtime.row_times import Instant
-from windrow.runtime.space import ANSWER_ROWS, Answers
+from windrow.runtime.key_runs import HeldRows, each_group
+from windrow.runtime.key_sums import START, KeySums
+from windrow.runtime.key_windows import KeyWindows, due_key_windows
+from windrow.runtime.keyed_rows import KeyedRows, Needed, Place
+from windrow.runtime.space import Answers
 from windrow.runtime.waiting import TIME, Waiting
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined, nothing
-from windrow.windows.running import Accumulate
-
-START = -(1 << 62)
-
-
-class Place(Instant):
-    """When a row happened, and the slot of the key that it is counted by, as columns beside its partials."""
-
-    fields: tuple[Field, ...] = (integer("time"), integer("owner"))
-
-
-class Entering:
-    """The rows of a batch, as a maintenance asks for panes."""
-
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
-        self.kernels = tuple(kernels)
-        self.rows = nothing(self.kernels)
-
-    def between(self, first: int, stop: int) -> Entries:
-        return self.rows
 
 
 class PartitionSpaceState:
@@ -59,10 +39,9 @@ class PartitionSpaceState:
     ) -> None:
         self.space, self._window = space, space.window
         self._kernels = [kernel_for(partial, user) for partial in space.partials]
-        kept = snapshot or {"since": since, "passed": None, "batches": 0}
+        kept = snapshot or {"since": since, "passed": None}
         self._since: int | None = kept["since"]
         self._passed: int | None = kept["passed"]
-        self._batches: int = kept["batches"]
         self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
         self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
         self._owners = self.groups
@@ -71,8 +50,7 @@ class PartitionSpaceState:
             self._owners = Groups(keys, f"{space.name}.owners", blocks, kept.get("owners"))
         self._counts = KeyCounts(f"{space.name}.counts", blocks, kept.get("counts"))
         self._rows = KeyedRows(f"{space.name}.rows", [Place(), *self._kernels], blocks, kept.get("rows"))
-        self._entering = Entering(self._kernels)
-        self._sums = Accumulate(self._entering, f"{space.name}.sums", blocks, kept.get("sums"))
+        self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
         self._new = nothing([Place(), *self._kernels])
         self._were: Needed = _all
 
@@ -104,22 +82,17 @@ class PartitionSpaceState:
         self._counts.widen(self._owners.width)
         self._were = self._needed()
         held: HeldRows | None = None
-        for windows in self._due(new, before, clock):
-            if not self._window.bounded:
-                self._emit_whole(windows, new, emit)
-                continue
-            if held is None:
+        for windows in due_key_windows(self._window, new, self._counts, before, clock):
+            if held is None and self._window.bounded:
                 held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]), self._owners is self.groups)
-            self._emit_bounded(windows, held, emit)
+            answers = self._unbounded(windows, new) if held is None else self._bounded(windows, held)
+            if answers is not None:
+                emit(answers)
         self._new = new
         if len(new):
-            place = new.partials[0]
-            self._counts.add(place["owner"], place["time"])
+            self._counts.add(new.partials[0]["owner"], new.partials[0]["time"])
             if not self._window.bounded:
-                self._entering.rows = Entries(new.panes, new.slots, new.partials[1:])
-                self._batches += 1
-                self._sums.answer(range(START, self._batches), self.groups.width)
-                self._entering.rows = nothing(self._kernels)
+                self._sums.add(Entries(new.panes, new.slots, new.partials[1:]), self.groups.width)
         self._passed = clock
 
     def last_window(self, newest: int) -> int:
@@ -148,7 +121,6 @@ class PartitionSpaceState:
         return {
             "since": self._since,
             "passed": self._passed,
-            "batches": self._batches,
             "waiting": self._waiting.snapshot(),
             "groups": self.groups.snapshot(),
             "owners": None if self._owners is self.groups else self._owners.snapshot(),
@@ -183,32 +155,6 @@ class PartitionSpaceState:
                 slots = slots[self.groups.references[slots] == 0]
             self.groups.refer(slots)
 
-    def _due(self, new: Entries, before: int | None, clock: int) -> Iterator[KeyWindows]:
-        """The windows to answer: after some of the new rows, or of every key at some instants."""
-        place = new.partials[0]
-        if self._window.slide_rows is not None:
-            last = np.flatnonzero((new.panes + 1) % self._window.slide_rows == 0)
-            for start in range(0, len(last), ANSWER_ROWS):
-                some = last[start : start + ANSWER_ROWS]
-                yield KeyWindows(place["owner"][some], new.panes[some] + 1, place["time"][some], None)
-            return
-        assert self._window.slide_us is not None
-        if before is None:
-            if not len(new):
-                return
-            before = int(place["time"][0])
-        owners, runs = np.arange(self._owners.width), Runs(place["owner"], place["time"])
-        window, stop = self._window.last_ended(before) + 1, self._window.last_ended(clock) + 1
-        step = max(1, ANSWER_ROWS // max(1, len(owners)))
-        for start in range(window, stop if len(owners) else window, step):
-            instants = self._window.offset_us + np.arange(start, min(start + step, stop)) * self._window.slide_us
-            each, times = np.tile(owners, len(instants)), np.repeat(instants, len(owners))
-            entered = runs.bound(each, times) - runs.begins(each)
-            highs = self._counts.count[each] + entered
-            lasts = np.concatenate([runs.values, [0]])[runs.begins(each) + np.maximum(entered - 1, 0)]
-            ends = np.where(entered > 0, lasts, self._counts.last[each])
-            yield KeyWindows(each, highs, ends, times).part(highs > 0)
-
     def _of_due(self, new: Entries) -> Needed:
         """Which rows that are held belong to keys with a window that is due."""
         due = np.ones(self._owners.width, bool)
@@ -217,8 +163,8 @@ class PartitionSpaceState:
             due[new.partials[0]["owner"][(new.panes + 1) % self._window.slide_rows == 0]] = True
         return lambda rows: self._were(rows) & due[rows.partials[0]["owner"]]
 
-    def _emit_bounded(self, windows: KeyWindows, held: HeldRows, emit: Callable[[Answers], None]) -> None:
-        """Fold windows from their rows."""
+    def _bounded(self, windows: KeyWindows, held: HeldRows) -> Answers | None:
+        """The answers of windows, folded from the rows in them."""
         if self._window.range_us is not None:
             lows = held.first_after(windows.owners, windows.ends - self._window.range_us)
             whole = windows.ends - self._window.range_us >= (START if self._since is None else self._since - 1)
@@ -229,24 +175,18 @@ class PartitionSpaceState:
             windows, lows = windows.part(whole), lows[whole]
         number, slots = each_group(windows.owners, *held.groups)
         folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number])
-        self._emit(windows, held.times(windows.owners, lows), number, slots, folded, emit)
+        return windows.answers(held.times(windows.owners, lows), number, slots, folded)
 
-    def _emit_whole(self, windows: KeyWindows, new: Entries, emit: Callable[[Answers], None]) -> None:
-        """Fold windows without bound: what there was before the batch, and its rows up to the window's end."""
+    def _unbounded(self, windows: KeyWindows, new: Entries) -> Answers | None:
+        """The answers of windows that reach back to the first row of their key."""
         number, slots = each_group(windows.owners, *self._groups_of_keys())
-        before = self._sums.answer(range(START, self._batches), self.groups.width)
-        folded = [take(fields, slots) for fields in before]
-        if len(new):
-            runs = GroupRuns(new.slots, new.panes, new.partials[1:])
-            newer = runs.fold(self._kernels, slots, np.full(len(slots), START), windows.highs[number])
-            for kernel, into, added in zip(self._kernels, folded, newer):
-                kernel.combine(into, np.arange(len(slots)), added)
-        first = np.where(self._counts.count > 0, self._counts.first, 0)
-        place = new.partials[0]
-        fresh, row = np.unique(place["owner"], return_index=True)
-        begun = self._counts.count[fresh] == 0
-        first[fresh[begun]] = place["time"][row[begun]]
-        self._emit(windows, first[windows.owners], number, slots, folded, emit)
+        rows = Entries(new.panes, new.slots, new.partials[1:])
+        folded = self._sums.fold(rows, self.groups.width, slots, windows.highs[number])
+        starts = self._counts.first.copy()
+        keys, row = np.unique(new.partials[0]["owner"], return_index=True)
+        fresh = self._counts.count[keys] == 0
+        starts[keys[fresh]] = new.partials[0]["time"][row[fresh]]
+        return windows.answers(starts[windows.owners], number, slots, folded)
 
     def _groups_of_keys(self) -> tuple[np.ndarray, np.ndarray]:
         """Every group's slot, and the slot of the key that it is counted by."""
@@ -255,26 +195,6 @@ class PartitionSpaceState:
             return slots, slots
         keys = self.groups.keys_of(slots)
         return slots, self._owners.slots_of([keys[i] for i in self.space.partition], len(slots))
-
-    def _emit(
-        self,
-        windows: KeyWindows,
-        starts: np.ndarray,
-        number: np.ndarray,
-        slots: np.ndarray,
-        folded: list[Fields],
-        emit: Callable[[Answers], None],
-    ) -> None:
-        present = np.flatnonzero(folded[0]["n"])
-        if len(present):
-            number, partials = number[present], tuple(take(fields, present) for fields in folded)
-            count = int((np.bincount(number) > 0).sum())
-            answered = windows.part(number)
-            emit(
-                Answers(
-                    count, starts[number], answered.ends, slots[present], partials, answered.highs, answered.instants
-                )
-            )
 
     def _needed(self) -> Needed:
         """Which rows a window may hold that comes after those rows that are counted and after the clock."""

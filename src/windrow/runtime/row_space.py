@@ -7,28 +7,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, concat, kernel_for, take
+from windrow.kernels import kernel_for
 from windrow.plan.pipeline import RowSpace
+from windrow.runtime.fold_rows import START, FoldRows
 from windrow.runtime.folds import Folds
 from windrow.runtime.groups import Groups
-from windrow.runtime.key_runs import GroupRuns
 from windrow.runtime.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.row_times import RowTimes
 from windrow.runtime.row_windows import Due, due_windows
 from windrow.runtime.slice_rows import ROW
-from windrow.runtime.space import ANSWER_ROWS, Answers
+from windrow.runtime.space import Answers
 from windrow.runtime.waiting import TIME, Waiting
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of
 from windrow.windows.log import PaneLog
 
-START = -(1 << 62)
 EXPECTED_ROWS = 1 << 20
 """A tree over a range in time has levels for so many rows; windows of more take more nodes of the highest."""
-
-TOGETHER, WINDOW_MERGES = 16, 10_000
-"""At least so many windows are folded together, where that takes no more merges than so many a window: to fold one by
-itself takes about as long as 10,000 merges."""
 
 
 class RowSpaceState:
@@ -67,6 +62,7 @@ class RowSpaceState:
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"))
         panes = self._axis.panes if self._axis is not None else self._window.rows
         self._folds = Folds(space.maintenance, panes or EXPECTED_ROWS, self.log, space.name, blocks, kept.get("folds"))
+        self._fold = FoldRows(self._folds, self.log, space.window.bounded)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -106,7 +102,8 @@ class RowSpaceState:
         self._folds.close(self._pane_at(self._order.count))
         for due in self._due(numbered, before, clock):
             if len(due.highs):
-                self._fold(due, emit)
+                lows, highs = self._panes(due)
+                self._fold.windows(due, lows, highs, self.groups.width, emit)
                 self._high = int(due.highs[-1])
         if len(numbered.times):
             self._last = int(numbered.times[-1])
@@ -192,60 +189,6 @@ class RowSpaceState:
             starts[inside] = self._times.at(lows[inside])
             due = Due(highs, ends, instants, lows, starts)
             yield due if self._since is None else due.part(self._whole(due, self._since))
-
-    def _fold(self, due: Due, emit: Callable[[Answers], None]) -> None:
-        """Fold windows one after the other as they are maintained, or together where they are many and small."""
-        lows, highs = self._panes(due)
-        first = lows[0] if self._window.bounded else highs[0]
-        entries = None
-        if len(highs) >= TOGETHER:
-            count = self.log.count(int(first), int(highs[-1]))
-            if count * int((highs - np.maximum(lows, first)).max()).bit_length() <= len(highs) * WINDOW_MERGES:
-                entries = self.log.between(int(first), int(highs[-1]))
-        if entries is None:
-            self._fold_each(due, lows, highs, emit)
-        else:
-            self._fold_together(due, lows, highs, entries, emit)
-
-    def _fold_each(self, due: Due, lows: np.ndarray, highs: np.ndarray, emit: Callable[[Answers], None]) -> None:
-        places, partials, rows = [], [], 0
-        for i, (low, high) in enumerate(zip(lows.tolist(), highs.tolist())):
-            folded = self._folds.answer(range(low, high), self.groups.width)
-            present = np.flatnonzero(folded[0]["n"])
-            if len(present):
-                places.append((np.full(len(present), i), present))
-                partials.append(tuple(take(fields, present) for fields in folded))
-                rows += len(present)
-            if partials and (rows >= ANSWER_ROWS or i == len(lows) - 1):
-                windows, slots = (np.concatenate(part) for part in zip(*places))
-                emit(due.answers(windows, slots, [concat([part[i] for part in partials]) for i in range(len(folded))]))
-                places, partials, rows = [], [], 0
-
-    def _fold_together(
-        self, due: Due, lows: np.ndarray, highs: np.ndarray, entries: Entries, emit: Callable[[Answers], None]
-    ) -> None:
-        """Fold many windows over `entries`; those without bound begin with what was folded before the first ends."""
-        runs = GroupRuns(entries.slots, entries.panes, entries.partials)
-        slots = np.unique(entries.slots)
-        before: list[Fields] = []
-        if not self._window.bounded:
-            before = self._folds.answer(range(START, int(highs[0])), self.groups.width)
-            before = [take(fields, np.arange(self.groups.width)) for fields in before]
-            slots = np.arange(self.groups.width)
-        step = max(1, ANSWER_ROWS // max(1, len(slots)))
-        for start in range(0, len(highs), step):
-            some = np.arange(start, min(start + step, len(highs)))
-            windows, each = np.repeat(some, len(slots)), np.tile(slots, len(some))
-            folded = runs.fold(self._kernels, each, lows[windows], highs[windows])
-            if before:
-                newer, folded = folded, [take(fields, each) for fields in before]
-                for kernel, into, fields in zip(self._kernels, folded, newer):
-                    kernel.combine(into, np.arange(len(each)), fields)
-            present = np.flatnonzero(folded[0]["n"])
-            if len(present):
-                emit(due.answers(windows[present], each[present], [take(fields, present) for fields in folded]))
-        if before:
-            self._folds.answer(range(START, int(highs[-1])), self.groups.width)
 
     def _whole(self, due: Due, since: int) -> np.ndarray:
         """Which windows reach back to no row that had gone by when the space came to the stream."""
