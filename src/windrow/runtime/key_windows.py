@@ -61,12 +61,12 @@ def due_key_windows(
             some = last[start : start + ANSWER_ROWS]
             yield KeyWindows(owners[some], new.panes[some] + 1, times[some], None)
         return
-    if before is None and not len(new):
+    keys, runs = np.arange(len(counts.count)), Runs(owners, times)
+    if not len(keys) or (before is None and not len(new)):
         return
     assert window.slide_us is not None
-    keys, runs = np.arange(len(counts.count)), Runs(owners, times)
-    stop = window.last_ended(clock) + 1 if len(keys) else 0
-    step = max(1, ANSWER_ROWS // max(1, len(keys)))
+    stop = window.last_ended(clock) + 1
+    step = max(1, ANSWER_ROWS // len(keys))
     for start in range(window.last_ended(int(times[0]) if before is None else before) + 1, stop, step):
         instants = window.offset_us + np.arange(start, min(start + step, stop)) * window.slide_us
         each, until = np.tile(keys, len(instants)), np.repeat(instants, len(keys))
