@@ -152,3 +152,27 @@ def test_empty_batches_change_nothing(window):
     held = dict(core.blocks[0]._blocks)
     assert rows_of(core.step(ticks([]))) == []
     assert core.blocks[0]._blocks == held
+
+
+@pytest.mark.parametrize("keys", ["", "PARTITION BY k "])
+def test_counting_goes_on_after_a_flush(keys):
+    core = Core(
+        plan_of([f"SELECT k, SUM(x) AS s FROM ticks [{keys}ROWS 2 SLIDE 2] GROUP BY k"], SCHEMA, 5), reopen="fresh"
+    )
+    core.step(events_of([1, 2, 3], k=pa.array([7, 7, 7]), x=pa.array([1, 2, 4])))
+    assert [(row["window_row"], row["agg_0"]) for row in rows_of(core.flush())] == [(2, 3)]
+    assert rows_of(core.flush()) == []
+    (outcome,) = core.step(events_of([3, 4, 30], k=pa.array([7, 7, 7]), x=pa.array([8, 16, 32])))
+    assert outcome.late == 1
+    assert [(row["window_row"], row["agg_0"]) for row in rows_of([outcome])] == [(4, 20)]
+
+
+def test_an_event_that_is_late_for_rows_may_be_in_time_for_a_pane():
+    texts = ["SELECT COUNT(*) AS n FROM ticks [RANGE 10 MICROSECONDS SLIDE 10 MICROSECONDS]"]
+    texts += ["SELECT COUNT(*) AS n FROM ticks [ROWS 9 SLIDE 1]"]
+    core = Core(plan_of(texts, SCHEMA))
+    core.step(ticks([1, 5]))
+    (outcome,) = core.step(ticks([3, 12]))
+    assert outcome.late == 1
+    counts = {name: batch.column("agg_0").to_pylist() for name, batch in outcome.results}
+    assert counts == {"q0": [3], "q1": [2]}
