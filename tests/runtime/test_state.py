@@ -11,7 +11,6 @@ import pytest
 
 from storage.stores import CountingBlocks
 from windrow.errors import StateError
-from windrow.plan.aggregates import ROWS
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.fold import FoldState
 from windrow.runtime.shard import FORMAT, Shard
@@ -67,7 +66,7 @@ def steady(range_s: int, way: str, adopt: bool, slides: int = 24, groups: int = 
         state.expire(now)
         state.save(i + 2)
         counts.append(blocks.counted())
-    assert all((one.partials[ROWS.partial]["n"] == range_s).all() and len(one.slots) == groups for one in answers)
+    assert all((one.partials[0]["n"] == range_s).all() and len(one.slots) == groups for one in answers)
     return counts
 
 

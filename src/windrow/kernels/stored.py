@@ -14,15 +14,18 @@ from windrow.kernels.columns import frozen, plain, words
 from windrow.kernels.kernel import BOOL, OBJECT, Field, Fields, Kernel
 
 
-def to_arrow(kernel: Kernel, fields: Fields) -> dict[str, pa.Array]:
+def to_arrow(kernel: Kernel, fields: Fields, *, whole: bool = False) -> dict[str, pa.Array]:
     """The columns to store: those that are not wholly empty, and at least one, which tells how many slots there are.
+
+    With `whole` it is all of them, so that columns stored at different times can be put together.
 
     >>> from windrow.kernels.integer_sum import IntegerSum
     >>> from windrow.kernels.partials import identity
     >>> list(to_arrow(IntegerSum(), identity(IntegerSum(), 5) | {"low": np.arange(5)}))
     ['low']
     """
-    told = {field.name: _encoded(kernel, field, fields[field.name]) for field in kernel.fields if _tells(field, fields)}
+    telling = [field for field in kernel.fields if whole or _tells(field, fields)]
+    told = {field.name: _encoded(kernel, field, fields[field.name]) for field in telling}
     if not told:
         first = kernel.fields[0]
         told[first.name] = _encoded(kernel, first, fields[first.name])

@@ -172,14 +172,15 @@ class Replay:
         query = self.query
         if query.having is not None:
             rows = rows.filter(evaluate(_parsed(query.having), rows))
-        shown = {"window_start": rows["window_start"], "window_end": rows["window_end"]}
+        shown = {name: rows[name] for name in query.window_columns}
         for output in query.outputs:
             shown[output.name] = evaluate(_parsed(output.sql), rows)
         if not query.order:
             return pa.table(shown)
         terms = [Term(f"order {i}", term.descending, term.nulls_first) for i, term in enumerate(query.order)]
         keys = {f"order {i}": evaluate(_parsed(term.sql), rows) for i, term in enumerate(query.order)}
-        ranked = first_of_each_window(pa.table(shown | keys), terms, query.limit)
+        windows = {f"window {i}": rows[name] for i, name in enumerate(query.told_apart_by)}
+        ranked = first_of_each_window(pa.table(shown | keys | windows), terms, query.limit, list(windows))
         return ranked.select(list(shown))
 
 

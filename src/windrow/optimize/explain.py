@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windrow.language import duration_sql
-from windrow.optimize.choose_maintenance import alternatives
+from windrow.optimize.choose_maintenance import Alternative, alternatives
 from windrow.optimize.choose_phantoms import COMBINE, can_share
+from windrow.optimize.choose_row_maintenance import row_alternatives
+from windrow.optimize.explain_rows import row_space_lines, row_state_line
 from windrow.plan.aggregates import Partial
-from windrow.plan.pipeline import Fold, QueryPlan, Space, StreamPlan
+from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
@@ -62,7 +64,7 @@ def _timing(plan: StreamPlan) -> str:
     return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
 
 
-def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]:
+def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int) -> list[str]:
     names = [query.name for query in queries]
     shared = f", shared by {len(names)} queries: {_named(names)}" if len(names) > 1 else ""
     lines = [f"  space {space.name}{shared}"]
@@ -73,15 +75,7 @@ def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
-    lines.append(f"    panes: {_panes(space)}")
-    lines.append("    each pane keeps, for each group:")
-    lines += [f"      {partial}{_once(_asking(partial, queries))}" for partial in space.partials]
-    shown = space.folds[:MOST_WINDOWS]
-    for fold in shown:
-        lines += _fold(fold, space)
-    if len(space.folds) > len(shown):
-        lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
-    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
+    lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries)
     for query in queries[:MOST_WINDOWS]:
         lines += _query(query)
     if len(queries) > MOST_WINDOWS:
@@ -89,28 +83,52 @@ def _space(space: Space, queries: Sequence[QueryPlan], shards: int) -> list[str]
     return lines
 
 
+def _shared(space: Space, queries: Sequence[QueryPlan]) -> list[str]:
+    """How windows over time are folded from the panes that they share."""
+    lines = [f"    panes: {_panes(space)}", "    each pane keeps, for each group:"]
+    lines += [f"      {partial}{_once(_asking(partial, queries))}" for partial in space.partials]
+    shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    for fold in shown:
+        ways = [alternatives(partial, fold.window, cuts) for partial in fold.partials]
+        lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways)]
+    if len(space.folds) > len(shown):
+        lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
+    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
+    return lines
+
+
+def _rows(space: RowSpace, shards: int) -> list[str]:
+    """How windows over rows are folded."""
+    ways = [row_alternatives(partial, space.window) for partial in space.partials]
+    lines = [*row_space_lines(space, shards), "    each row keeps, for each group:"]
+    return [*lines, *_ways(space.partials, space.maintenance, ways), f"    state: {row_state_line(space)}"]
+
+
 def _asking(partial: Partial, queries: Sequence[QueryPlan]) -> list[str]:
     return [query.name for query in queries if partial in query.partials]
 
 
-def _fold(fold: Fold, space: Space) -> list[str]:
-    lines = [f"    window {window_text(fold.window)}"]
-    by_way: dict[str, list[Partial]] = {}
-    for partial, chosen in zip(fold.partials, fold.maintenance):
-        by_way.setdefault(chosen, []).append(partial)
-    for chosen, partials in by_way.items():
-        ways = alternatives(partials[0], fold.window, space.cuts)
+def _ways(
+    partials: Sequence[Partial], maintenance: Sequence[str], alternatives: Sequence[list[Alternative]]
+) -> list[str]:
+    """How partials are folded, those that are alike together, and what the other ways would have cost."""
+    lines = []
+    by_way: dict[str, list[int]] = {}
+    for number, chosen in enumerate(maintenance):
+        by_way.setdefault(chosen, []).append(number)
+    for chosen, alike in by_way.items():
+        ways = alternatives[alike[0]]
         best = next(way for way in ways if way.name == chosen)
         others = ", ".join(f"{way.name} {way.merges:g}" for way in ways if way.name != chosen)
         costs = f"{best.merges:g} merges a slide" + (f" ({others})" if others else "")
-        lines.append(f"      {', '.join(map(str, partials))}")
+        lines.append(f"      {', '.join(str(partials[number]) for number in alike)}")
         lines.append(f"        {chosen}: {best.why}; {costs}")
     return lines
 
 
 def _phantoms(plan: StreamPlan) -> list[str]:
     """Which spaces may be fed from one finer grouping."""
-    able = [space for space in plan.spaces if can_share(space)]
+    able = [space for space in plan.shared if can_share(space)]
     if len(able) < 2:
         return []
     lines = [
@@ -126,7 +144,7 @@ def _query(query: QueryPlan) -> list[str]:
     drawn |= {f"agg_{i}": f"{agg.answer} of {agg.partial}" for i, agg in enumerate(query.aggregates)}
     lines = [f"    query {query.name}: at each slide, a row for each group in the window"]
     if query.about_us is not None:
-        lines.append(f"      slides every {duration_sql(query.window.slide_us)}, {_rounded(query)}")
+        lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
     if query.having is not None:
         lines.append(f"      having {query.having}")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from windrow.optimize.number_rows import number_rows
 from windrow.optimize.round_slide import round_slide
 from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
-from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 
 
 def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
@@ -39,5 +40,5 @@ def plan_stream(
     known = user_aggregates or {}
     used = sorted({partial.user for query in queries for partial in query.partials if partial.user})
     user = tuple((name, known[name]) for name in used)
-    spaces = share_panes(queries)
+    spaces: tuple[Space | RowSpace, ...] = (*share_panes(queries), *number_rows(queries))
     return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing)

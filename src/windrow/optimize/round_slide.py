@@ -22,10 +22,11 @@ def round_slide(query: QueryPlan, beside: Iterable[QueryPlan]) -> QueryPlan:
     TimeWindow(range_us=600, slide_us=96, offset_us=0, about=False)
     """
     window = query.window
-    if not window.about:
+    if not isinstance(window, TimeWindow) or not window.about:
         return query
     scheduled = {other.window.slide_us for other in beside if other.stream == query.stream}
-    near = [slide for slide in scheduled if abs(slide - window.slide_us) <= TOLERANCE * window.slide_us]
+    known = [slide for slide in scheduled if slide is not None]
+    near = [slide for slide in known if abs(slide - window.slide_us) <= TOLERANCE * window.slide_us]
     slide = min(near, key=lambda slide: (abs(slide - window.slide_us), slide), default=window.slide_us)
     rounded = TimeWindow(window.range_us, slide, window.offset_us % slide)
     return replace(query, window=rounded, about_us=window.slide_us)

@@ -12,7 +12,7 @@ from windrow.plan.window import TimeWindow
 
 
 def share_panes(queries: Sequence[QueryPlan]) -> tuple[Space, ...]:
-    """The spaces that answer `queries`, which are all over one stream.
+    """The spaces that answer those of `queries`, all over one stream, whose windows are over time.
 
     Queries with the same WHERE and GROUP BY are answered by one space. Its panes are cut at the union of the edges of
     their windows, so that every window is a run of whole panes; an event is then folded into a pane once, however
@@ -20,13 +20,15 @@ def share_panes(queries: Sequence[QueryPlan]) -> tuple[Space, ...]:
     """
     sharing: dict[tuple[str | None, tuple[Key, ...], bool], list[QueryPlan]] = {}
     for query in queries:
-        sharing.setdefault((query.where, query.keys, query.window.range_us is None), []).append(query)
+        if isinstance(query.window, TimeWindow):
+            sharing.setdefault((query.where, query.keys, query.window.range_us is None), []).append(query)
     return tuple(_space(members) for members in sharing.values())
 
 
 def _space(queries: Sequence[QueryPlan]) -> Space:
     asked: dict[TimeWindow, dict[Partial, None]] = {}
     for query in queries:
+        assert isinstance(query.window, TimeWindow)
         asked.setdefault(query.window, {}).update(dict.fromkeys(query.partials))
     cuts = Cuts.of(asked)
     folds = tuple(

@@ -9,13 +9,13 @@ from sqlglot import exp
 
 from windrow.language import Query, Windrow, error_at, expression_sql, query_window_of, window_of
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
-from windrow.plan.bound import WINDOW_COLUMNS, Bound, BoundAnswers, BoundQuery, BoundRows, Scope
+from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.catalog import Catalog
 from windrow.plan.from_clause import bind_stream, bind_window, needs_window
 from windrow.plan.names import both, check_qualifiers, output_name, substituted
 from windrow.plan.order import bind_limit, bind_order
-from windrow.plan.pipeline import Output
+from windrow.plan.pipeline import Output, window_columns
 from windrow.plan.refuse import not_yet, refuse_unsupported
 from windrow.plan.typing import checked_condition, checked_type
 
@@ -74,7 +74,7 @@ def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> Bound:
         return source
     if isinstance(source, BoundAnswers):
         raise not_yet(table, "a window over a windowed sub-query", scope.text)
-    return replace(source, window=bind_window(written, table, scope))
+    return replace(source, window=bind_window(written, table, source, scope))
 
 
 def _filtered(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundRows:
@@ -109,12 +109,13 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
     """A SELECT around a windowed sub-query: other columns of the same answers, fewer of them, or in order."""
     if source.query.limit is not None:
         raise not_yet(tree.selects[0], "a query over a sub-query with LIMIT", scope.text)
-    visible = source.columns | {name: exp.column(name) for name in WINDOW_COLUMNS}
+    leading = window_columns(source.query.window)
+    visible = source.columns | {name: exp.column(name) for name in leading}
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
         if isinstance(node, exp.Star):
             outputs |= source.columns
-        elif output_name(node).lower() not in WINDOW_COLUMNS:
+        elif output_name(node).lower() not in leading:
             outputs[output_name(node)] = substituted(node.unalias(), visible, scope.text)
     having = None if source.query.having is None else sqlglot.parse_one(source.query.having, dialect=Windrow)
     if tree.args.get("where") is not None:

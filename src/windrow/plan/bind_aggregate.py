@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pyarrow as pa
+import sqlglot
 from sqlglot import exp
 
-from windrow.language import error_at, expression_sql
+from windrow.language import Windrow, error_at, expression_sql
 from windrow.plan.aggregates import Aggregate
-from windrow.plan.bound import WINDOW_COLUMNS, BoundAnswers, BoundQuery, BoundRows, Scope
+from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
-from windrow.plan.pipeline import Key, Output, emitted_schema
+from windrow.plan.pipeline import Key, Output, emitted_schema, window_columns
 from windrow.plan.refuse import not_yet
+from windrow.plan.row_window import CountWindow
 from windrow.plan.typing import checked_condition, checked_type
 
 
@@ -24,7 +26,8 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     if source.window is None:
         raise needs_window(source.stream.name, tree.args["from_"].this, scope.text)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    lift = _Lift(source, scope, _keys(tree, source, aliases, scope), {})
+    keys = _keys(tree, source, aliases, scope) | _partition(source, scope)
+    lift = _Lift(source, scope, keys, {}, window_columns(source.window))
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
@@ -46,7 +49,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
 
 def check_outputs(query: BoundQuery, outputs: dict[str, exp.Expr], having: exp.Expr | None, scope: Scope) -> None:
     """Every output has a type, and HAVING is a condition."""
-    schema = emitted_schema(query.keys, query.aggregates)
+    schema = emitted_schema(query.window, query.keys, query.aggregates)
     for node in outputs.values():
         checked_type(node, schema, scope)
     if having is not None:
@@ -61,6 +64,7 @@ class _Lift:
     scope: Scope
     keys: dict[str, Key]
     aggregates: dict[Aggregate, int]
+    leading: tuple[str, ...]
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
         return self._lifted(node.copy())
@@ -70,7 +74,7 @@ class _Lift:
             meant = substituted(node, self.source.columns, self.scope.text)
             aggregate = resolve(meant, self.source.stream.schema, self.scope)
             return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() in WINDOW_COLUMNS:
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() in self.leading:
             return placed_as(exp.column(node.name.lower()), node)
         key = self._key(node)
         if key is not None:
@@ -100,7 +104,7 @@ class _Lift:
         columns = list(node.find_all(exp.Column))
         if not columns or calls_in(node, self.scope):
             return None
-        if any(column.name.lower() in WINDOW_COLUMNS for column in columns):
+        if any(column.name.lower() in self.leading for column in columns):
             return None
         text = expression_sql(substituted(node, self.source.columns, self.scope.text))
         return list(self.keys).index(text) if text in self.keys else None
@@ -112,12 +116,19 @@ def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]
         if isinstance(node, exp.Star):
             raise error_at(node, "* beside aggregates", scope.text, "name the columns")
         name = output_name(node)
-        if name.lower() in WINDOW_COLUMNS and isinstance(node.unalias(), exp.Column):
+        if name.lower() in lift.leading and isinstance(node.unalias(), exp.Column):
             continue  # they lead every result anyway
-        if name.lower() in {known.lower() for known in (*outputs, *WINDOW_COLUMNS)}:
+        if name.lower() in {known.lower() for known in (*outputs, *lift.leading)}:
             raise error_at(node, f"two columns are named {name!r}", scope.text, "give one of them another name with AS")
         outputs[name] = lift(node.unalias())
     return outputs
+
+
+def _partition(source: BoundRows, scope: Scope) -> dict[str, Key]:
+    """What the window partitions by: a window holds one key, so that to group by it changes no answer."""
+    texts = source.window.partition if isinstance(source.window, CountWindow) else ()
+    parsed = {text: sqlglot.parse_one(text, dialect=Windrow) for text in texts}
+    return {text: Key(text, checked_type(node, source.stream.schema, scope)) for text, node in parsed.items()}
 
 
 def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], scope: Scope) -> dict[str, Key]:

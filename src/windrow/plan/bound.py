@@ -9,9 +9,8 @@ from sqlglot import exp
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.pipeline import Key, Ordering, Output
+from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
-
-WINDOW_COLUMNS = ("window_start", "window_end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class BoundQuery:
     """
 
     stream: Stream
-    window: TimeWindow
+    window: TimeWindow | CountWindow
     where: str | None
     keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
@@ -47,7 +46,7 @@ class BoundRows:
     stream: Stream
     columns: dict[str, exp.Expr]
     where: exp.Expr | None
-    window: TimeWindow | None
+    window: TimeWindow | CountWindow | None
 
 
 @dataclass(frozen=True, slots=True)

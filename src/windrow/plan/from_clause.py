@@ -5,11 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import QueryError
+from windrow.language import RowRangeTimeSlideWindow, RowWindow, TimeRangeRowSlideWindow, error_at
 from windrow.language import TimeWindow as WrittenWindow
-from windrow.language import error_at
+from windrow.plan.bind_rows import bind_count_window
 from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.names import unknown_name
 from windrow.plan.refuse import not_yet
+from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
 
 
@@ -30,9 +32,11 @@ def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
     return BoundRows(stream, columns, None, None)
 
 
-def bind_window(written: object, table: exp.Table, scope: Scope) -> TimeWindow:
-    """The panes of a window as it is written."""
+def bind_window(written: object, table: exp.Table, source: BoundRows, scope: Scope) -> TimeWindow | CountWindow:
+    """The panes of a window as it is written, over the rows of `source`."""
     place = table.args.get("stream_window") or table
+    if isinstance(written, RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow):
+        return bind_count_window(written, place, source, scope)
     if not isinstance(written, WrittenWindow):
         raise not_yet(place, "this kind of window", scope.text, "[RANGE 10 MINUTES SLIDE 1 MINUTE]")
     if written.slide_us is None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
 
@@ -71,6 +72,36 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class RowSpace:
+    """Rows of one stream, numbered in order of time, for windows that count them; otherwise as `Space`.
+
+    `keys` hold all that the rows are partitioned by.
+    """
+
+    stream: str
+    window: CountWindow
+    where: str | None
+    keys: tuple[Key, ...]
+    partials: tuple[Partial, ...]
+    maintenance: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name that its state has in a checkpoint."""
+        return _hashed(self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
+
+    @property
+    def order(self) -> str:
+        """The name of the payload with the times of all rows that are counted."""
+        return f"order of {self.window.counted or 'all'}"
+
+    @property
+    def partition(self) -> tuple[int, ...]:
+        """Which of the keys the rows are partitioned by."""
+        return tuple(i for i, key in enumerate(self.keys) if key.sql in self.window.partition)
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """A column of a result: an expression over the columns that `slide` emits."""
 
@@ -91,13 +122,14 @@ class Ordering:
 class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
-    slide emits `window_start`, `window_end`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order`
-    are expressions over these. `about_us` is the slide that was asked for, where it may have been rounded.
+    slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
+    instant `due`), then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are expressions over these.
+    `about_us` is the slide that was asked for, where it may have been rounded.
     """
 
     name: str
     stream: str
-    window: TimeWindow
+    window: TimeWindow | CountWindow
     where: str | None
     keys: tuple[Key, ...]
     aggregates: tuple[Aggregate, ...]
@@ -120,13 +152,42 @@ class QueryPlan:
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
-        return emitted_schema(self.keys, self.aggregates)
+        return emitted_schema(self.window, self.keys, self.aggregates)
+
+    @property
+    def window_columns(self) -> tuple[str, ...]:
+        """The columns that lead every result."""
+        return window_columns(self.window)
+
+    @property
+    def told_apart_by(self) -> tuple[str, ...]:
+        """The emitted columns by which one window is told from another."""
+        if not isinstance(self.window, CountWindow):
+            return ("window_end",)
+        last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
+        return (last, *(f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition))
 
 
-def emitted_schema(keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]) -> pa.Schema:
-    """The columns that slide emits for these keys and aggregates."""
+def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
+    """The columns of every answer that say which window it is of.
+
+    >>> window_columns(CountWindow(rows=4, slide_rows=3))
+    ('window_start', 'window_end', 'window_row')
+    """
+    rows = ("window_row",) if isinstance(window, CountWindow) else ()
+    return ("window_start", "window_end", *rows)
+
+
+def emitted_schema(
+    window: TimeWindow | CountWindow, keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]
+) -> pa.Schema:
+    """The columns that slide emits for this kind of window, these keys and aggregates."""
     time = pa.timestamp("us", tz="UTC")
     columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
+    if isinstance(window, CountWindow):
+        columns.append(pa.field("window_row", pa.int64(), nullable=False))
+        if window.slide_us is not None:
+            columns.append(pa.field("due", pa.int64(), nullable=False))
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
@@ -139,20 +200,35 @@ class StreamPlan:
     stream: str
     lateness_us: int
     queries: tuple[QueryPlan, ...]
-    spaces: tuple[Space, ...]
+    spaces: tuple[Space | RowSpace, ...]
     keeps_rejected: bool = False
     user_aggregates: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
 
-    def queries_of(self, space: Space) -> tuple[QueryPlan, ...]:
+    def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
+        if isinstance(space, RowSpace):
+            asked = (space.window, space.where, space.keys, space.partials)
+            return tuple(q for q in self.queries if (q.window, q.where, q.keys, q.partials) == asked)
         held = (space.where, space.keys, space.unbounded)
-        return tuple(q for q in self.queries if (q.where, q.keys, q.window.range_us is None) == held)
+        timed = (q for q in self.queries if isinstance(q.window, TimeWindow))
+        return tuple(q for q in timed if (q.where, q.keys, q.window.range_us is None) == held)
+
+    @property
+    def shared(self) -> tuple[Space, ...]:
+        """The spaces of windows over time."""
+        return tuple(space for space in self.spaces if isinstance(space, Space))
+
+    @property
+    def numbered(self) -> tuple[RowSpace, ...]:
+        """The spaces of windows that count rows."""
+        return tuple(space for space in self.spaces if isinstance(space, RowSpace))
 
     @property
     def cuts(self) -> Cuts:
-        """The edges of all windows of all queries."""
-        return Cuts.of(window for space in self.spaces for window in space.windows)
+        """The edges of all windows of all queries; where rows are counted, any time is one."""
+        each_time = [TimeWindow(range_us=1, slide_us=1)] if self.numbered else []
+        return Cuts.of([*each_time, *(window for space in self.shared for window in space.windows)])
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -160,6 +236,8 @@ class StreamPlan:
         needed: dict[str, None] = {}
         for space in self.spaces:
             texts = [space.where, *(key.sql for key in space.keys)]
+            if isinstance(space, RowSpace):
+                texts.append(space.window.counted)
             for partial in space.partials:
                 texts += [partial.argument, partial.filter]
             needed.update((text, None) for text in texts if text is not None)

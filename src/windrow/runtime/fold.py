@@ -65,7 +65,9 @@ class FoldState:
                 self._ways.append(tree)
                 continue
             name = _name(way, fold, members)
-            made = _made(way, View.of(log, order, members), f"{space}.{name}.window", blocks, snapshot.get(name))
+            made = maintenance_of(
+                way, View.of(log, order, members), f"{space}.{name}.window", blocks, snapshot.get(name)
+            )
             self.own[name] = made
             self._ways.append((members, made))
 
@@ -117,7 +119,8 @@ def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
     return f"{way}-{window.range_us}-{window.slide_us}-{window.offset_us}-{kept}"
 
 
-def _made(way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None) -> Maintenance:
+def maintenance_of(way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None) -> Maintenance:
+    """The maintenance with the name `way`; a tree is not among them, since it needs to know more."""
     match way:
         case "refold":
             return Refold(view)

@@ -65,6 +65,7 @@ class Groups:
 
     def keys_of(self, slots: np.ndarray) -> list[pa.Array]:
         """The keys of the groups in `slots`."""
+        self._load()
         positions = pa.array(slots)
         return [key.take(positions) for key in self._keys]
 

@@ -13,10 +13,13 @@ import pyarrow.compute as pc
 
 from windrow.errors import StateError
 from windrow.kernels import kernel_for
-from windrow.plan.pipeline import QueryPlan, Space, StreamPlan
+from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
+from windrow.runtime.answers import Answers
+from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import FLUSH, HEADER, REJECTED, Payload
-from windrow.runtime.space import Answers, SpaceState
+from windrow.runtime.row_space import RowSpaceState
+from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
@@ -26,6 +29,9 @@ FORMAT = 2
 
 RESULT_ROWS = 1 << 17
 """Results are packed in batches of at most so many rows."""
+
+State = SpaceState | RowSpaceState | PartitionSpaceState
+"""What a shard holds of a space; all are used alike."""
 
 
 @dataclass(slots=True)
@@ -60,20 +66,19 @@ class Shard:
         self.clock: int | None = kept["clock"]
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_aggregates)
-        self._spaces: dict[Space, SpaceState] = {}
-        self._asking: dict[tuple[Space, TimeWindow], list[QueryPlan]] = {}
+        self._spaces: dict[Space | RowSpace, State] = {}
+        self._asking: dict[tuple[Space | RowSpace, TimeWindow | None], list[QueryPlan]] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
         known = {} if older is None else {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
-            state = SpaceState(
-                space, plan.queries_of(space), blocks, self._user, states.pop(space.name, None), since=unseen
-            )
+            state = _state(space, plan, blocks, self._user, states.pop(space.name, None), unseen)
             if space.name in known:
-                state.adopt(known[space.name])
+                state.adopt(known[space.name])  # type: ignore[arg-type]
             self._spaces[space] = state
             for query in plan.queries_of(space):
-                self._asking.setdefault((space, query.window), []).append(query)
+                window = query.window if isinstance(query.window, TimeWindow) else None
+                self._asking.setdefault((space, window), []).append(query)
         self._cuts = plan.cuts
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
@@ -89,7 +94,7 @@ class Shard:
         newest = self._newest if any(payload.name == FLUSH for payload in payloads) else None
         until = self.clock
         for space, state in self._spaces.items():
-            own = [decode(payload.body) for payload in payloads if payload.name == space.name]
+            own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             state.absorb(own, before)
             if self.clock is not None:
                 state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
@@ -140,26 +145,46 @@ class Shard:
                 kept = pc.or_(kept, pc.fill_null(pc.less(rows.column("time"), closed), True))
             outcome.rejected.append(rows.filter(kept))
 
-    def _emit(self, space: Space, state: SpaceState, outcome: Outcome, answers: Answers) -> None:
+    def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
         for query in self._asking[space, answers.window]:
-            batch, overflows = _rows(query, state, answers.since(state.first_of(query)), self._user)
+            mine = answers.since(state.first_end(query)) if isinstance(state, SpaceState) else answers
+            batch, overflows = _rows(query, state, mine, self._user)
             outcome.failed += overflows
             for start in range(0, batch.num_rows, RESULT_ROWS):
                 outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 
 
-def _rows(query: QueryPlan, state: SpaceState, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
+def _state(
+    space: Space | RowSpace,
+    plan: StreamPlan,
+    blocks: Blocks,
+    user: dict[str, type],
+    snapshot: dict | None,
+    since: int | None,
+) -> State:
+    """The state of a space as `snapshot` has it, or as it begins."""
+    if isinstance(space, Space):
+        return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
+    kind = PartitionSpaceState if space.partition else RowSpaceState
+    return kind(space, blocks, user, snapshot, since)
+
+
+def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
     """The rows of one query: times, keys, and the aggregates drawn from their partials."""
-    window, overflows = query.window, 0
-    ends = window.offset_us + answers.windows * window.slide_us
-    starts = pa.nulls(len(ends), pa.int64()) if window.range_us is None else pa.array(ends - window.range_us)
+    overflows = 0
+    starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else pa.array(answers.starts)
     schema = query.emitted
-    columns = [starts.cast(schema.field(0).type), pa.array(ends).cast(schema.field(1).type)]
+    columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
+    if answers.rows is not None:
+        columns.append(pa.array(answers.rows))
+    if answers.instants is not None:
+        columns.append(pa.array(answers.instants))
     columns += state.groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
         kernel = kernel_for(aggregate.partial, user)
-        lowered = kernel.lower(answers.partials[aggregate.partial], aggregate.answer, aggregate.type)
+        number = (answers.kept or query.partials).index(aggregate.partial)
+        lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
         overflows += lowered.overflows
         columns.append(lowered.values)
     return pa.record_batch(columns, schema=schema), overflows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +11,14 @@ import pyarrow.compute as pc
 
 from windrow.kernels import kernel_for, to_arrow
 from windrow.optimize.choose_phantoms import choose_phantoms
-from windrow.plan.pipeline import Space, StreamPlan
+from windrow.plan.pipeline import RowSpace, Space, StreamPlan
 from windrow.runtime.chunk import Chunk
-from windrow.runtime.keys import spread
+from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.lift import Lifted, lift
 from windrow.runtime.measure import Measured
 from windrow.runtime.payload import HEADER, HEARTBEAT, REJECTED, Payload
 from windrow.runtime.places import histogram
+from windrow.runtime.slice_rows import counted_rows, row_entries
 from windrow.storage.columns import encode
 
 CHUNK_ROWS = 1 << 20
@@ -118,6 +120,7 @@ class Slicer:
         self._probe = newest if self._probe is None else max(self._probe, newest)
         numbers, starts = chunk.cut(self._cuts)
         self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
+        self._pack_rows(chunk)
         for together in self._sharing(chunk):
             parts = lift(chunk, together, self._kernels)
             parts = parts or [lift(chunk, [space], self._kernels)[0] for space in together]
@@ -126,9 +129,9 @@ class Slicer:
                     self._pack(space, lifted)
 
     def _sharing(self, chunk: Chunk) -> list[list[Space]]:
-        spaces = self._plan.spaces
-        if len(spaces) == 1:
-            return [list(spaces)]
+        spaces = self._plan.shared
+        if len(spaces) <= 1:
+            return [[space] for space in spaces]
         return choose_phantoms(spaces, len(chunk), Measured(chunk))
 
     def _pack(self, space: Space, lifted: Lifted) -> None:
@@ -137,15 +140,42 @@ class Slicer:
         for partial in space.partials:
             stored = to_arrow(self._kernels[partial], lifted.partials[partial])
             columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
-        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), lifted)
+        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), lifted.groups, lifted.owners)
 
-    def _send(self, space: Space, entries: pa.RecordBatch, lifted: Lifted) -> None:
+    def _pack_rows(self, chunk: Chunk) -> None:
+        """Send each shard the times of all rows that are counted, and then the rows of its own groups."""
+        spaces = self._plan.numbered
+        for name in dict.fromkeys(space.order for space in spaces if not space.partition):
+            asking = [space for space in spaces if space.order == name and not space.partition]
+            counted = counted_rows(asking[0], chunk)
+            homes = {self._home(space) for space in asking}
+            order = self._payload(0, name, pa.record_batch({TIME: pa.array(chunk.times[counted])}))
+            if counted.any():
+                self._packed += [
+                    replace(order, shard=shard) for shard in self._shards if shard in homes or None in homes
+                ]
+        for space in spaces:
+            entries = row_entries(space, self._kernels, chunk)
+            if entries is not None:
+                keys = [entries.column(f"key_{i}") for i in space.partition or range(len(space.keys))]
+                groups, distinct = encode_keys(keys, entries.num_rows)
+                self._send(space, entries, distinct, groups)
+
+    def _home(self, space: Space | RowSpace) -> int | None:
+        """The shard that holds all of a space; None where its groups are spread over all shards."""
+        if len(self._shards) > 1 and space.keys:
+            return None
+        return self._shards[int(space.name, 16) % len(self._shards)]
+
+    def _send(
+        self, space: Space | RowSpace, entries: pa.RecordBatch, groups: list[pa.Array], owners: np.ndarray
+    ) -> None:
         """Spread entries over the shards by the keys of their groups."""
-        if len(self._shards) == 1 or not lifted.groups:
-            home = self._shards[int(space.name, 16) % len(self._shards)]
+        home = self._home(space)
+        if home is not None:
             self._packed.append(self._payload(home, space.name, entries))
             return
-        places = spread(lifted.groups, len(self._shards))[lifted.owners]
+        places = spread(groups, len(self._shards))[owners]
         for i, shard in enumerate(self._shards):
             part = entries.filter(pa.array(places == i))
             if part.num_rows:

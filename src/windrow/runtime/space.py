@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,39 +11,15 @@ from windrow.kernels import Fields, concat, kernel_for, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
+from windrow.runtime.answers import ANSWER_ROWS, Answers
 from windrow.runtime.fold import FoldState, View
 from windrow.runtime.groups import Groups
-from windrow.runtime.history import History
+from windrow.runtime.history import EVER, History
 from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.log import PaneLog
 from windrow.windows.tree import Tree
-
-ANSWER_ROWS = 1 << 17
-"""About so many rows of answers are made into results at once, however many are due."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """Row i: the group in slot `slots[i]`, in window number `windows[i]` of `window`, with its partials.
-
-    `count` windows are answered, each with all its groups.
-    """
-
-    window: TimeWindow
-    count: int
-    windows: np.ndarray
-    slots: np.ndarray
-    partials: Mapping[Partial, Fields]
-
-    def since(self, first: int) -> Answers:
-        """The answers of windows from number `first` on."""
-        kept = np.flatnonzero(self.windows >= first)
-        if len(kept) == len(self.windows):
-            return self
-        partials = {partial: take(fields, kept) for partial, fields in self.partials.items()}
-        return Answers(self.window, self.count, self.windows[kept], self.slots[kept], partials)
 
 
 class SpaceState:
@@ -74,12 +49,12 @@ class SpaceState:
         self._history = History(snapshot.get("history"))
         self._history.begin(space, since)
         firsts: dict[str, int] = snapshot.get("firsts", {})
-        self._firsts = {
-            query.need: firsts[query.need]
-            if query.need in firsts
-            else self._history.first_window(query.window, query.partials)
-            for query in queries
-        }
+        self._firsts: dict[str, int] = {}
+        for query in queries:
+            assert isinstance(query.window, TimeWindow)
+            known = firsts.get(query.need)
+            first = self._history.first_window(query.window, query.partials) if known is None else known
+            self._firsts[query.need] = first
         kept: dict[str, dict] = snapshot.get("folds", {})
         self._tree = _tree(space, self.log, blocks, kept.get("tree"))
         order = {partial: i for i, partial in enumerate(self._partials)}
@@ -87,6 +62,11 @@ class SpaceState:
         self._turns = Turns(space.windows)
         self._needs = {fold.window: [q.need for q in queries if q.window == fold.window] for fold in self._folds}
         self._delete_others(kept)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the payloads that `absorb` wants."""
+        return (self.space.name,)
 
     def adopt(self, older: SpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
@@ -130,9 +110,11 @@ class SpaceState:
             until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
             self._answer(fold, before, until, emit)
 
-    def first_of(self, query: QueryPlan) -> int:
-        """The first window that `query` is answered for."""
-        return self._firsts[query.need]
+    def first_end(self, query: QueryPlan) -> int:
+        """The end of the first window that `query` is answered for."""
+        assert isinstance(query.window, TimeWindow)
+        first = self._firsts[query.need]
+        return EVER if first == EVER else query.window.end(first)
 
     def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
@@ -182,10 +164,10 @@ class SpaceState:
                 )
                 rows += len(present)
             if rows >= ANSWER_ROWS:
-                emit(_joined(fold.window, waiting))
+                emit(_joined(fold, waiting))
                 waiting, rows = [], 0
         if waiting:
-            emit(_joined(fold.window, waiting))
+            emit(_joined(fold, waiting))
 
     def _maintenances(self) -> dict:
         own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
@@ -197,12 +179,15 @@ class SpaceState:
             self._blocks.delete_all(f"{self.space.name}.{name}.")
 
 
-def _joined(window: TimeWindow, answers: Sequence[tuple[int, np.ndarray, dict[Partial, Fields]]]) -> Answers:
+def _joined(fold: FoldState, answers: Sequence[tuple[int, np.ndarray, dict[Partial, Fields]]]) -> Answers:
     """The answers of several windows as columns."""
-    windows = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
+    window = fold.window
+    numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
+    ends = window.offset_us + numbers * window.slide_us
+    starts = None if window.range_us is None else ends - window.range_us
     slots = np.concatenate([present for _, present, _ in answers])
-    partials = {partial: concat([part[partial] for _, _, part in answers]) for partial in answers[0][2]}
-    return Answers(window, len(answers), windows, slots, partials)
+    partials = tuple(concat([part[partial] for _, _, part in answers]) for partial in fold.partials)
+    return Answers(len(answers), starts, ends, slots, partials, kept=fold.partials, window=window)
 
 
 def _tree(space: Space, log: PaneLog, blocks: Blocks, snapshot: dict | None) -> tuple[tuple[Partial, ...], Tree] | None:

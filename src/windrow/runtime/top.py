@@ -21,19 +21,21 @@ class Term:
     nulls_first: bool
 
 
-def first_of_each_window(rows: pa.Table, terms: Sequence[Term], limit: int | None) -> pa.Table:
-    """The rows in order of window and then of `terms`, of each window at most `limit`.
+def first_of_each_window(
+    rows: pa.Table, terms: Sequence[Term], limit: int | None, windows: Sequence[str] = ("window_end",)
+) -> pa.Table:
+    """The rows in order of window and then of `terms`, of each window at most `limit`; `windows` tell windows apart.
 
     >>> rows = pa.table({"window_end": [1, 1, 1, 2], "n": [5, None, 7, 1]})
     >>> first_of_each_window(rows, [Term("n", descending=True, nulls_first=False)], 2)["n"].to_pylist()
     [7, 5, 1]
     """
-    keys = [_ranks(rows["window_end"], Term("window_end", False, False))]
+    keys = [_ranks(rows[name], Term(name, False, False)) for name in windows]
     keys += [_ranks(rows[term.column], term) for term in terms]
     order = np.lexsort(keys[::-1])
-    if limit is not None:
-        window = keys[0][order]
-        starts = np.flatnonzero(np.concatenate([[True], window[1:] != window[:-1]]))
+    if limit is not None and len(order):
+        told = np.stack([key[order] for key in keys[: len(windows)]])
+        starts = np.flatnonzero(np.concatenate([[True], (told[:, 1:] != told[:, :-1]).any(axis=0)]))
         place = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
         order = order[place < limit]
     return rows.take(pa.array(order))

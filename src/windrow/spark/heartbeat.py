@@ -28,8 +28,9 @@ _BEATS = "beats"
 
 def heartbeat_of(plan: StreamPlan) -> Heartbeat:
     """The beats that the windows of `plan` need."""
-    windows = {window for space in plan.spaces for window in space.windows}
-    return Heartbeat.of(plan.timing, ((window.slide_us, window.offset_us) for window in windows))
+    windows = dict.fromkeys(query.window for query in plan.queries)
+    slides = ((window.slide_us, window.offset_us) for window in windows)
+    return Heartbeat.of(plan.timing, ((slide, offset) for slide, offset in slides if slide is not None))
 
 
 def heartbeats(spark: SparkSession, heartbeat: Heartbeat) -> DataFrame:

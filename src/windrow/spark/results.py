@@ -27,7 +27,7 @@ def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
     rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(packed, schema))
     if query.having is not None:
         rows = rows.where(F.expr(guarded(query.having, rows)))
-    shown = [F.col("window_start"), F.col("window_end")]
+    shown = [F.col(name) for name in query.window_columns]
     shown += [F.expr(guarded(output.sql, rows)).alias(output.name) for output in query.outputs]
     if not query.order:
         return rows.select(*shown)
@@ -37,28 +37,33 @@ def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
 def _ordered(rows: DataFrame, shown: list, query: QueryPlan) -> DataFrame:
     """Rank each window's rows: within each shard first, then the few that are left, together."""
     terms = [F.expr(guarded(term.sql, rows)).alias(_order_column(i)) for i, term in enumerate(query.order)]
-    wide = rows.select(*shown, *terms)
+    windows = [F.col(name).alias(_window_column(i)) for i, name in enumerate(query.told_apart_by)]
+    wide = rows.select(*shown, *terms, *windows)
     rank = _ranking(query)
     if query.limit is not None:
         wide = wide.mapInArrow(rank, wide.schema)
     whole = wide.repartition(1).mapInArrow(rank, wide.schema)
-    return whole.drop(*(_order_column(i) for i in range(len(terms))))
+    return whole.drop(*(_order_column(i) for i in range(len(terms))), *(_window_column(i) for i in range(len(windows))))
 
 
 def _ranking(query: QueryPlan) -> Callable[[Batches], Batches]:
     terms = [Term(_order_column(i), term.descending, term.nulls_first) for i, term in enumerate(query.order)]
-    limit = query.limit
+    limit, windows = query.limit, [_window_column(i) for i in range(len(query.told_apart_by))]
 
     def rank(batches: Batches) -> Batches:
         held = [batch for batch in batches if batch.num_rows]
         if held:
-            yield from first_of_each_window(pa.Table.from_batches(held), terms, limit).to_batches()
+            yield from first_of_each_window(pa.Table.from_batches(held), terms, limit, windows).to_batches()
 
     return rank
 
 
 def _order_column(number: int) -> str:
     return f"__order_{number}"
+
+
+def _window_column(number: int) -> str:
+    return f"__window_{number}"
 
 
 def _unpacking(name: str, schema: pa.Schema) -> Callable[[Batches], Batches]:

@@ -94,6 +94,12 @@ class PaneLog:
             parts.append(part if first <= block.first and block.last < stop else part.between(first, stop))
         return joined(parts) if parts else nothing(self.kernels)
 
+    def count(self, first: int, stop: int) -> int:
+        """About how many entries lie in panes first <= pane < stop: those of all blocks that reach into them."""
+        low = bisect_left(self._blocks, first, key=lambda block: block.last)
+        high = bisect_left(self._blocks, stop, key=lambda block: block.first)
+        return sum(block.entries for block in self._blocks[low:high])
+
     def next_pane(self, first: int) -> int | None:
         """The oldest pane from `first` on that holds anything."""
         low = bisect_left(self._blocks, first, key=lambda block: block.last)

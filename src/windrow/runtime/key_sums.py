@@ -1,0 +1,67 @@
+"""Windows without bound by key: what all rows of a group have come to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.kernels import Fields, Kernel, take
+from windrow.runtime.key_runs import GroupRuns
+from windrow.storage.blocks import Blocks
+from windrow.windows.entries import Entries, nothing
+from windrow.windows.running import Accumulate
+
+START = -(1 << 62)
+
+
+class _Entering:
+    """The rows of a batch, as a maintenance asks for panes."""
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.kernels = tuple(kernels)
+        self.names = tuple(map(str, range(len(kernels))))
+        self.rows = nothing(self.kernels)
+
+    def between(self, first: int, stop: int) -> Entries:
+        return self.rows
+
+
+class KeySums:
+    """One partial a group over all rows of the batches before, to which those of the last batch are added."""
+
+    def __init__(self, kernels: Sequence[Kernel], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        kept = snapshot or {"batches": 0}
+        self._batches: int = kept["batches"]
+        self._entering = _Entering(kernels)
+        self._sums = Accumulate(self._entering, space, blocks, kept.get("sums"))
+
+    def adopt(self, older: KeySums) -> None:
+        self._sums.adopt(older._sums)
+
+    def fold(self, new: Entries, width: int, slots: np.ndarray, highs: np.ndarray) -> list[Fields]:
+        """For each kernel the fold of all rows of each of `slots`, of the `new` ones those at positions below `highs`.
+
+        There are groups in `width` slots.
+        """
+        before = self._sums.answer(range(START, self._batches), width)
+        folded = [take(fields, slots) for fields in before]
+        if len(new):
+            runs = GroupRuns(new.slots, new.panes, new.partials)
+            newer = runs.fold(self._entering.kernels, slots, np.full(len(slots), START), highs)
+            for kernel, into, added in zip(self._entering.kernels, folded, newer):
+                kernel.combine(into, np.arange(len(slots)), added)
+        return folded
+
+    def add(self, new: Entries, width: int) -> None:
+        """The rows of a batch have been answered, and belong to those before."""
+        self._entering.rows = new
+        self._batches += 1
+        self._sums.answer(range(START, self._batches), width)
+        self._entering.rows = nothing(self._entering.kernels)
+
+    def save(self, version: int) -> None:
+        self._sums.save(version)
+
+    def snapshot(self) -> dict:
+        return {"batches": self._batches, "sums": self._sums.snapshot()}

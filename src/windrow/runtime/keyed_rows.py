@@ -1,0 +1,130 @@
+"""The rows that windows by key still need, in blocks in the order of their arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from windrow.kernels import Kernel
+from windrow.kernels.kernel import Field, integer
+from windrow.runtime.row_times import Instant
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode, encode
+from windrow.windows.entries import Entries, from_columns, joined, nothing, to_columns
+
+BLOCK_ROWS = 16_384
+"""A block is cut once it has so many rows."""
+
+Needed = Callable[[Entries], np.ndarray]
+"""Tells which rows some later window may hold."""
+
+
+class Place(Instant):
+    """When a row happened, and the slot of the key that it is counted by, as columns beside its partials."""
+
+    fields: tuple[Field, ...] = (integer("time"), integer("owner"))
+
+
+@dataclass(slots=True)
+class _Block:
+    number: int
+    rows: int
+    version: int
+
+
+class KeyedRows:
+    """A log that is written at its end and swept anywhere: rows of quick keys leave holes among those of slow ones.
+
+    A block half of whose rows no window needs any more is let go, and the other half moves to the end (as
+    log-structured file systems clean their segments: Rosenblum and Ousterhout, 1992). So a row is written about twice
+    in its life, and the state is at most twice what is needed.
+    """
+
+    def __init__(self, space: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._space, self._kernels, self._store = space, tuple(kernels), blocks
+        self._named = {str(number): kernel for number, kernel in enumerate(kernels)}
+        snapshot = snapshot or {"next": 0, "blocks": []}
+        self._next: int = snapshot["next"]
+        self._blocks = [_Block(**block) for block in snapshot["blocks"]]
+        self._decoded: dict[int, Entries] = {}
+        self._changed: set[int] = set()
+        self._deleted: list[int] = []
+
+    def adopt(self, older: KeyedRows) -> None:
+        """Take over the blocks that an `older` view has decoded and nobody has written since."""
+        held = {block.number: block.version for block in older._blocks if block.number not in older._changed}
+        for block in self._blocks:
+            if held.get(block.number) == block.version and block.number in older._decoded:
+                self._decoded[block.number] = older._decoded[block.number]
+
+    def __len__(self) -> int:
+        return sum(block.rows for block in self._blocks)
+
+    def add(self, rows: Entries) -> None:
+        """Put rows at the end."""
+        last = self._blocks[-1] if self._blocks else None
+        if len(rows) and last is not None and last.rows + len(rows) <= BLOCK_ROWS:
+            self._set(last, joined([self._read(last), rows]))
+            return
+        for start in range(0, len(rows), BLOCK_ROWS):
+            self._blocks.append(_Block(self._next, 0, 0))
+            self._next += 1
+            self._set(self._blocks[-1], rows.part(slice(start, start + BLOCK_ROWS)))
+
+    def rows(self, needed: Needed) -> Entries:
+        """The rows that are `needed`, in no order."""
+        parts = []
+        for block in self._blocks:
+            rows = self._read(block)
+            chosen = needed(rows)
+            parts.append(rows if chosen.all() else rows.part(chosen))
+        return joined(parts) if parts else nothing(self._kernels)
+
+    def sweep(self, were: Needed, needed: Needed) -> Entries:
+        """Let go of rows that are not `needed`, where they are many; returns those that `were` and are no more."""
+        gone, moving = [], []
+        for block in list(self._blocks):
+            rows = self._read(block)
+            chosen = needed(rows)
+            left = ~chosen & were(rows)
+            if left.any():
+                gone.append(rows.part(left))
+            if 2 * int(chosen.sum()) < block.rows:
+                moving.append(rows.part(chosen))
+                self._drop(block)
+        for rows in moving:
+            self.add(rows)
+        return joined(gone) if gone else nothing(self._kernels)
+
+    def save(self, version: int) -> None:
+        """Write what has changed since the last save."""
+        for number in self._deleted:
+            self._store.delete(self._space, number)
+        for block in self._blocks:
+            if block.number in self._changed:
+                block.version = version
+                columns = to_columns(self._named, self._decoded[block.number])
+                self._store.write(self._space, block.number, encode(columns))
+        self._changed.clear()
+        self._deleted.clear()
+
+    def snapshot(self) -> dict:
+        return {"next": self._next, "blocks": [asdict(block) for block in self._blocks]}
+
+    def _set(self, block: _Block, rows: Entries) -> None:
+        block.rows = len(rows)
+        self._decoded[block.number] = rows
+        self._changed.add(block.number)
+
+    def _drop(self, block: _Block) -> None:
+        self._blocks.remove(block)
+        self._decoded.pop(block.number)
+        self._changed.discard(block.number)
+        self._deleted.append(block.number)
+
+    def _read(self, block: _Block) -> Entries:
+        if block.number not in self._decoded:
+            self._decoded[block.number] = from_columns(self._named, decode(self._store.read(self._space, block.number)))
+        return self._decoded[block.number]

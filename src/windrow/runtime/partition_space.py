@@ -1,0 +1,220 @@
+"""One space of windows that count the rows of each key: every key is a stream of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels import kernel_for
+from windrow.plan.pipeline import RowSpace
+from windrow.runtime.answers import Answers
+from windrow.runtime.groups import Groups
+from windrow.runtime.key_counts import KeyCounts
+from windrow.runtime.key_runs import HeldRows, each_group
+from windrow.runtime.key_sums import START, KeySums
+from windrow.runtime.key_windows import KeyWindows, due_key_windows
+from windrow.runtime.keyed_rows import KeyedRows, Needed, Place
+from windrow.runtime.waiting import TIME, Waiting
+from windrow.storage.blocks import Blocks
+from windrow.windows.entries import Entries, fields_of, joined, nothing
+
+
+class PartitionSpaceState:
+    """The rows of each key that its windows still hold, how many there were, and the groups, in one shard.
+
+    Rows are spread by the keys that they are counted by, so a shard has all rows of its keys and numbers them itself.
+    All windows of all keys that are due are folded at once. Windows without bound keep one partial a group instead of
+    rows. `since` is as in `RowSpaceState`.
+    """
+
+    def __init__(
+        self,
+        space: RowSpace,
+        blocks: Blocks,
+        user: Mapping[str, type],
+        snapshot: dict | None = None,
+        since: int | None = None,
+    ) -> None:
+        self.space, self._window = space, space.window
+        self._kernels = [kernel_for(partial, user) for partial in space.partials]
+        kept = snapshot or {"since": since, "passed": None}
+        self._since: int | None = kept["since"]
+        self._passed: int | None = kept["passed"]
+        self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
+        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
+        self._owners = self.groups
+        if len(space.partition) < len(space.keys):
+            keys = [space.keys[i] for i in space.partition]
+            self._owners = Groups(keys, f"{space.name}.owners", blocks, kept.get("owners"))
+        self._counts = KeyCounts(f"{space.name}.counts", blocks, kept.get("counts"))
+        self._rows = KeyedRows(f"{space.name}.rows", [Place(), *self._kernels], blocks, kept.get("rows"))
+        self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
+        self._new = nothing([Place(), *self._kernels])
+        self._were: Needed = _all
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the payloads that `absorb` wants."""
+        return (self.space.name,)
+
+    def adopt(self, older: PartitionSpaceState) -> None:
+        """Take over what an `older` view of this state has read and nobody has written since."""
+        self._waiting.adopt(older._waiting)
+        self.groups.adopt(older.groups)
+        self._owners.adopt(older._owners)
+        self._counts.adopt(older._counts)
+        self._rows.adopt(older._rows)
+        self._sums.adopt(older._sums)
+
+    def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
+        """Let rows wait for their numbers; those before `clock` are late and get none."""
+        oldest = max((bound for bound in (clock, self._since) if bound is not None), default=None)
+        for batch in payloads:
+            if oldest is not None:
+                batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
+            self._waiting.add(batch)
+
+    def answer(
+        self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
+    ) -> None:
+        """Number the rows before `clock`, and give `emit` every window that is due by them, some at a time.
+
+        With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
+        """
+        clock = clock if newest is None else self.last_end(clock, newest)
+        new = self._numbered(self._waiting.take(clock))
+        self._counts.widen(self._owners.width)
+        self._were = self._needed()
+        held: HeldRows | None = None
+        for windows in due_key_windows(self._window, new, self._counts, before, clock):
+            if held is None and self._window.bounded:
+                held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]), self._owners is self.groups)
+            answers = self._unbounded(windows, new) if held is None else self._bounded(windows, held)
+            if answers is not None:
+                emit(answers)
+        self._new = new
+        if len(new):
+            self._counts.add(new.partials[0]["owner"], new.partials[0]["time"])
+            if not self._window.bounded:
+                self._sums.add(Entries(new.panes, new.slots, new.partials[1:]), self.groups.width)
+        self._passed = clock
+
+    def last_end(self, clock: int, newest: int) -> int:
+        """Until when the clock must go for all rows up to `newest` to be answered."""
+        return max(clock, self._window.next_end(newest))
+
+    def expire(self, clock: int) -> None:
+        """Let go of the rows that no later window holds, and of the groups that were only there."""
+        if not self._window.bounded:
+            return
+        needed = self._needed()
+        gone = self._rows.sweep(self._were, needed)
+        staying = needed(self._new)
+        self._rows.add(self._new.part(staying))
+        if self._owners is not self.groups:
+            self.groups.forget(np.concatenate([gone.slots, self._new.slots[~staying]]))
+        self._new = nothing([Place(), *self._kernels])
+
+    def save(self, version: int) -> None:
+        for part in (self._waiting, self.groups, self._counts, self._rows, self._sums):
+            part.save(version)
+        if self._owners is not self.groups:
+            self._owners.save(version)
+
+    def snapshot(self) -> dict:
+        return {
+            "since": self._since,
+            "passed": self._passed,
+            "waiting": self._waiting.snapshot(),
+            "groups": self.groups.snapshot(),
+            "owners": None if self._owners is self.groups else self._owners.snapshot(),
+            "counts": self._counts.snapshot(),
+            "rows": self._rows.snapshot(),
+            "sums": self._sums.snapshot(),
+        }
+
+    def _numbered(self, rows: pa.RecordBatch | None) -> Entries:
+        """Rows in order of time, each with its position among those of its key."""
+        if rows is None:
+            return nothing([Place(), *self._kernels])
+        rows = rows.take(pa.array(np.argsort(rows.column(TIME).to_numpy(), kind="stable")))
+        keys = [rows.column(f"key_{i}") for i in range(len(self.space.keys))]
+        slots = self.groups.slots_of(keys, rows.num_rows)
+        owners = slots
+        if self._owners is not self.groups:
+            owners = self._owners.slots_of([keys[i] for i in self.space.partition], rows.num_rows)
+        self._counts.widen(self._owners.width)
+        self._refer(slots, owners)
+        place = {"time": rows.column(TIME).to_numpy(), "owner": owners}
+        partials = tuple(fields_of(kernel, kept.name, rows) for kept, kernel in zip(self.space.partials, self._kernels))
+        return Entries(self._counts.positions(owners), slots, (place, *partials))
+
+    def _refer(self, slots: np.ndarray, owners: np.ndarray) -> None:
+        """A group stays as long as it has rows; a key that has been counted, and a sum without bound, for ever."""
+        fresh = np.unique(owners)
+        self._owners.refer(fresh[self._owners.references[fresh] == 0])
+        if self._owners is not self.groups:
+            if not self._window.bounded:
+                slots = np.unique(slots)
+                slots = slots[self.groups.references[slots] == 0]
+            self.groups.refer(slots)
+
+    def _of_due(self, new: Entries) -> Needed:
+        """Which rows that are held belong to keys with a window that is due."""
+        due = np.ones(self._owners.width, bool)
+        if self._window.slide_rows is not None:
+            due[:] = False
+            due[new.partials[0]["owner"][(new.panes + 1) % self._window.slide_rows == 0]] = True
+        return lambda rows: self._were(rows) & due[rows.partials[0]["owner"]]
+
+    def _bounded(self, windows: KeyWindows, held: HeldRows) -> Answers | None:
+        """The answers of windows, folded from the rows in them."""
+        if self._window.range_us is not None:
+            lows = held.first_after(windows.owners, windows.ends - self._window.range_us)
+            whole = windows.ends - self._window.range_us >= (START if self._since is None else self._since - 1)
+        else:
+            lows = windows.highs - (self._window.rows or 0)
+            whole = lows >= (START if self._since is None else 0)
+        if not whole.all():
+            windows, lows = windows.part(whole), lows[whole]
+        number, slots = each_group(windows.owners, *held.groups)
+        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number])
+        return windows.answers(held.times(windows.owners, lows), number, slots, folded)
+
+    def _unbounded(self, windows: KeyWindows, new: Entries) -> Answers | None:
+        """The answers of windows that reach back to the first row of their key."""
+        number, slots = each_group(windows.owners, *self._groups_of_keys())
+        rows = Entries(new.panes, new.slots, new.partials[1:])
+        folded = self._sums.fold(rows, self.groups.width, slots, windows.highs[number])
+        starts = self._counts.first.copy()
+        keys, row = np.unique(new.partials[0]["owner"], return_index=True)
+        fresh = self._counts.count[keys] == 0
+        starts[keys[fresh]] = new.partials[0]["time"][row[fresh]]
+        return windows.answers(starts[windows.owners], number, slots, folded)
+
+    def _groups_of_keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every group's slot, and the slot of the key that it is counted by."""
+        slots = np.arange(self.groups.width)
+        if self._owners is self.groups:
+            return slots, slots
+        keys = self.groups.keys_of(slots)
+        return slots, self._owners.slots_of([keys[i] for i in self.space.partition], len(slots))
+
+    def _needed(self) -> Needed:
+        """Which rows a window may hold that comes after those rows that are counted and after the clock."""
+        window = self._window
+        if window.range_us is not None:
+            if self._passed is None:
+                return _all
+            oldest = self._passed - window.range_us
+            return lambda rows: rows.partials[0]["time"] > oldest
+        lows = self._counts.count - (window.rows or 0)
+        if window.slide_rows is not None:
+            lows = (self._counts.count // window.slide_rows + 1) * window.slide_rows - (window.rows or 0)
+        return lambda rows: rows.panes >= lows[rows.partials[0]["owner"]]
+
+
+def _all(rows: Entries) -> np.ndarray:
+    return np.ones(len(rows), bool)

@@ -1,0 +1,52 @@
+"""Events into rows that wait for their numbers: what a map task does for windows that count rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels import Kernel, identity, to_arrow
+from windrow.plan.aggregates import Partial
+from windrow.plan.pipeline import RowSpace
+from windrow.runtime.chunk import Chunk
+from windrow.runtime.keys import canonical
+from windrow.runtime.waiting import TIME
+
+ROW = "row"
+"""The column that tells which of the times that were sent before is a row's."""
+
+
+def counted_rows(space: RowSpace, chunk: Chunk) -> np.ndarray:
+    """Which of the events that have a time are rows of the windows."""
+    condition = space.window.counted
+    return chunk.timed if condition is None else chunk.timed & chunk.passed(condition)
+
+
+def row_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk) -> pa.RecordBatch | None:
+    """The rows of `space`, each with its keys and a partial of its own.
+
+    Where rows are counted by key they come with their times, and those that WHERE keeps out come as empty partials,
+    since they are counted all the same. Else they come without both: the order of all rows is sent apart.
+    """
+    counted = counted_rows(space, chunk)
+    inside = counted if space.where is None else counted & chunk.passed(space.where)
+    sent = np.flatnonzero(counted if space.partition else inside)
+    if not len(sent):
+        return None
+    codes = np.full(len(chunk), -1)
+    codes[sent] = np.where(inside[sent], np.arange(len(sent)), -1)
+    columns: dict[str, pa.Array] = {}
+    if space.partition:
+        columns[TIME] = pa.array(chunk.times[sent])
+    else:
+        columns[ROW] = pa.array((np.cumsum(counted) - 1)[sent])
+    for i, key in enumerate(space.keys):
+        columns[f"key_{i}"] = canonical(chunk.column(key.sql).take(pa.array(sent)))
+    for partial in space.partials:
+        fields = identity(kernels[partial], len(sent))
+        kernels[partial].lift(fields, codes, chunk.rows(partial))
+        stored = to_arrow(kernels[partial], fields, whole=True)
+        columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
+    return pa.record_batch(columns)

@@ -1,0 +1,152 @@
+"""Rows that wait for the clock to pass their time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode, encode
+
+BLOCK_ROWS = 16_384
+"""A block is cut once it has so many rows."""
+
+TIME = "time"
+
+
+@dataclass(slots=True)
+class _Block:
+    """Where a block lies: the earliest time in it that still waits, how many rows it has, the save that wrote it."""
+
+    number: int
+    low: int
+    rows: int
+    version: int
+
+
+class Waiting:
+    """Rows with a `time`, in the order of their arrival; each leaves when the clock passes its time.
+
+    A block is written once and let go when its last row has left: that a row has left is told by its time, so blocks
+    of which some rows have left stay as they are.
+
+    >>> from windrow.storage.blocks import MemoryBlocks
+    >>> waiting = Waiting("rows", MemoryBlocks())
+    >>> waiting.add(pa.record_batch({"time": [5, 3, 9], "x": ["a", "b", "c"]}))
+    >>> waiting.take(6).column("x").to_pylist()
+    ['a', 'b']
+    >>> waiting.take(6) is None, len(waiting)
+    (True, 1)
+    """
+
+    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._space, self._store = space, blocks
+        snapshot = snapshot or {"next": 0, "passed": None, "blocks": []}
+        self._next: int = snapshot["next"]
+        self._passed: int | None = snapshot["passed"]
+        self._blocks = [_Block(**block) for block in snapshot["blocks"]]
+        self._decoded: dict[int, pa.RecordBatch] = {}
+        self._changed: set[int] = set()
+        self._deleted: list[int] = []
+        self._pending: list[pa.RecordBatch] = []
+
+    def adopt(self, older: Waiting) -> None:
+        """Take over the blocks that an `older` view has decoded and nobody has written since."""
+        held = {block.number: block.version for block in older._blocks if block.number not in older._changed}
+        for block in self._blocks:
+            if held.get(block.number) == block.version and block.number in older._decoded:
+                self._decoded[block.number] = older._decoded[block.number]
+
+    def __len__(self) -> int:
+        """How many rows are held, of which some may have left."""
+        return sum(block.rows for block in self._blocks) + sum(rows.num_rows for rows in self._pending)
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Rows have come, none of them before a time that the clock has passed."""
+        if rows.num_rows:
+            self._pending.append(rows)
+
+    def take(self, clock: int) -> pa.RecordBatch | None:
+        """The rows before `clock`, in the order of their arrival; they wait no longer."""
+        parts = [self._leave(block, clock) for block in list(self._blocks) if block.low < clock]
+        staying = []
+        for rows in self._pending:
+            early = _times(rows) < clock
+            parts.append(rows.filter(pa.array(early)))
+            staying.append(rows.filter(pa.array(~early)))
+        self._pending = [rows for rows in staying if rows.num_rows]
+        self._passed = clock
+        parts = [part for part in parts if part.num_rows]
+        return joined(parts) if parts else None
+
+    def save(self, version: int) -> None:
+        """Write what has come since the last save."""
+        self._keep()
+        for number in self._deleted:
+            self._store.delete(self._space, number)
+        for block in self._blocks:
+            if block.number in self._changed:
+                block.version = version
+                rows = self._decoded[block.number]
+                self._store.write(self._space, block.number, encode(dict(zip(rows.schema.names, rows.columns))))
+        self._changed.clear()
+        self._deleted.clear()
+
+    def snapshot(self) -> dict:
+        return {"next": self._next, "passed": self._passed, "blocks": [asdict(block) for block in self._blocks]}
+
+    def _leave(self, block: _Block, clock: int) -> pa.RecordBatch:
+        """The rows of a block that leave now."""
+        rows = self._read(block)
+        times = _times(rows)
+        waiting = times[times >= clock]
+        if len(waiting):
+            block.low = int(waiting.min())
+        else:
+            self._blocks.remove(block)
+            self._decoded.pop(block.number)
+            self._changed.discard(block.number)
+            self._deleted.append(block.number)
+        gone = times < clock if self._passed is None else (times < clock) & (times >= self._passed)
+        return rows.filter(pa.array(gone))
+
+    def _keep(self) -> None:
+        """Put what has come into the last block while it is small, and into new ones."""
+        if not self._pending:
+            return
+        last = self._blocks[-1] if self._blocks else None
+        if last is not None and last.rows + sum(rows.num_rows for rows in self._pending) <= BLOCK_ROWS:
+            rows = self._read(last)
+            waits = np.ones(rows.num_rows, bool) if self._passed is None else _times(rows) >= self._passed
+            self._set(last, joined([rows.filter(pa.array(waits)), *self._pending]))
+        else:
+            rows = joined(self._pending)
+            for start in range(0, rows.num_rows, BLOCK_ROWS):
+                self._blocks.append(_Block(self._next, 0, 0, 0))
+                self._next += 1
+                self._set(self._blocks[-1], rows.slice(start, BLOCK_ROWS))
+        self._pending = []
+
+    def _set(self, block: _Block, rows: pa.RecordBatch) -> None:
+        block.low, block.rows = int(_times(rows).min()), rows.num_rows
+        self._decoded[block.number] = rows
+        self._changed.add(block.number)
+
+    def _read(self, block: _Block) -> pa.RecordBatch:
+        if block.number not in self._decoded:
+            self._decoded[block.number] = decode(self._store.read(self._space, block.number))
+        return self._decoded[block.number]
+
+
+def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows of `parts`, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def _times(rows: pa.RecordBatch) -> np.ndarray:
+    return rows.column(TIME).to_numpy()

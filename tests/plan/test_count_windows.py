@@ -1,0 +1,81 @@
+"""Windows that count rows: what is refused, what is planned, and how a plan explains itself."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from runtime.core import plan_of
+from windrow.errors import QueryError
+from windrow.optimize.explain import explain_plans
+
+SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("x", pa.float64())])
+
+
+def query(window: str, rest: str = "") -> str:
+    return f"SELECT SUM(x) AS s FROM ticks [{window}] {rest}"
+
+
+# window, underlined, a part of the message, a part of the hint
+MISTAKES = [
+    ("ROWS 0 SLIDE 1", "0", "positive whole number", None),
+    ("ROWS 10 SLIDE 0", "0", "positive whole number", None),
+    ("RANGE 1 MINUTE SLIDE 0 ROWS", "0", "positive whole number", None),
+    ("ROWS 10 SLIDE 0 SECONDS", "0 SECONDS", "must be positive", None),
+    ("PARTITION BY q ROWS 10 SLIDE 1", "q", "unknown column 'q'", "known columns: ts, k, x"),
+    ("PARTITION BY SUM(x) ROWS 10 SLIDE 1", "SUM(x)", "an aggregate in PARTITION BY", "columns"),
+    ("ROWS 10", "[ROWS 10]", "a window without SLIDE is not supported yet", "SLIDE 1"),
+    ("PARTITION BY k ROWS 10", "[PARTITION BY k ROWS 10]", "a window without SLIDE is not supported yet", "SLIDE 1"),
+    ("ROWS 10 SLIDE ABOUT 1 SECOND", "[ROWS 10 SLIDE ABOUT 1 SECOND]", "ABOUT is not supported yet", None),
+    ("ROWS 100, 10 SLIDES 10, 1", "[ROWS 100, 10 SLIDES 10, 1]", "not supported yet", None),
+]
+
+
+@pytest.mark.parametrize(("window", "underlined", "message", "hint"), MISTAKES, ids=[case[0] for case in MISTAKES])
+def test_a_mistake_is_told_with_its_place(window, underlined, message, hint):
+    text = query(window)
+    with pytest.raises(QueryError) as caught:
+        plan_of([text], SCHEMA)
+    error = caught.value
+    assert message in str(error)
+    assert hint is None or hint in str(error)
+    assert text[error.at : error.end] == underlined
+
+
+def test_window_row_is_a_column_of_count_windows_only():
+    plan = plan_of(["SELECT window_row + 1 AS next FROM ticks [ROWS 5 SLIDE 1] GROUP BY k"], SCHEMA)
+    assert plan.queries[0].emitted.names[:3] == ["window_start", "window_end", "window_row"]
+    with pytest.raises(QueryError, match="window_row"):
+        plan_of(["SELECT window_row FROM ticks [RANGE 5 SECONDS SLIDE 1 SECOND] GROUP BY k"], SCHEMA)
+
+
+def test_what_rows_are_partitioned_by_is_a_key_once():
+    plan = plan_of(["SELECT k, SUM(x) AS s FROM ticks [PARTITION BY k ROWS 5 SLIDE 1] GROUP BY k"], SCHEMA)
+    alone = plan_of(["SELECT k, SUM(x) AS s FROM ticks [PARTITION BY k ROWS 5 SLIDE 1]"], SCHEMA)
+    assert plan.spaces == alone.spaces
+    assert len(plan.spaces[0].keys) == 1
+    within = plan_of(["SELECT SUM(x) AS s FROM ticks [PARTITION BY k ROWS 5 SLIDE 1] GROUP BY x > 0"], SCHEMA)
+    assert [key.sql for key in within.spaces[0].keys] == ["`x` > 0", "`k`"]
+    assert within.spaces[0].partition == (1,)
+
+
+EXPLAINED = [
+    (
+        "ROWS 1000 SLIDE 10",
+        ["[ROWS 1000 SLIDE 10]", "100 a window, 10 rows each", "subtract", "get the times of all rows"],
+    ),
+    ("ROWS 15 SLIDE 10", ["3 a window, by turns 5 and 5 rows"]),
+    ("ROWS UNBOUNDED SLIDE 10", ["folded once and let go", "accumulate", "one partial a group"]),
+    ("RANGE 1 MINUTE SLIDE 5 ROWS", ["[RANGE 1 MINUTE SLIDE 5 ROWS]", "every row is one", "the times of all rows"]),
+    ("ROWS 9 SLIDE 1 SECOND OFFSET 2 MILLISECONDS", ["[ROWS 9 SLIDE 1 SECOND OFFSET 2 MILLISECONDS]"]),
+    (
+        "PARTITION BY k ROWS 9 SLIDE 1",
+        ["[PARTITION BY `k` ROWS 9 SLIDE 1]", "numbers: by key", "together", "a count a key"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("window", "said"), EXPLAINED, ids=[case[0] for case in EXPLAINED])
+def test_explain_says_how_rows_are_numbered_and_what_is_kept(window, said):
+    text = explain_plans([plan_of([query(window, "GROUP BY k")], SCHEMA)], shards=2)
+    assert [words for words in said if words not in text] == []

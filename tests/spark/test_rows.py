@@ -1,0 +1,86 @@
+"""Windows that count rows on Spark: the same files, batch by batch, give the answers of replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+
+from .streams import SECOND, START, Rows, finish, instants, plain, put, rows_of, stream_of
+
+BATCHES, BATCH_ROWS = 4, 60
+AGGREGATES = "COUNT(*) AS n, SUM(i) AS s, AVG(d) AS a, MAX(d) AS m, LAST(k) AS l"
+TEXTS = {
+    "rows": f"SELECT k, {AGGREGATES} FROM ticks [ROWS 40 SLIDE 7] WHERE i <> 3 GROUP BY k",
+    "range": f"SELECT k, {AGGREGATES} FROM ticks [RANGE 6 SECONDS SLIDE 10 ROWS] GROUP BY k",
+    "slide": f"SELECT k, {AGGREGATES} FROM ticks [ROWS 25 SLIDE 3 SECONDS] GROUP BY k",
+    "whole": f"SELECT {AGGREGATES} FROM ticks [ROWS UNBOUNDED SLIDE 20]",
+    "keys": f"SELECT k, i > 0 AS up, {AGGREGATES} FROM ticks [PARTITION BY k ROWS 9 SLIDE 2] GROUP BY k, up",
+    "keys range": f"SELECT k, {AGGREGATES} FROM ticks [PARTITION BY k RANGE 8 SECONDS SLIDE 3 ROWS]",
+    "keys slide": f"SELECT {AGGREGATES} FROM ticks [PARTITION BY k ROWS 5 SLIDE 4 SECONDS]",
+    "top": "SELECT k, SUM(i) AS s FROM ticks [ROWS 30 SLIDE 1] GROUP BY k ORDER BY s DESC, k LIMIT 2",
+    "inside": """SELECT window_row * 2 AS twice, s FROM (SELECT SUM(i) AS s FROM ticks [ROWS 10 SLIDE 5]) AS sums
+                 WHERE window_row > 20""",
+}
+
+
+def some_events() -> pa.Table:
+    """A stream with ties, holes, and events out of order, of which a few are late."""
+    random = np.random.default_rng(3)
+    rows = BATCHES * BATCH_ROWS
+    times = START + (np.arange(rows) // BATCH_ROWS * 10 + random.integers(0, 12, rows)) * SECOND
+    return pa.table(
+        {
+            "ts": instants(None if random.random() < 0.03 else time for time in times.tolist()),
+            "k": pa.array(random.choice(["a", "b", "c", None], rows).tolist(), pa.string()),
+            "i": pa.array(random.integers(-9, 10, rows)),
+            "d": pa.array(random.choice([1.5, -0.0, 7.25, float("nan")], rows, p=[0.4, 0.2, 0.38, 0.02])),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a job with all queries has written, stopped in the middle and started again from its checkpoint."""
+    folder = tmp_path_factory.mktemp("rows")
+    batches = [some_events().slice(n * BATCH_ROWS, BATCH_ROWS) for n in range(BATCHES)]
+    put(folder / "in", *batches[:2])
+    for last in (False, True):
+        session = windrow.Session(spark, shards=2)
+        schema = "ts TIMESTAMP, k STRING, i BIGINT, d DOUBLE"
+        session.stream("ticks", stream_of(spark, folder / "in", schema), time="ts", lateness="1 second")
+        for name, text in TEXTS.items():
+            session.query(name.replace(" ", "_"), text)
+        names = [name.replace(" ", "_") for name in TEXTS]
+        sinks = {name: windrow.sink("parquet", path=folder / "out" / name) for name in names}
+        finish(session.start(str(folder / "checkpoint"), sinks, trigger="available now"), flush=last)
+        put(folder / "in", *batches[2:])
+    return folder / "out"
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_spark_answers_as_replay_does(results: Path, name: str):
+    expected = windrow.replay(TEXTS[name], lateness="1 second", batch_rows=BATCH_ROWS, flush=True, ticks=some_events())
+    assert expected.column_names[:3] == ["window_start", "window_end", "window_row"]
+    assert expected.num_rows > 10
+    assert comparable(rows_of(results / name.replace(" ", "_"))) == comparable(rows_of(expected))
+
+
+def comparable(rows: Rows) -> list[tuple]:
+    """Rows in an order of their own: windows by key may be equal in all that is shown."""
+    return sorted(([(name, plain(value)) for name, value in row.items()] for row in rows), key=str)
+
+
+def test_explain_says_how_rows_are_numbered_and_what_is_kept(spark: SparkSession, tmp_path: Path):
+    put(tmp_path / "in", some_events())
+    session = windrow.Session(spark, shards=2)
+    stream = stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING, i BIGINT, d DOUBLE")
+    session.stream("ticks", stream, time="ts")
+    shared, by_key = session.explain(TEXTS["rows"]), session.explain(TEXTS["keys"])
+    assert "[ROWS 40 SLIDE 7]" in shared and "all 2 shards get the times of all rows" in shared
+    assert "[PARTITION BY k ROWS 9 SLIDE 2]" in by_key and "numbers: by key" in by_key
