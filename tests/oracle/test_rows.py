@@ -44,6 +44,7 @@ CASES = [
     Case("LAST(d) IGNORE NULLS", f"last(d {ORDER}) FILTER (WHERE d IS NOT NULL)"),
     Case("SUM(i) FILTER (WHERE k = 'x')", "(sum(i) FILTER (WHERE k = 'x'))::BIGINT"),
     like("BOOL_OR(i > 3)"),
+    Case("trail(i)", f"string_agg(coalesce(i::VARCHAR, 'None') || ',', '' {ORDER})"),  # a user's, which shows the order
 ]
 KINDS = ["rows", "rows unbounded", "range in time", "slide in time", "slide in time unbounded"]
 

@@ -74,13 +74,3 @@ def test_spark_answers_as_replay_does(results: Path, name: str):
 def comparable(rows: Rows) -> list[tuple]:
     """Rows in an order of their own: windows by key may be equal in all that is shown."""
     return sorted(([(name, plain(value)) for name, value in row.items()] for row in rows), key=str)
-
-
-def test_explain_says_how_rows_are_numbered_and_what_is_kept(spark: SparkSession, tmp_path: Path):
-    put(tmp_path / "in", some_events())
-    session = windrow.Session(spark, shards=2)
-    stream = stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING, i BIGINT, d DOUBLE")
-    session.stream("ticks", stream, time="ts")
-    shared, by_key = session.explain(TEXTS["rows"]), session.explain(TEXTS["keys"])
-    assert "[ROWS 40 SLIDE 7]" in shared and "all 2 shards get the times of all rows" in shared
-    assert "[PARTITION BY k ROWS 9 SLIDE 2]" in by_key and "numbers: by key" in by_key
