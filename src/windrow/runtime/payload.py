@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HEADER, REJECTED, FLUSH, HEARTBEAT = "", "rejected", "flush", "heartbeat"
-"""Names of payloads that belong to no space: a task's probe and counts, its rejected rows, the end of the input, the
-wall clock when the batch began."""
+HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT = "", "counts", "rejected", "flush", "heartbeat"
+"""Names of payloads that belong to no space: a task's probe and how many events it saw when, for all shards; the same
+with what it rejected, for one shard; its rejected rows; the end of the input; the wall clock when the batch began."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ class RowSpaceState:
     groups. Positions are counted from 0: the row at position p is number p + 1. Where the windows' edges are known in
     advance a pane is a run of rows between two of them; else every row is a pane.
 
-    `since` is just after the newest event that was there when the space came to a stream: rows are counted from there,
-    and windows that reach back further are not answered.
+    `since` is just after the newest event that was there when the space came to a stream, and `rows` is how many events
+    there were: the next has the number after them. Windows that reach back further than `since` are not answered.
     """
 
     def __init__(
@@ -45,13 +45,17 @@ class RowSpaceState:
         user: Mapping[str, type],
         snapshot: dict | None = None,
         since: int | None = None,
+        rows: int = 0,
     ) -> None:
         self.space, self._window = space, space.window
         self._axis = space.window.axis
         self._cuts = None if self._axis is None else Cuts.of([self._axis])
         self._kernels = {partial.name: kernel_for(partial, user) for partial in space.partials}
         kept = snapshot or {"since": since, "first": None, "last": None, "low": 0, "high": 0, "kept_from": None}
+        if snapshot is None and space.window.counted is None:  # of others nobody has counted those before
+            kept["order"] = {"count": rows, "arrived": 0, "waiting": None}
         self._since: int | None = kept["since"]
+        self._known_from: int | None = kept.get("known_from")  # the first position that has a row here
         self._first: int | None = kept["first"]  # when the first row of all happened
         self._last: int | None = kept["last"]  # and the last that is numbered
         self._low: int = kept["low"]  # no window begins before this position any more
@@ -91,6 +95,9 @@ class RowSpaceState:
         for batch in payloads:
             if ROW not in batch.schema.names:
                 times = batch.column(TIME).to_numpy()
+                if self._since is not None:  # older than some that came before the space: they count, and that is all
+                    early = times < self._since if clock is None else (times < self._since) & (times >= clock)
+                    self._order.count += int(early.sum())
                 first = self._order.arrive(times, oldest)
                 continue
             rows = batch.column(ROW).to_numpy()
@@ -149,6 +156,7 @@ class RowSpaceState:
             "low": self._low,
             "high": self._high,
             "kept_from": self._kept_from,
+            "known_from": self._known_from,
             "order": self._order.snapshot(),
             "rows": self._rows.snapshot(),
             "times": self._times.snapshot(),
@@ -162,7 +170,7 @@ class RowSpaceState:
         if not len(numbered.times):
             return
         if self._first is None:
-            self._first = int(numbered.times[0])
+            self._first, self._known_from, self._low = int(numbered.times[0]), numbered.first, numbered.first
         if self._window.bounded:
             positions = np.arange(numbered.first, numbered.stop)
             if self._axis is not None and self._window.rows is not None:  # only where windows begin
@@ -196,7 +204,7 @@ class RowSpaceState:
             elif not self._window.bounded:
                 lows = np.zeros(len(highs), np.int64)
             starts = np.full(len(lows), self._first)
-            inside = lows > 0
+            inside = lows > (self._known_from or 0)
             starts[inside] = self._times.at(lows[inside])
             due = Due(highs, ends, instants, lows, starts)
             yield due if self._since is None else due.part(self._whole(due, self._since))
@@ -205,7 +213,7 @@ class RowSpaceState:
         """Which windows reach back to no row that had gone by when the space came to the stream."""
         if self._window.range_us is not None:
             return due.ends - self._window.range_us >= since - 1
-        return due.lows >= 0
+        return due.lows >= (self._known_from or 0) if self._window.bounded else np.ones(len(due.lows), bool)
 
     def _panes(self, due: Due) -> tuple[np.ndarray, np.ndarray]:
         """The first pane of each window, and the one behind its last: windows begin and end where panes do."""

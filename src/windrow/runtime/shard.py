@@ -17,7 +17,7 @@ from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import Answers
 from windrow.runtime.partition_space import PartitionSpaceState
-from windrow.runtime.payload import FLUSH, HEADER, REJECTED, Payload
+from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -64,6 +64,7 @@ class Shard:
         self.version: int = kept["version"]
         self._newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
+        self._rows: int = kept.get("rows", 0)
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_aggregates)
         self._spaces: dict[Space | RowSpace, State] = {}
@@ -72,7 +73,7 @@ class Shard:
         unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
         known = {} if older is None else {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
-            state = _state(space, plan, blocks, self._user, states.pop(space.name, None), unseen)
+            state = _state(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
             if space.name in known:
                 state.adopt(known[space.name])  # type: ignore[arg-type]
             self._spaces[space] = state
@@ -111,7 +112,7 @@ class Shard:
             state.save(self.version)
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
-        kept |= {"wall": self._wall.snapshot()}
+        kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
         return json.dumps({"format": FORMAT} | kept).encode()
 
     @property
@@ -134,10 +135,14 @@ class Shard:
         outcome.unreadable += payload.unreadable
         outcome.failed += payload.failed
         closed = None if before is None else self._cuts.pane_at(before)
-        if payload.name == HEADER and payload.body and closed is not None:
+        if payload.name in (HEADER, COUNTS):
             cells = decode(payload.body)
-            late = cells.column("time").to_numpy() < closed
-            outcome.late += int(cells.column("count").to_numpy()[late].sum())
+            times, counts = cells.column("time").to_numpy(), cells.column("count").to_numpy()
+            late = 0 if closed is None else int(counts[times < closed].sum())
+            if payload.name == COUNTS:
+                outcome.late += late
+            else:
+                self._rows += int(counts.sum()) - late
         if payload.name == REJECTED:
             rows = decode(payload.body)
             kept = pc.not_equal(rows.column("cause"), "late")
@@ -162,12 +167,14 @@ def _state(
     user: dict[str, type],
     snapshot: dict | None,
     since: int | None,
+    rows: int,
 ) -> State:
-    """The state of a space as `snapshot` has it, or as it begins."""
+    """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
     if isinstance(space, Space):
         return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
-    kind = PartitionSpaceState if space.partition else RowSpaceState
-    return kind(space, blocks, user, snapshot, since)
+    if space.partition:
+        return PartitionSpaceState(space, blocks, user, snapshot, since)
+    return RowSpaceState(space, blocks, user, snapshot, since, rows)
 
 
 def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:

@@ -16,7 +16,7 @@ from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.lift import Lifted, lift
 from windrow.runtime.measure import Measured
-from windrow.runtime.payload import HEADER, HEARTBEAT, REJECTED, Payload
+from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, Payload
 from windrow.runtime.places import histogram
 from windrow.runtime.slice_rows import counted_rows, row_entries
 from windrow.storage.columns import encode
@@ -67,10 +67,11 @@ class Slicer:
         self._cut()
         if self._probe is None and not (self._untimed or self._unreadable):
             return self._packed
-        headers = [Payload(shard, self._task, 0, self._probe, HEADER, b"") for shard in self._shards]
+        counts = self._counts()
+        headers = [Payload(shard, self._task, 0, self._probe, HEADER, counts.body) for shard in self._shards]
         if self._arrived is not None:
             headers += [Payload(shard, self._task, 0, self._arrived, HEARTBEAT, b"") for shard in self._shards]
-        return [*headers, self._counts(), *self._packed]
+        return [*headers, counts, *self._packed]
 
     def _counts(self) -> Payload:
         """How many events there were, by time and cause, for the one shard that counts this task's."""
@@ -78,7 +79,7 @@ class Slicer:
         counts = np.concatenate([counts for _, counts in self._cells] or [np.empty(0, np.int64)])
         body = encode({"time": pa.array(times), "count": pa.array(counts)})
         rejected = (self._untimed, self._unreadable, self._failed)
-        return Payload(self._own, self._task, 0, self._probe, HEADER, body, *rejected)
+        return Payload(self._own, self._task, 0, self._probe, COUNTS, body, *rejected)
 
     @property
     def _own(self) -> int:
