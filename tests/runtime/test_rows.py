@@ -82,27 +82,35 @@ def test_groups_that_have_left_every_window_leave_the_state():
         assert core.shards[0].groups <= 4
 
 
-@pytest.mark.parametrize("window", [window for window in WINDOWS if "PARTITION" not in window])
-@settings(max_examples=25, deadline=None)
-@given(
+LATER = given(
     first=st.lists(st.integers(0, 20), min_size=1, max_size=8),
     then=st.lists(st.integers(0, 60), max_size=30),
     lateness=st.sampled_from([0, 3, 30]),
 )
-def test_a_query_added_at_a_restart_answers_only_windows_that_lack_no_row(window, first, then, lateness):
-    text = f"SELECT SUM(x) AS s FROM ticks [{window}]"
+
+
+def added_later(text: str, first: list[int], then: list[int], lateness: int = 0) -> list[dict]:
+    """What a query answers that comes after the events `first`, beside another one, and gets the events `then`."""
     one = Core(plan_of([OTHER], SCHEMA, lateness))
     one.step(ticks(first))
     grown = plan_of([OTHER, text], SCHEMA, lateness)
     both = Core(grown, blocks=one.blocks)
     both.shards = [Shard(grown, one.blocks[0], one.snapshots[0])]
-    added = [
+    return [
         row
         for outcome in both.step(ticks(then)) + both.flush()
         for name, batch in outcome.results
         if name == "q1"
         for row in pa.Table.from_batches([batch]).to_pylist()
     ]
+
+
+@pytest.mark.parametrize("window", [window for window in WINDOWS if "PARTITION" not in window])
+@settings(max_examples=25, deadline=None)
+@LATER
+def test_a_query_added_at_a_restart_answers_only_windows_that_lack_no_row(window, first, then, lateness):
+    text = f"SELECT SUM(x) AS s FROM ticks [{window}]"
+    added = added_later(text, first, then, lateness)
     since, clock = max(first) + 1, max(first) - lateness
     alone = Core(plan_of([text], SCHEMA, lateness))
     alone.step(ticks(first))
@@ -124,42 +132,17 @@ def test_a_query_added_at_a_restart_answers_only_windows_that_lack_no_row(window
 
 
 def test_a_slide_of_ten_added_after_row_958_answers_at_960():
-    one = Core(plan_of([OTHER], SCHEMA))
-    one.step(ticks(list(range(958))))
-    grown = plan_of([OTHER, "SELECT COUNT(*) AS n FROM ticks [ROWS 2 SLIDE 10]"], SCHEMA)
-    both = Core(grown, blocks=one.blocks)
-    both.shards = [Shard(grown, one.blocks[0], one.snapshots[0])]
-    found = [
-        (row["window_row"], row["agg_0"])
-        for outcome in both.step(ticks(list(range(958, 985))))
-        for name, batch in outcome.results
-        if name == "q1"
-        for row in pa.Table.from_batches([batch]).to_pylist()
-    ]
-    assert found == [(960, 2), (970, 2), (980, 2)]
+    text = "SELECT COUNT(*) AS n FROM ticks [ROWS 2 SLIDE 10]"
+    found = added_later(text, list(range(958)), list(range(958, 985)))
+    assert [(row["window_row"], row["agg_0"]) for row in found] == [(960, 2), (970, 2), (980, 2)]
 
 
 @pytest.mark.parametrize("window", [window for window in WINDOWS if "PARTITION" in window])
 @settings(max_examples=25, deadline=None)
-@given(
-    first=st.lists(st.integers(0, 20), min_size=1, max_size=8),
-    then=st.lists(st.integers(0, 60), max_size=30),
-    lateness=st.sampled_from([0, 3, 30]),
-)
+@LATER
 def test_a_query_added_at_a_restart_counts_keys_from_there(window, first, then, lateness):
     text = f"SELECT SUM(x) AS s FROM ticks [{window}]"
-    one = Core(plan_of([OTHER], SCHEMA, lateness))
-    one.step(ticks(first))
-    grown = plan_of([OTHER, text], SCHEMA, lateness)
-    both = Core(grown, blocks=one.blocks)
-    both.shards = [Shard(grown, one.blocks[0], one.snapshots[0])]
-    added = [
-        row
-        for outcome in both.step(ticks(then)) + both.flush()
-        for name, batch in outcome.results
-        if name == "q1"
-        for row in pa.Table.from_batches([batch]).to_pylist()
-    ]
+    added = added_later(text, first, then, lateness)
     since = max(first) + 1
     alone = Core(plan_of([text], SCHEMA, lateness))
     seen = [(time, row) for row, time in enumerate(then) if time >= since]
