@@ -71,7 +71,7 @@ MISTAKES = {
     ),
     "a function with a typo": (
         STREAM + QUERY.replace("SUM(volume)", "SUMM(volume)"),
-        ["unknown function 'summ' (line 4", "^^^^", "hint: did you mean SUM?"],
+        ["unknown function 'SUMM' (line 4", "^^^^", "hint: did you mean SUM?"],
     ),
     "a format that Spark has not": (
         STREAM + (SINK + QUERY).replace("parquet", "parqet"),

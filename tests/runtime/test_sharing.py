@@ -32,11 +32,11 @@ queries = st.builds(
 )
 
 
-def ticks(seed: int, rows: int, reach: int) -> pa.Table:
-    """Events in order of time, with ties and gaps."""
+def ticks(seed: int, rows: int, reach: int, jitter: int = 0) -> pa.Table:
+    """Events in order of time but for `jitter` seconds, with ties and gaps."""
     random = np.random.default_rng(seed)
     return events_of(
-        np.sort(random.integers(0, reach, rows)) * SECOND,
+        (np.sort(random.integers(0, reach, rows)) - random.integers(0, jitter + 1, rows)) * SECOND,
         a=pa.array(random.choice(["p", "q", None], rows).tolist(), pa.string()),
         b=pa.array(random.integers(0, 3, rows)),
         c=pa.array(random.integers(0, max(rows, 1), rows)),
@@ -45,8 +45,10 @@ def ticks(seed: int, rows: int, reach: int) -> pa.Table:
     )
 
 
-def answers(texts: list[str], events: pa.Table, sizes: list[int], shards: int) -> dict[str, list[dict]]:
-    core = Core(plan_of(texts, events.schema), shards=shards, reopen="fresh")
+def answers(
+    texts: list[str], events: pa.Table, sizes: list[int], shards: int, lateness: int = 0
+) -> dict[str, list[dict]]:
+    core = Core(plan_of(texts, events.schema, lateness * SECOND), shards=shards, reopen="fresh")
     outcomes, start = [], 0
     for size in sizes:
         outcomes += core.step(events.slice(start, size), tasks=2)
@@ -61,13 +63,20 @@ def answers(texts: list[str], events: pa.Table, sizes: list[int], shards: int) -
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(queries, min_size=2, max_size=6), st.integers(0, 1000), st.integers(0, 60), st.sampled_from([1, 2]))
-def test_queries_together_answer_as_each_does_alone(texts, seed, rows, shards):
-    events = ticks(seed, rows, 90)
-    sizes = [rows // 3, 0, rows // 3, rows - 2 * (rows // 3)]
-    together = answers(texts, events, sizes, shards)
+@given(
+    st.lists(queries, min_size=2, max_size=6),
+    st.integers(0, 1000),
+    st.integers(0, 60),
+    st.sampled_from([1, 2]),
+    st.sampled_from([0, 3, 20]),
+    st.sampled_from([0, 3, 40]),
+)
+def test_queries_together_answer_as_each_does_alone(texts, seed, rows, shards, lateness, jitter):
+    events = ticks(seed, rows, 90, jitter)
+    sizes = [rows // 4, 0, rows // 4, rows // 4, rows - 3 * (rows // 4)]
+    together = answers(texts, events, sizes, shards, lateness)
     for i, text in enumerate(texts):
-        assert together.get(f"q{i}", []) == answers([text], events, sizes, 1).get("q0", []), text
+        assert together.get(f"q{i}", []) == answers([text], events, sizes, 1, lateness).get("q0", []), text
 
 
 @pytest.mark.parametrize("free", [True, False], ids=["always shared", "as it pays"])

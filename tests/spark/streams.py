@@ -83,7 +83,7 @@ def rows_of(results: pa.Table | DataFrame | Path) -> Rows:
 
 
 def assert_same(found: Rows, expected: Rows, keys: Sequence[str] = (), relative: float = 1e-12) -> None:
-    """The same rows, told apart by window and `keys`, in any order; floats may differ by `relative`."""
+    """The same rows, told apart by window and `keys`, in any order; floats may differ by `relative`, and by what 106 bits leave."""
     mine, theirs = by_place(found, keys), by_place(expected, keys)
     assert mine.keys() == theirs.keys()
     wrong = {
@@ -116,5 +116,5 @@ def plain(value: Any) -> Any:
 
 def _same(mine: Any, theirs: Any, relative: float) -> bool:
     if isinstance(mine, float) and isinstance(theirs, float) and not (math.isnan(mine) or math.isnan(theirs)):
-        return mine == theirs or math.isclose(mine, theirs, rel_tol=relative)
+        return mine == theirs or math.isclose(mine, theirs, rel_tol=relative, abs_tol=1e-15)
     return type(mine) is type(theirs) and plain(mine) == plain(theirs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,18 +71,20 @@ class FoldState:
             self.own[name] = made
             self._ways.append((members, made))
 
-    def due(self, before: int | None, clock: int, first: int, log: PaneLog, groups: int) -> Iterator[int]:
+    def due(
+        self, before: int | None, clock: int, first: int, next_pane: Callable[[int], int | None], groups: int
+    ) -> Iterator[int]:
         """The windows to answer from number `first` on; runs of windows that hold nothing are jumped over."""
         last = self.window.last_ended(clock)
         number = first if before is None else max(first, self.window.last_ended(before) + 1)
         if self.window.range_us is None:
             if number == EVER:
-                pane = log.next_pane(EVER)
+                pane = next_pane(EVER)
                 number = last + 1 if pane is None else self.window.first_over(pane)
             yield from range(number, last + 1 if groups else number)
             return
         while number <= last:
-            pane = log.next_pane(EVER if number == EVER else self.window.start(number))
+            pane = next_pane(EVER if number == EVER else self.window.start(number))
             if pane is None:
                 return
             if number == EVER or pane >= self.window.end(number):
@@ -91,10 +93,14 @@ class FoldState:
                 yield number
                 number += 1
 
+    def panes_of(self, number: int) -> range:
+        """The instants between which the panes of window `number` begin."""
+        end = self.window.end(number)
+        return range(EVER if self.window.range_us is None else self.window.start(number), end)
+
     def folded(self, number: int, width: int) -> dict[Partial, Fields]:
         """The partials of window `number`: for each, fields with an element a slot. To be read, not kept."""
-        end = self.window.end(number)
-        panes = range(EVER, end) if self.window.range_us is None else range(self.window.start(number), end)
+        panes = self.panes_of(number)
         found: dict[Partial, Fields] = {}
         for members, maintenance in self._ways:
             found |= zip(members, maintenance.answer(panes, width))

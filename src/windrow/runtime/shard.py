@@ -90,8 +90,9 @@ class Shard:
         outcome = Outcome()
         before = self.clock
         self._advance(payloads)
+        closed = None if before is None else self._cuts.pane_at(before)
         for payload in payloads:
-            self._count(payload, before, outcome)
+            self._count(payload, closed, outcome)
         newest = self._newest if any(payload.name == FLUSH for payload in payloads) else None
         until = self.clock
         for space, state in self._spaces.items():
@@ -129,12 +130,14 @@ class Shard:
             clocks.append(self._newest - self.plan.lateness_us)
         self.clock = max((clock for clock in clocks if clock is not None), default=None)
 
-    def _count(self, payload: Payload, before: int | None, outcome: Outcome) -> None:
-        """Count rejected events by cause, and keep them where somebody asked for them."""
+    def _count(self, payload: Payload, closed: int | None, outcome: Outcome) -> None:
+        """Count rejected events by cause, and keep them where somebody asked for them.
+
+        Events before `closed` are late for some window, if not for all.
+        """
         outcome.untimed += payload.untimed
         outcome.unreadable += payload.unreadable
         outcome.failed += payload.failed
-        closed = None if before is None else self._cuts.pane_at(before)
         if payload.name in (HEADER, COUNTS):
             cells = decode(payload.body)
             times, counts = cells.column("time").to_numpy(), cells.column("count").to_numpy()

@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from windrow.kernels import Fields, concat, kernel_for, take
 from windrow.plan.aggregates import Partial
+from windrow.plan.cuts import Cuts
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import ANSWER_ROWS, Answers
+from windrow.runtime.belated import Belated
 from windrow.runtime.fold import FoldState, View
 from windrow.runtime.groups import Groups
 from windrow.runtime.history import EVER, History
@@ -46,6 +48,8 @@ class SpaceState:
         self._kernels = {partial.name: kernel_for(partial, user) for partial in self._partials}
         self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"))
+        self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
+        self._own_cuts = list(dict.fromkeys(Cuts.of([window]) for window in space.windows))
         self._history = History(snapshot.get("history"))
         self._history.begin(space, since)
         firsts: dict[str, int] = snapshot.get("firsts", {})
@@ -57,7 +61,7 @@ class SpaceState:
             self._firsts[query.need] = first
         kept: dict[str, dict] = snapshot.get("folds", {})
         self._tree = _tree(space, self.log, blocks, kept.get("tree"))
-        order = {partial: i for i, partial in enumerate(self._partials)}
+        self._order = order = {partial: i for i, partial in enumerate(self._partials)}
         self._folds = [FoldState(fold, self.log, order, self._tree, space.name, blocks, kept) for fold in space.folds]
         self._turns = Turns(space.windows)
         self._needs = {fold.window: [q.need for q in queries if q.window == fold.window] for fold in self._folds}
@@ -79,13 +83,13 @@ class SpaceState:
                 mine[name].adopt(theirs[name])
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Fold payloads into panes; those of panes that were closed at `clock` are late and enter none."""
-        open_from = None if clock is None else self._cuts.pane_at(clock)
+        """Fold payloads into panes; those of panes that were closed for all windows at `clock` are late."""
+        closed = EVER if clock is None else min(cuts.pane_at(clock) for cuts in self._own_cuts)
         parts = []
         for batch in payloads:
             panes = batch.column("pane").to_numpy()
-            if open_from is not None and len(panes) and panes.min() < open_from:
-                batch = batch.filter(pa.array(panes >= open_from))
+            if len(panes) and panes.min() < closed:
+                batch = batch.filter(pa.array(panes >= closed))
                 panes = batch.column("pane").to_numpy()
             if len(panes):
                 keys = [batch.column(f"key_{i}") for i in range(len(self.space.keys))]
@@ -93,7 +97,18 @@ class SpaceState:
                 partials = tuple(fields_of(kernel, name, batch) for name, kernel in self._kernels.items())
                 parts.append(Entries(panes, slots, partials))
         if parts:
-            self.groups.refer(self.log.add(joined(parts)).slots)
+            self._enter(joined(parts), clock)
+
+    def _enter(self, entries: Entries, clock: int | None) -> None:
+        """Add entries to their panes; a pane that is closed for some window is not changed any more."""
+        open_from = EVER if clock is None else self._cuts.pane_at(clock)
+        belated = entries.panes < open_from
+        if clock is not None and belated.any():
+            self._belated.add(entries.part(belated), clock)
+            self.groups.refer(entries.slots[belated])
+            entries = entries.part(~belated)
+        if len(entries):
+            self.groups.refer(self.log.add(entries).slots)
 
     def answer(
         self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
@@ -128,7 +143,8 @@ class SpaceState:
             return
         if before <= self._history.kept_from:
             return
-        freed = self.groups.forget(self.log.between(self._history.kept_from, before).slots)
+        leaving = self.log.between(self._history.kept_from, before).slots
+        freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before)]))
         for fold in self._folds:
             fold.leave(before, freed)
         if self._tree is not None:
@@ -139,6 +155,7 @@ class SpaceState:
     def save(self, version: int) -> None:
         self.groups.save(version)
         self.log.save(version)
+        self._belated.save(version)
         for maintenance in self._maintenances().values():
             maintenance.save(version)
 
@@ -146,6 +163,7 @@ class SpaceState:
         return {
             "groups": self.groups.snapshot(),
             "panes": self.log.snapshot(),
+            "belated": self._belated.snapshot(),
             "history": self._history.snapshot(),
             "firsts": self._firsts,
             "folds": {name: maintenance.snapshot() for name, maintenance in self._maintenances().items()},
@@ -155,8 +173,10 @@ class SpaceState:
         first = min(self._firsts[need] for need in self._needs[fold.window])
         waiting: list[tuple[int, np.ndarray, dict[Partial, Fields]]] = []
         rows = 0
-        for number in fold.due(before, clock, first, self.log, len(self.groups)):
+        for number in fold.due(before, clock, first, self._next_pane, len(self.groups)):
             folded = fold.folded(number, self.groups.width)
+            if len(self._belated):
+                folded = self._belated.added(fold.window, fold.panes_of(number), self._order, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present):
                 waiting.append(
@@ -168,6 +188,11 @@ class SpaceState:
                 waiting, rows = [], 0
         if waiting:
             emit(_joined(fold, waiting))
+
+    def _next_pane(self, first: int) -> int | None:
+        """The oldest pane from `first` on that holds anything."""
+        panes = [self.log.next_pane(first), self._belated.next_pane(first) if len(self._belated) else None]
+        return min((pane for pane in panes if pane is not None), default=None)
 
     def _maintenances(self) -> dict:
         own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
