@@ -61,7 +61,7 @@ class Bench:
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder, self.quick = folder, quick
         self.spark = local_spark("local[2]", {"spark.driver.memory": "4g"})
-        self.batches, self.rows = (3, 50_000) if quick else (6, 500_000)
+        self.batches, self.rows = (3, 20_000) if quick else (6, 500_000)
         self._count = 0
 
     def calls(self) -> DataFrame:
@@ -232,7 +232,7 @@ def measure_all(bench: Bench) -> dict[str, Measurement]:
     found = [bench.windows(ALONE, [(600, 1)]), bench.windows(MANY, windows)]
     by_key = kpis_by_key()
     found += [bench.job(ONE, {"by_serviceId": by_key["by_serviceId"]}), bench.job(ALL, by_key)]
-    sample = kpi_queries()[:: 72 if bench.quick else 18]
+    sample = kpi_queries()[:: 144 if bench.quick else 18]
     apart = [bench.job(f"{APART}: {kpi.name}", {kpi.name: kpi.text}) for kpi in sample]
     mean = Measurement(
         APART,

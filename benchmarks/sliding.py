@@ -135,7 +135,8 @@ def measure_all(bench: Bench) -> list[Measurement]:
     batches = 3 if bench.quick else 10
     rows = 100_000 if bench.quick else 600_000
     ticks = bench.ticks("ticks", rows, batches)
-    bench.check(bench.ticks("checked", 300_000, 4), "1 MINUTE", 60)
+    if not bench.quick:
+        bench.check(bench.ticks("checked", 300_000, 4), "1 MINUTE", 60)
     bench.check(ticks, "10 MINUTES", 600)
     found = []
     for ratio, range in ((60, "1 MINUTE"), (600, "10 MINUTES"), (3600, "1 HOUR")):

@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need Spark."""
+"""One Spark session a process for all tests that need Spark."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import pytest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+LONGEST = ("test_kill.py", "test_changes.py", "test_arrival_time.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no process ends long before the other."""
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.parent.name != "spark"))
 
 
 @pytest.fixture(scope="session")
