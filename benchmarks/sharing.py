@@ -61,7 +61,7 @@ class Bench:
     def __init__(self, folder: Path, quick: bool) -> None:
         self.folder, self.quick = folder, quick
         self.spark = local_spark("local[2]", {"spark.driver.memory": "4g"})
-        self.batches, self.rows = (3, 20_000) if quick else (6, 500_000)
+        self.batches, self.rows = (2, 20_000) if quick else (6, 500_000)
         self._count = 0
 
     def calls(self) -> DataFrame:
