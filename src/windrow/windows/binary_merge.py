@@ -1,0 +1,139 @@
+"""Sliding binary merge: a lattice of windows whose lengths are powers of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windrow.windows.contexts import Context
+from windrow.windows.ruled import Ruled, freed
+from windrow.windows.stored_contexts import Key
+
+_NEVER = -(1 << 62)
+
+
+class SlidingBinaryMerge(Ruled):
+    """A slide merges log2 of the cells in a window, and for a length that is no power of two as often again at most
+    (Badiozamany 2016, Paper IV, section 3.2).
+
+    Level l of the lattice is a sliding window of 2^l cells. A cell that closes makes one new node of each level, from
+    the new one below it and that of 2^l cells before:
+
+        level 2                  [------------)       = [----) + [----)
+        level 1        [----)            [----)       = [-) + [-)
+        level 0                             [-)       the cell that has closed
+
+    A window of 21 = 16 + 4 + 1 cells is an auxiliary root over three nodes, from the highest level to the lowest
+    (section 3.2.3). Every length reads the same lattice. A node is freed as soon as neither the next merge nor a
+    window can ask for it: of level l, 2^l nodes stay, so that the lattice holds about as many nodes as a window cells;
+    the older part of a merge mostly ends there, and is changed into the new node without a copy.
+    """
+
+    def _start(self, position: dict | None) -> None:
+        self._top = self._lengths[-1].bit_length() - 1
+        self._levels: list[dict[int, Context]] = [{} for _ in range(self._top + 1)]
+        self._asked = dict(zip(self._lengths, position["asked"] if position else [_NEVER] * len(self._lengths)))
+        self._reads = reads_of(self._lengths, self._top)
+
+    def nodes(self) -> list[tuple[int, int, int]]:
+        """What the lattice holds: level, begin, end of each node."""
+        self._load()
+        return [(level, node.begin, node.end) for level, nodes in enumerate(self._levels) for node in nodes.values()]
+
+    def _reach(self, first: int, stop: int) -> None:
+        if stop - first in self._asked:
+            self._asked[stop - first] = max(stop, self._asked[stop - first])
+
+    def _push(self, cell: int, leaf: Context | None) -> None:
+        end, node = cell + 1, leaf
+        if node is not None:
+            self._levels[0][cell] = node
+        for level in range(self._top):
+            begin = end - (2 << level)
+            spent = begin < self._read_from(level)
+            older = self._levels[level].pop(begin, None) if spent else self._levels[level].get(begin)
+            node = self.contexts.merged(older, node, self._begin(begin), self._begin(end), spent)
+            if node is not None:
+                self._levels[level + 1][begin] = node
+        for level in range(self._top + 1):
+            freed(self.contexts, self._levels[level], self._kept_from(level, end))
+
+    def _whole(self, first: int, stop: int) -> Context | None:
+        length = stop - first
+        if length not in self._asked or self._asked[length] > stop:
+            return self._folded(first, stop)
+        window: Context | None = None
+        begin = first
+        self._asked[length] = stop + 1
+        for level in _levels_of(length):
+            node = self._levels[level].get(begin)
+            begin += 1 << level
+            if window is not None:
+                window = self.contexts.merged(window, node, self._begin(first), self._begin(begin), spent=True)
+            elif node is not None:
+                window = self._taken(level, node, self._begin(first), self._begin(begin))
+        for level in range(self._top + 1):
+            freed(self.contexts, self._levels[level], self._kept_from(level, stop))
+        return window
+
+    def _taken(self, level: int, node: Context, begin: int, end: int) -> Context:
+        """A node for a window, which has it alone where nobody else will ask."""
+        cell = (node.begin - self._origin) // self._unit
+        assert self._built is not None
+        if cell < self._kept_from(level, self._built):
+            self._levels[level].pop(cell)
+        else:
+            self.contexts.hold(node)
+        if (node.begin, node.end) == (begin, end):
+            return node
+        named = self.contexts.merged(node, None, begin, end, spent=True)
+        assert named is not None
+        return named
+
+    def _read_from(self, level: int) -> int:
+        """The first node of `level` that a window can still ask for."""
+        return min((self._asked[length] - reach for length, reach in self._reads[level]), default=1 << 62)
+
+    def _kept_from(self, level: int, built: int) -> int:
+        """The first node of `level` that a window or the next merge can still ask for."""
+        reads = self._read_from(level)
+        return reads if level == self._top else min(reads, built + 1 - (2 << level))
+
+    def _forget(self, cell: int) -> None:
+        for length in self._lengths:
+            self._asked[length] = max(self._asked[length], cell + length)
+        for nodes in self._levels:
+            freed(self.contexts, nodes, cell)
+
+    def _held(self) -> dict[Key, Context]:
+        return {(level, cell): node for level, nodes in enumerate(self._levels) for cell, node in nodes.items()}
+
+    def _restore(self, held: dict[Key, Context]) -> None:
+        for (level, cell), node in sorted(held.items(), key=lambda item: item[0]):
+            self._levels[level][cell] = node
+
+    def _position(self) -> dict:
+        return {"asked": [self._asked[length] for length in self._lengths]}
+
+
+def reads_of(lengths: Sequence[int], top: int) -> list[list[tuple[int, int]]]:
+    """For each level, which lengths read it, and how many cells before a window's end their node begins.
+
+    >>> reads_of([21, 4], top=4)
+    [[(21, 1)], [], [(21, 5), (4, 4)], [], [(21, 21)]]
+    """
+    reads: list[list[tuple[int, int]]] = [[] for _ in range(top + 1)]
+    for length in lengths:
+        rest = length
+        for level in _levels_of(length):
+            reads[level].append((length, rest))
+            rest -= 1 << level
+    return reads
+
+
+def _levels_of(length: int) -> list[int]:
+    """The levels whose windows add up to `length`: the bits that are set, the highest first.
+
+    >>> _levels_of(21)
+    [4, 2, 0]
+    """
+    return [level for level in range(length.bit_length() - 1, -1, -1) if length >> level & 1]

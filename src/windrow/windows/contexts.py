@@ -1,0 +1,174 @@
+"""Contexts: summaries that are valid for an interval, shared by all who hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.kernels import Fields, Kernel, grow, identity
+from windrow.kernels.kernel import OBJECT
+
+
+class Payload:
+    """What a context says of its groups: for slot `slots[i]`, element i of each kernel's fields; slots ascend."""
+
+    __slots__ = ("contexts", "fixed", "partials", "slots")
+
+    def __init__(self, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool) -> None:
+        """`fixed` is what others may look at that hold no context: a log, a block, a reader of answers."""
+        self.slots, self.partials, self.fixed = slots, partials, fixed
+        self.contexts = 0
+
+
+class Context:
+    """A summary of all groups, valid for [begin, end). It never changes; who needs it holds it."""
+
+    __slots__ = ("_payload", "begin", "end", "holders")
+
+    def __init__(self, begin: int, end: int, payload: Payload) -> None:
+        self.begin, self.end, self.holders = begin, end, 1
+        self._payload: Payload | None = payload
+        payload.contexts += 1
+
+    @property
+    def payload(self) -> Payload:
+        assert self._payload is not None, f"{self} was freed"
+        return self._payload
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self.payload.slots
+
+    @property
+    def partials(self) -> tuple[Fields, ...]:
+        return self.payload.partials
+
+    def __repr__(self) -> str:
+        return f"[{self.begin}, {self.end})"
+
+
+class Contexts:
+    """Makes contexts, merges them, and frees those that nobody holds (Badiozamany 2016, Paper IV, section 3.1).
+
+    `merged` and `excluded` give a new context. Whoever says that the older one is `spent` gives up its own hold; where
+    it was the last, the summary itself is changed and goes on under the new name. In all other cases a copy precedes.
+
+    >>> from windrow.kernels import kernel_for
+    >>> from windrow.plan.aggregates import Partial
+    >>> contexts = Contexts([kernel_for(Partial("count"))])
+    >>> older = contexts.made(0, 5, np.array([0, 1]), ({"n": np.array([2, 3])},))
+    >>> newer = contexts.made(5, 7, np.array([1, 4]), ({"n": np.array([10, 20])},))
+    >>> both = contexts.merged(older, newer, 0, 7)
+    >>> both, both.slots.tolist(), both.partials[0]["n"].tolist(), contexts.live
+    ([0, 7), [0, 1, 4], [2, 13, 20], 3)
+    >>> contexts.release(older)
+    >>> contexts.live, contexts.merges, contexts.copies
+    (2, 1, 1)
+    """
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.kernels = tuple(kernels)
+        self.holds_objects = any(field.dtype == OBJECT for kernel in kernels for field in kernel.fields)
+        self.live = self.merges = self.copies = 0
+
+    def made(
+        self, begin: int, end: int, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool = False
+    ) -> Context:
+        """A new context, held once."""
+        return self._named(begin, end, Payload(slots, partials, fixed))
+
+    def hold(self, context: Context) -> Context:
+        context.holders += 1
+        return context
+
+    def release(self, context: Context) -> None:
+        """Give up a hold; after the last, the context is freed."""
+        context.holders -= 1
+        if context.holders == 0:
+            context.payload.contexts -= 1
+            context._payload = None
+            self.live -= 1
+
+    def merged(
+        self, older: Context | None, newer: Context | None, begin: int, end: int, spent: bool = False
+    ) -> Context | None:
+        """The fold of `older` and then `newer`, as [begin, end). Nothing is merged where one of them is empty."""
+        if older is None:
+            return None if newer is None else self._named(begin, end, newer.payload)
+        if newer is None:
+            context = self._named(begin, end, older.payload)
+        else:
+            self.merges += 1
+            context = self._named(begin, end, self._changed(older, newer, spent, exclude=False))
+        if spent:
+            self.release(older)
+        return context
+
+    def excluded(self, whole: Context, gone: Context, begin: int, end: int, spent: bool = False) -> Context:
+        """What is left of `whole` without `gone`, which it began with."""
+        self.merges += 1
+        context = self._named(begin, end, self._changed(whole, gone, spent, exclude=True))
+        if spent:
+            self.release(whole)
+        return context
+
+    def _named(self, begin: int, end: int, payload: Payload) -> Context:
+        self.live += 1
+        return Context(begin, end, payload)
+
+    def _changed(self, older: Context, other: Context, spent: bool, exclude: bool) -> Payload:
+        """The payload of `older` with that of `other` merged in or taken out."""
+        payload, partials = older.payload, other.partials
+        own = spent and older.holders == 1 and payload.contexts == 1 and not payload.fixed
+        places, slots = _places(payload.slots, other.slots)
+        if not own:
+            self.copies += 1
+        if len(slots) > len(payload.slots):
+            at = slots.searchsorted(payload.slots)
+            fields = tuple(
+                _spread(kernel, part, at, len(slots)) for kernel, part in zip(self.kernels, payload.partials)
+            )
+        elif own:
+            fields = payload.partials
+        else:
+            fields = tuple({name: column.copy() for name, column in part.items()} for part in payload.partials)
+        for kernel, into, part in zip(self.kernels, fields, partials):
+            change = kernel.remove if exclude else kernel.combine
+            if own:
+                change = getattr(kernel, "remove_owned" if exclude else "combine_owned", change)
+            change(into, places, part)
+        return Payload(slots, fields, fixed=False)
+
+
+def wide(kernels: Sequence[Kernel], context: Context | None, width: int) -> list[Fields]:
+    """The fields of `context` with an element for each of `width` slots."""
+    fields = [identity(kernel, width) for kernel in kernels]
+    if context is not None:
+        for into, part in zip(fields, context.partials):
+            for name, column in part.items():
+                into[name][context.slots] = column
+    return fields
+
+
+_RANGE = np.arange(1024)
+
+
+def _places(older: np.ndarray, newer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of the `newer` slots stands in the union, and the union."""
+    if older is newer or (len(older) == len(newer) and bool((older == newer).all())):
+        return (_RANGE[: len(older)] if len(older) <= len(_RANGE) else np.arange(len(older))), older
+    slots = np.union1d(older, newer)
+    if len(slots) == len(older):
+        slots = older
+    return slots.searchsorted(newer), slots
+
+
+def _spread(kernel: Kernel, fields: Fields, at: np.ndarray, width: int) -> Fields:
+    """The same partials, moved to places among `width`."""
+    if len(at) == 0 or at[-1] == len(at) - 1:
+        return grow(kernel, fields, width)
+    spread = identity(kernel, width)
+    for name, column in fields.items():
+        spread[name][at] = column
+    return spread
