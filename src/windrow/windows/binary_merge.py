@@ -8,7 +8,7 @@ from windrow.windows.contexts import Context
 from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
 
-_NEVER = -(1 << 62)
+_NEVER, _EVER = -(1 << 62), 1 << 62
 
 
 class SlidingBinaryMerge(Ruled):
@@ -33,6 +33,8 @@ class SlidingBinaryMerge(Ruled):
         self._levels: list[dict[int, Context]] = [{} for _ in range(self._top + 1)]
         self._asked = dict(zip(self._lengths, position["asked"] if position else [_NEVER] * len(self._lengths)))
         self._reads = reads_of(self._lengths, self._top)
+        for length, stop in self._asked.items():
+            self._ask(length, stop)
 
     def nodes(self) -> list[tuple[int, int, int]]:
         """What the lattice holds: level, begin, end of each node."""
@@ -40,67 +42,60 @@ class SlidingBinaryMerge(Ruled):
         return [(level, node.begin, node.end) for level, nodes in enumerate(self._levels) for node in nodes.values()]
 
     def _reach(self, first: int, stop: int) -> None:
-        if stop - first in self._asked:
-            self._asked[stop - first] = max(stop, self._asked[stop - first])
+        if self._asked.get(stop - first, stop) < stop:
+            self._ask(stop - first, stop)
 
     def _push(self, cell: int, leaf: Context | None) -> None:
-        end, node = cell + 1, leaf
+        end, node, levels = cell + 1, leaf, self._levels
         if node is not None:
-            self._levels[0][cell] = node
+            levels[0][cell] = node
         for level in range(self._top):
             begin = end - (2 << level)
-            spent = begin < self._read_from(level)
-            older = self._levels[level].pop(begin, None) if spent else self._levels[level].get(begin)
-            node = self.contexts.merged(older, node, self._begin(begin), self._begin(end), spent)
-            if node is not None:
-                self._levels[level + 1][begin] = node
-        for level in range(self._top + 1):
-            freed(self.contexts, self._levels[level], self._kept_from(level, end))
+            spent = begin < self._read_from[level]
+            older = levels[level].pop(begin, None) if spent else levels[level].get(begin)
+            if older is not None or node is not None:
+                node = self.contexts.merged(older, node, self._begin(begin), self._begin(end), spent)
+                assert node is not None
+                levels[level + 1][begin] = node
 
     def _whole(self, first: int, stop: int) -> Context | None:
         length = stop - first
         if length not in self._asked or self._asked[length] > stop:
             return self._folded(first, stop)
-        window: Context | None = None
-        begin = first
-        self._asked[length] = stop + 1
+        nodes, begin = [], first
         for level in _levels_of(length):
             node = self._levels[level].get(begin)
+            if node is not None:
+                nodes.append(self.contexts.hold(node))
             begin += 1 << level
-            if window is not None:
-                window = self.contexts.merged(window, node, self._begin(first), self._begin(begin), spent=True)
-            elif node is not None:
-                window = self._taken(level, node, self._begin(first), self._begin(begin))
-        for level in range(self._top + 1):
-            freed(self.contexts, self._levels[level], self._kept_from(level, stop))
+        self._ask(length, stop + 1)
+        self._free()
+        if len(nodes) == 1 and (nodes[0].begin, nodes[0].end) == (self._begin(first), self._begin(stop)):
+            return nodes[0]
+        if not nodes:
+            return None
+        window = self.contexts.folded(nodes[0], nodes[1:], self._begin(first), self._begin(stop), spent=True)
+        for node in nodes[1:]:
+            self.contexts.release(node)
         return window
 
-    def _taken(self, level: int, node: Context, begin: int, end: int) -> Context:
-        """A node for a window, which has it alone where nobody else will ask."""
-        cell = (node.begin - self._origin) // self._unit
-        assert self._built is not None
-        if cell < self._kept_from(level, self._built):
-            self._levels[level].pop(cell)
-        else:
-            self.contexts.hold(node)
-        if (node.begin, node.end) == (begin, end):
-            return node
-        named = self.contexts.merged(node, None, begin, end, spent=True)
-        assert named is not None
-        return named
+    def _ask(self, length: int, stop: int) -> None:
+        """Windows of `length` cells will end at `stop` or later."""
+        self._asked[length] = stop
+        self._read_from = [
+            min((self._asked[length] - reach for length, reach in reads), default=_EVER) for reads in self._reads
+        ]
 
-    def _read_from(self, level: int) -> int:
-        """The first node of `level` that a window can still ask for."""
-        return min((self._asked[length] - reach for length, reach in self._reads[level]), default=1 << 62)
-
-    def _kept_from(self, level: int, built: int) -> int:
-        """The first node of `level` that a window or the next merge can still ask for."""
-        reads = self._read_from(level)
-        return reads if level == self._top else min(reads, built + 1 - (2 << level))
+    def _free(self) -> None:
+        """Free the nodes that neither a window nor the next merge can ask for."""
+        following = (self._built or 0) + 1
+        for level, (nodes, read_from) in enumerate(zip(self._levels, self._read_from)):
+            freed(self.contexts, nodes, read_from if level == self._top else min(read_from, following - (2 << level)))
 
     def _forget(self, cell: int) -> None:
         for length in self._lengths:
-            self._asked[length] = max(self._asked[length], cell + length)
+            if self._asked[length] < cell + length:
+                self._ask(length, cell + length)
         for nodes in self._levels:
             freed(self.contexts, nodes, cell)
 

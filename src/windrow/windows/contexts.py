@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windrow.kernels import Fields, Kernel, grow, identity
+from windrow.kernels import Fields, Kernel, concat, grow, identity
+from windrow.kernels.columns import frozen
 from windrow.kernels.kernel import OBJECT
 
 
@@ -70,6 +71,7 @@ class Contexts:
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self.kernels = tuple(kernels)
         self.holds_objects = any(field.dtype == OBJECT for kernel in kernels for field in kernel.fields)
+        self._combines = [getattr(kernel, "combine_owned", kernel.combine) for kernel in kernels]
         self.live = self.merges = self.copies = 0
 
     def made(
@@ -96,11 +98,20 @@ class Contexts:
         """The fold of `older` and then `newer`, as [begin, end). Nothing is merged where one of them is empty."""
         if older is None:
             return None if newer is None else self._named(begin, end, newer.payload)
-        if newer is None:
-            context = self._named(begin, end, older.payload)
-        else:
-            self.merges += 1
-            context = self._named(begin, end, self._changed(older, newer, spent, exclude=False))
+        return self.folded(older, () if newer is None else (newer,), begin, end, spent)
+
+    def folded(self, older: Context, newer: Sequence[Context], begin: int, end: int, spent: bool = False) -> Context:
+        """The fold of `older` and then all of `newer`, as [begin, end)."""
+        self.merges += len(newer)
+        payload = older.payload
+        if spent and len(newer) == 1 and self._owned(older) and newer[0].slots is payload.slots:
+            places = _numbers(len(payload.slots))
+            for combine, into, part in zip(self._combines, payload.partials, newer[0].partials):
+                combine(into, places, part)
+            older.begin, older.end = begin, end
+            return older
+        payload = self._changed(older, newer, spent, exclude=False) if newer else older.payload
+        context = self._named(begin, end, payload)
         if spent:
             self.release(older)
         return context
@@ -108,7 +119,7 @@ class Contexts:
     def excluded(self, whole: Context, gone: Context, begin: int, end: int, spent: bool = False) -> Context:
         """What is left of `whole` without `gone`, which it began with."""
         self.merges += 1
-        context = self._named(begin, end, self._changed(whole, gone, spent, exclude=True))
+        context = self._named(begin, end, self._changed(whole, (gone,), spent, exclude=True))
         if spent:
             self.release(whole)
         return context
@@ -117,13 +128,15 @@ class Contexts:
         self.live += 1
         return Context(begin, end, payload)
 
-    def _changed(self, older: Context, other: Context, spent: bool, exclude: bool) -> Payload:
-        """The payload of `older` with that of `other` merged in or taken out."""
-        payload, partials = older.payload, other.partials
-        own = spent and older.holders == 1 and payload.contexts == 1 and not payload.fixed
-        places, slots = _places(payload.slots, other.slots)
+    def _changed(self, older: Context, others: Sequence[Context], spent: bool, exclude: bool) -> Payload:
+        """The payload of `older` with those of `others` merged in, one after the other, or taken out."""
+        payload, own = older.payload, spent and self._owned(older)
         if not own:
             self.copies += 1
+        places, slots = _places(payload.slots, [other.slots for other in others])
+        partials = others[0].partials
+        if len(others) > 1:
+            partials = tuple(concat([other.partials[i] for other in others]) for i in range(len(self.kernels)))
         if len(slots) > len(payload.slots):
             at = slots.searchsorted(payload.slots)
             fields = tuple(
@@ -133,16 +146,23 @@ class Contexts:
             fields = payload.partials
         else:
             fields = tuple({name: column.copy() for name, column in part.items()} for part in payload.partials)
-        for kernel, into, part in zip(self.kernels, fields, partials):
-            change = kernel.remove if exclude else kernel.combine
-            if own:
-                change = getattr(kernel, "remove_owned" if exclude else "combine_owned", change)
-            change(into, places, part)
+        for i, (kernel, into, part) in enumerate(zip(self.kernels, fields, partials)):
+            if exclude:
+                (getattr(kernel, "remove_owned", kernel.remove) if own else kernel.remove)(into, places, part)
+            else:
+                (self._combines[i] if own else kernel.combine)(into, places, part)
         return Payload(slots, fields, fixed=False)
+
+    def _owned(self, context: Context) -> bool:
+        """Whether the one who holds `context` is the only one to see its payload."""
+        payload = context.payload
+        return context.holders == 1 and payload.contexts == 1 and not payload.fixed
 
 
 def wide(kernels: Sequence[Kernel], context: Context | None, width: int) -> list[Fields]:
     """The fields of `context` with an element for each of `width` slots."""
+    if context is not None and len(context.slots) == width:
+        return [{name: column.copy() for name, column in part.items()} for part in context.partials]
     fields = [identity(kernel, width) for kernel in kernels]
     if context is not None:
         for into, part in zip(fields, context.partials):
@@ -151,17 +171,23 @@ def wide(kernels: Sequence[Kernel], context: Context | None, width: int) -> list
     return fields
 
 
-_RANGE = np.arange(1024)
+_RANGE = frozen(np.arange(1024))
 
 
-def _places(older: np.ndarray, newer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _numbers(n: int) -> np.ndarray:
+    return _RANGE[:n] if n <= len(_RANGE) else np.arange(n)
+
+
+def _places(older: np.ndarray, newer: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Where each of the `newer` slots stands in the union, and the union."""
-    if older is newer or (len(older) == len(newer) and bool((older == newer).all())):
-        return (_RANGE[: len(older)] if len(older) <= len(_RANGE) else np.arange(len(older))), older
-    slots = np.union1d(older, newer)
+    if all(slots is older for slots in newer):
+        numbers = _numbers(len(older))
+        return (numbers if len(newer) == 1 else np.concatenate([numbers] * len(newer))), older
+    added = newer[0] if len(newer) == 1 else np.concatenate(newer)
+    slots = np.union1d(older, added)
     if len(slots) == len(older):
         slots = older
-    return slots.searchsorted(newer), slots
+    return slots.searchsorted(added), slots
 
 
 def _spread(kernel: Kernel, fields: Fields, at: np.ndarray, width: int) -> Fields:

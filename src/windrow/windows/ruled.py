@@ -52,6 +52,7 @@ class Ruled:
         self._stored = StoredContexts(space, dict(zip(panes.names, panes.kernels)), blocks, kept)
         self._loaded = kept is None
         self._answers: dict[int, tuple[range, Context | None]] = {}
+        self._slots = np.empty(0, np.int64)  # those of the last leaf: equal slots are one object, quick to compare
         self._start(snapshot["position"] if snapshot else None)
 
     def adopt(self, older: Ruled) -> None:
@@ -159,6 +160,10 @@ class Ruled:
     def _split(self, entries: Entries) -> Iterator[tuple[int, Context]]:
         if not len(entries):
             return
+        first, last = (int(pane - self._origin) // self._unit for pane in (entries.panes[0], entries.panes[-1]))
+        if first == last:
+            yield first, self._leaf(entries, self._begin(first), self._begin(first + 1))
+            return
         cells = (entries.panes - self._origin) // self._unit
         edges = [0, *(np.flatnonzero(cells[1:] != cells[:-1]) + 1).tolist(), len(cells)]
         for low, high in pairwise(edges):
@@ -170,7 +175,10 @@ class Ruled:
         if entries.panes[0] != entries.panes[-1]:
             same = Entries(np.full(len(entries), begin), entries.slots, entries.partials)
             entries = reduced(self._panes.kernels, same)
-        return self.contexts.made(begin, end, entries.slots, entries.partials, fixed=True)  # the log has it too
+        slots = self._slots
+        if len(slots) != len(entries) or not bool((slots == entries.slots).all()):
+            slots = self._slots = entries.slots
+        return self.contexts.made(begin, end, slots, entries.partials, fixed=True)  # the log has it too
 
     def _part(self, begin: int, end: int) -> Context | None:
         """The panes of a part of a cell."""
