@@ -16,7 +16,7 @@ from windrow.clustering.plugin import Parameters
 from windrow.errors import ClusteringError
 
 PLUGINS: dict[str, type] = {"C_BIRCH": CBirch, "K_MEANS": KMeans, "DENSITY_GRID": DensityGrid, "DBSCAN": Dbscan}
-NEEDED = ("init", "merge", "copy", "report")
+NEEDED = ("init", "add", "merge", "copy", "report")
 
 
 def clustering_for(
@@ -58,9 +58,8 @@ def clustering_for(
 
 def made(name: str, plugin: type) -> Any:
     """An object of the plug-in's class, which must have what a clustering needs."""
-    missing = [method for method in NEEDED if not callable(getattr(plugin, method, None))]
-    if not callable(getattr(plugin, "add", None)) and not callable(getattr(plugin, "add_many", None)):
-        missing.insert(1, "add")
+    given = {method for method in (*NEEDED, "add_many") if callable(getattr(plugin, method, None))}
+    missing = [method for method in NEEDED if method not in given and not (method == "add" and "add_many" in given)]
     if missing:
         raise ClusteringError(f"clustering {name} has no {' and no '.join(missing)}")
     try:

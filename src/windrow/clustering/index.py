@@ -30,6 +30,9 @@ class Index(NamedTuple):
     links: np.ndarray
 
 
+SCANNING = Index(SCAN, _ROWS, _ROWS, _ROWS, _FRAME, _SHAPE, _BOXES, _LINKS)
+
+
 class ForeignIndex(Protocol):
     """What an expert's own index does. Of equally near rows the first is the nearest, as in all others."""
 
@@ -46,19 +49,21 @@ class IndexChoice:
     """Which index a context gets: by its rows and dimensions, and by how the rows lie (Badiozamany 2016, Paper IV,
     section 3.3).
 
-    Few rows are scanned. Up to three dimensions have a grid, unless outliers have stretched it; all others a tree. An
-    expert's own index goes before all: `foreign` is asked with (rows, dimensions) and gives an index or None.
+    Few rows are scanned, and so are more for a few look-ups: an index is `worthwhile` from so many distances on, which
+    take as long as to build one. Up to three dimensions have a grid, unless outliers have stretched it; all others a
+    tree. An expert's own index goes before all: `foreign` is asked with (rows, dimensions) and gives one or None.
     """
 
     scan_below: int = 24
     crowded: float = 12.0
+    worthwhile: int = 20_000
     foreign: Callable[[int, int], ForeignIndex | None] | None = None
 
     def index(self, centers: np.ndarray, rows: int) -> Index:
         """An index over the first `rows` of `centers`, with room for all of them."""
         capacity, axes = centers.shape
         if rows < self.scan_below:
-            return Index(SCAN, _ROWS, _ROWS, _ROWS, _FRAME, _SHAPE, _BOXES, _LINKS)
+            return SCANNING
         if axes <= AXES:
             heads, nexts, homes, frame, shape = grid_over(centers, rows, capacity)
             if crowd(homes, rows) <= self.crowded:

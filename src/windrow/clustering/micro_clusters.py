@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from windrow.clustering.index import PICKED, ForeignIndex, Index, IndexChoice, insert, move, nearest
+from windrow.clustering.index import PICKED, SCANNING, ForeignIndex, Index, IndexChoice, insert, move, nearest
 
 _EMPTY, _ONES = np.empty(0), np.empty(0, np.int64)
 
@@ -68,7 +68,7 @@ class MicroClusters:
         table = MicroClusters(self.choice)
         table._rows = self._rows
         table._centers, table._counts, table._spreads = self._centers, self._counts, self._spreads
-        table._reserve(self._rows + max(8, self._rows >> 2))
+        table._move_to(self._rows + max(8, self._rows >> 2))
         return table
 
     def rows(self) -> dict[str, np.ndarray]:
@@ -83,10 +83,10 @@ class MicroClusters:
         """The cluster whose centre is nearest; -1 where there is none."""
         if not self._rows:
             return -1
-        self._indexing()
+        index = self._indexed_for(1)
         if self._foreign is not None:
             return self._foreign.nearest(np.asarray(point, float))
-        return int(nearest(self._centers, self._rows, np.asarray(point, float), self._index))
+        return int(nearest(self._centers, self._rows, np.asarray(point, float), index))
 
     def append(self, center: np.ndarray | list[float], count: int = 1, spread: float = 0.0) -> int:
         """A new cluster; returns its row."""
@@ -96,7 +96,6 @@ class MicroClusters:
         self._rows += 1
         if self._foreign is not None:
             self._foreign.insert(row, point)
-            self._indexed = self._rows
         else:
             self._index = None
         return row
@@ -139,7 +138,7 @@ class MicroClusters:
                 labels[0], done = 0, 1
                 continue
             self._reserve(self._rows + min(max(self._rows, 64), len(centers) - done))
-            self._indexing()
+            index = self._indexed_for(len(centers) - done)
             if self._foreign is not None:
                 return self._take_in_slowly(centers, counts, spreads, radius, done, labels)
             limit = min(len(self._centers), 2 * self._indexed + 32)
@@ -149,7 +148,7 @@ class MicroClusters:
                 self._spreads,
                 self._rows,
                 limit,
-                self._index,
+                index,
                 centers,
                 counts,
                 spreads,
@@ -184,7 +183,10 @@ class MicroClusters:
             self._centers = self._centers if self._centers.shape[1] == dimensions else np.empty((0, dimensions))
         if capacity <= len(self._centers) and self._centers.flags.writeable and self._centers.base is None:
             return
-        room = max(capacity, min(2 * len(self._centers), capacity + 1024), 8)
+        self._move_to(max(capacity, min(2 * len(self._centers), capacity + 1024), 8))
+
+    def _move_to(self, room: int) -> None:
+        """New arrays with `room` rows."""
         for name in ("_centers", "_counts", "_spreads"):
             old = getattr(self, name)
             new = np.empty((room, *old.shape[1:]), old.dtype)
@@ -192,19 +194,22 @@ class MicroClusters:
             setattr(self, name, new)
         self._index = None
 
-    def _indexing(self) -> None:
-        """See to it that there is an index, and one that fits the rows."""
-        if self._foreign is not None:
-            return
-        if self._index is None or self._rows >= 2 * self._indexed + 32:
-            choose = self.choice.foreign
-            self._foreign = None if choose is None else choose(self._rows, self._centers.shape[1])
-            if self._foreign is not None:
+    def _indexed_for(self, lookups: int) -> Index:
+        """An index that fits the rows; for few look-ups a scan, which need not be built."""
+        choose = self.choice.foreign
+        if self._foreign is None and choose is not None and not self._indexed:
+            self._foreign = foreign = choose(self._rows, self._centers.shape[1])
+            if foreign is not None:
                 for row in range(self._rows):
-                    self._foreign.insert(row, self._centers[row].copy())
-            else:
-                self._index = self.choice.index(self._centers, self._rows)
-            self._indexed = self._rows
+                    foreign.insert(row, self._centers[row].copy())
+        if self._foreign is not None:
+            return SCANNING
+        if self._index is None or self._rows >= 2 * self._indexed + 32:
+            self._index, self._indexed = None, self._rows
+            if self._rows * lookups < self.choice.worthwhile:
+                return SCANNING
+            self._index = self.choice.index(self._centers, self._rows)
+        return self._index
 
 
 @njit(cache=True, nogil=True)
