@@ -50,9 +50,8 @@ class Report:
 class Clustering:
     """Clusters of each group, by a plug-in; made by `clustering_for`, which checks what it is given.
 
-    The values of its rows are structs: first the coordinates, then the arguments of the attached kernels. What was
-    combined never changes again: a slot gets another summary, or with `combine_owned` the same one, changed, for
-    callers that know nobody else has it.
+    The values of its rows are structs: first the coordinates, then the arguments of the attached kernels. Summaries are
+    copied before they change, but for those that `combine_owned` is told nobody else has.
 
     >>> from windrow.clustering import clustering_for
     >>> birch = clustering_for("C_BIRCH", (1.0,), 2)
@@ -100,17 +99,30 @@ class Clustering:
             into["summary"][slot] = summary
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        self._combine(into, slots, newer, set())
+        self.combine_owned(into, slots, newer, object())
 
-    def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        """As `combine`, where the summaries of `into` are nobody else's."""
-        self._combine(into, slots, newer, None)
+    def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
+        """As `combine`, but summaries that are marked as the `owner`'s are changed in place; new ones are so marked."""
+        np.add.at(into["rejected"], slots, newer["rejected"])
+        held = into["summary"]
+        for slot, other in zip(slots.tolist(), newer["summary"]):
+            if other is not None and held[slot] is None:
+                held[slot] = other if other.owner is None else self._owned(other, owner)
+            elif other is not None:
+                held[slot] = self._owned(held[slot], owner)
+                self._merge(held[slot], other)
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        self._remove(into, slots, older, set())
+        self.remove_owned(into, slots, older, object())
 
-    def remove_owned(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        self._remove(into, slots, older, None)
+    def remove_owned(self, into: Fields, slots: np.ndarray, older: Fields, owner: object) -> None:
+        """As `remove`, but summaries that are marked as the `owner`'s are changed in place."""
+        np.subtract.at(into["rejected"], slots, older["rejected"])
+        held = into["summary"]
+        for slot, gone in zip(slots.tolist(), older["summary"]):
+            if gone is not None:
+                held[slot] = self._owned(held[slot], owner)
+                self._exclude(held[slot], gone)
 
     def report(self, partials: Fields) -> Report:
         """The clusters of every slot, in order of slots."""
@@ -150,31 +162,13 @@ class Clustering:
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.parameters))})"
 
-    def _combine(self, into: Fields, slots: np.ndarray, newer: Fields, owned: set[int] | None) -> None:
-        np.add.at(into["rejected"], slots, newer["rejected"])
-        held = into["summary"]
-        for slot, other in zip(slots.tolist(), newer["summary"]):
-            if other is None:
-                continue
-            if held[slot] is None:
-                # It is shared as it is; whoever owns all of `into` needs one to change.
-                held[slot] = self._copied(other) if owned is None else other
-                continue
-            if owned is not None and slot not in owned:
-                held[slot] = self._copied(held[slot])
-                owned.add(slot)
-            self._merge(held[slot], other)
-
-    def _remove(self, into: Fields, slots: np.ndarray, older: Fields, owned: set[int] | None) -> None:
-        np.subtract.at(into["rejected"], slots, older["rejected"])
-        held = into["summary"]
-        for slot, gone in zip(slots.tolist(), older["summary"]):
-            if gone is None:
-                continue
-            if owned is not None and slot not in owned:
-                held[slot] = self._copied(held[slot])
-                owned.add(slot)
-            self._exclude(held[slot], gone)
+    def _owned(self, summary: Summary, owner: object) -> Summary:
+        """A summary that is the owner's: this one or a copy."""
+        if summary.owner is owner:
+            return summary
+        copy = self._copied(summary)
+        copy.owner = owner
+        return copy
 
     def _started(self) -> Summary:
         with self._blamed("init"):

@@ -17,10 +17,14 @@ from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arr
 
 @dataclass(slots=True)
 class Summary:
-    """A plug-in's `state`, and for each other aggregate the fields of its kernel, with an element a row."""
+    """A plug-in's `state`, and for each other aggregate the fields of its kernel, with an element a row.
+
+    Only its `owner` may change it; None: nobody.
+    """
 
     state: Any
     partials: list[Fields]
+    owner: object | None = None
 
 
 def moved(kernel: Kernel, fields: Fields, own: np.ndarray | None, rows: int) -> Fields:

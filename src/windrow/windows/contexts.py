@@ -14,11 +14,14 @@ from windrow.kernels.kernel import OBJECT
 class Payload:
     """What a context says of its groups: for slot `slots[i]`, element i of each kernel's fields; slots ascend."""
 
-    __slots__ = ("contexts", "fixed", "partials", "slots")
+    __slots__ = ("contexts", "fixed", "owner", "partials", "slots")
 
-    def __init__(self, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool) -> None:
-        """`fixed` is what others may look at that hold no context: a log, a block, a reader of answers."""
-        self.slots, self.partials, self.fixed = slots, partials, fixed
+    def __init__(self, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool, owner: object) -> None:
+        """`fixed` is what others may look at that hold no context: a log, a block, a reader of answers.
+
+        `owner` marks the objects in it that no other payload shares, for kernels that change objects in place.
+        """
+        self.slots, self.partials, self.fixed, self.owner = slots, partials, fixed, owner
         self.contexts = 0
 
 
@@ -71,14 +74,14 @@ class Contexts:
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self.kernels = tuple(kernels)
         self.holds_objects = any(field.dtype == OBJECT for kernel in kernels for field in kernel.fields)
-        self._combines = [getattr(kernel, "combine_owned", kernel.combine) for kernel in kernels]
+        self._owning = any(hasattr(kernel, "combine_owned") for kernel in kernels)
         self.live = self.merges = self.copies = 0
 
     def made(
         self, begin: int, end: int, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool = False
     ) -> Context:
         """A new context, held once."""
-        return self._named(begin, end, Payload(slots, partials, fixed))
+        return self._named(begin, end, Payload(slots, partials, fixed, object()))
 
     def hold(self, context: Context) -> Context:
         context.holders += 1
@@ -105,9 +108,7 @@ class Contexts:
         self.merges += len(newer)
         payload = older.payload
         if spent and len(newer) == 1 and self._owned(older) and newer[0].slots is payload.slots:
-            places = _numbers(len(payload.slots))
-            for combine, into, part in zip(self._combines, payload.partials, newer[0].partials):
-                combine(into, places, part)
+            self._combine(payload.partials, _numbers(len(payload.slots)), newer[0].partials, payload.owner)
             older.begin, older.end = begin, end
             return older
         payload = self._changed(older, newer, spent, exclude=False) if newer else older.payload
@@ -131,8 +132,10 @@ class Contexts:
     def _changed(self, older: Context, others: Sequence[Context], spent: bool, exclude: bool) -> Payload:
         """The payload of `older` with those of `others` merged in, one after the other, or taken out."""
         payload, own = older.payload, spent and self._owned(older)
+        owner = payload.owner
         if not own:
             self.copies += 1
+            owner, payload.owner = object(), object()  # groups that do not change are shared from now on
         places, slots = _places(payload.slots, [other.slots for other in others])
         partials = others[0].partials
         if len(others) > 1:
@@ -146,12 +149,22 @@ class Contexts:
             fields = payload.partials
         else:
             fields = tuple({name: column.copy() for name, column in part.items()} for part in payload.partials)
-        for i, (kernel, into, part) in enumerate(zip(self.kernels, fields, partials)):
-            if exclude:
-                (getattr(kernel, "remove_owned", kernel.remove) if own else kernel.remove)(into, places, part)
+        (self._remove if exclude else self._combine)(fields, places, partials, owner)
+        return Payload(slots, fields, False, owner)
+
+    def _combine(self, fields: Sequence[Fields], places: np.ndarray, newer: Sequence[Fields], owner: object) -> None:
+        for kernel, into, part in zip(self.kernels, fields, newer):
+            if self._owning and hasattr(kernel, "combine_owned"):
+                kernel.combine_owned(into, places, part, owner)
             else:
-                (self._combines[i] if own else kernel.combine)(into, places, part)
-        return Payload(slots, fields, fixed=False)
+                kernel.combine(into, places, part)
+
+    def _remove(self, fields: Sequence[Fields], places: np.ndarray, older: Sequence[Fields], owner: object) -> None:
+        for kernel, into, part in zip(self.kernels, fields, older):
+            if self._owning and hasattr(kernel, "remove_owned"):
+                kernel.remove_owned(into, places, part, owner)
+            else:
+                kernel.remove(into, places, part)
 
     def _owned(self, context: Context) -> bool:
         """Whether the one who holds `context` is the only one to see its payload."""
