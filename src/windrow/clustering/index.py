@@ -56,7 +56,7 @@ class IndexChoice:
 
     scan_below: int = 24
     crowded: float = 12.0
-    worthwhile: int = 20_000
+    worthwhile: int = 64_000
     foreign: Callable[[int, int], ForeignIndex | None] | None = None
 
     def index(self, centers: np.ndarray, rows: int) -> Index:

@@ -103,7 +103,8 @@ class Clustering:
 
     def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
         """As `combine`, but summaries that are marked as the `owner`'s are changed in place; new ones are so marked."""
-        np.add.at(into["rejected"], slots, newer["rejected"])
+        if newer["rejected"].any():
+            np.add.at(into["rejected"], slots, newer["rejected"])
         held = into["summary"]
         for slot, other in zip(slots.tolist(), newer["summary"]):
             if other is not None and held[slot] is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from windrow.windows.contexts import Context
 from windrow.windows.ruled import Ruled, freed
@@ -33,6 +34,7 @@ class SlidingBinaryMerge(Ruled):
         self._levels: list[dict[int, Context]] = [{} for _ in range(self._top + 1)]
         self._asked = dict(zip(self._lengths, position["asked"] if position else [_NEVER] * len(self._lengths)))
         self._reads = reads_of(self._lengths, self._top)
+        self._read_from = [_EVER] * (self._top + 1)
         for length, stop in self._asked.items():
             self._ask(length, stop)
 
@@ -65,9 +67,9 @@ class SlidingBinaryMerge(Ruled):
         nodes, begin = [], first
         for level in _levels_of(length):
             node = self._levels[level].get(begin)
+            begin += 1 << level
             if node is not None:
                 nodes.append(self.contexts.hold(node))
-            begin += 1 << level
         self._ask(length, stop + 1)
         self._free()
         if len(nodes) == 1 and (nodes[0].begin, nodes[0].end) == (self._begin(first), self._begin(stop)):
@@ -82,15 +84,23 @@ class SlidingBinaryMerge(Ruled):
     def _ask(self, length: int, stop: int) -> None:
         """Windows of `length` cells will end at `stop` or later."""
         self._asked[length] = stop
-        self._read_from = [
-            min((self._asked[length] - reach for length, reach in reads), default=_EVER) for reads in self._reads
-        ]
+        rest = length
+        for level in _levels_of(length):
+            reads = self._reads[level]
+            self._read_from[level] = (
+                stop - rest if len(reads) == 1 else min(self._asked[n] - reach for n, reach in reads)
+            )
+            rest -= 1 << level
 
     def _free(self) -> None:
         """Free the nodes that neither a window nor the next merge can ask for."""
         following = (self._built or 0) + 1
-        for level, (nodes, read_from) in enumerate(zip(self._levels, self._read_from)):
-            freed(self.contexts, nodes, read_from if level == self._top else min(read_from, following - (2 << level)))
+        for level, nodes in enumerate(self._levels):
+            before = self._read_from[level]
+            if level < self._top:
+                before = min(before, following - (2 << level))
+            if nodes and next(iter(nodes)) < before:
+                freed(self.contexts, nodes, before)
 
     def _forget(self, cell: int) -> None:
         for length in self._lengths:
@@ -125,10 +135,11 @@ def reads_of(lengths: Sequence[int], top: int) -> list[list[tuple[int, int]]]:
     return reads
 
 
-def _levels_of(length: int) -> list[int]:
+@cache
+def _levels_of(length: int) -> tuple[int, ...]:
     """The levels whose windows add up to `length`: the bits that are set, the highest first.
 
     >>> _levels_of(21)
-    [4, 2, 0]
+    (4, 2, 0)
     """
-    return [level for level in range(length.bit_length() - 1, -1, -1) if length >> level & 1]
+    return tuple(level for level in range(length.bit_length() - 1, -1, -1) if length >> level & 1)
