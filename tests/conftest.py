@@ -23,6 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[SparkSession]:
     from windrow.spark.settings import local_spark
 
-    session = local_spark("local[2]")
+    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # for a short life
+    session = local_spark("local[2]", quick)
     yield session
     session.stop()

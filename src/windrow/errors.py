@@ -74,6 +74,10 @@ class AggregateError(WindrowError):
     """An aggregate that cannot take the arguments it was given."""
 
 
+class ClusteringError(WindrowError):
+    """A clustering that is not known, or cannot work with its parameters or columns."""
+
+
 class ChangeError(WindrowError):
     """A change to a running job that cannot be made; the job goes on as it was."""
 

@@ -12,11 +12,25 @@ import pyarrow as pa
 from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
 from windrow.plan.aggregates import Partial
 from windrow.storage.blocks import Blocks
+from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.entries import Entries
+from windrow.windows.exclude import Exclude
 from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
+from windrow.windows.repetitive_merge import RepetitiveMerge
+from windrow.windows.ruled import Ruled
 from windrow.windows.running import Accumulate, Subtract
 from windrow.windows.tree import Tree
+from windrow.windows.two_stacks import TwoStacks
+
+RULED: dict[str, type[Ruled]] = {
+    "repetitive": RepetitiveMerge,
+    "binary": SlidingBinaryMerge,
+    "stacks": TwoStacks,
+    "exclude": Exclude,
+}
+"""The ways that work on contexts."""
 
 
 class Trail:
@@ -102,7 +116,7 @@ class Bench:
             "panes", {str(i): measure.kernel for i, measure in enumerate(self.measures)}, self._blocks, snapshot
         )
 
-    def _fold(self, snapshot: dict | None) -> Refold | Accumulate | Subtract | Tree:
+    def _fold(self, snapshot: dict | None) -> Maintenance:
         match self.way:
             case "refold":
                 return Refold(self.log)
@@ -110,4 +124,6 @@ class Bench:
                 return Accumulate(self.log, "fold", self._blocks, snapshot)
             case "subtract":
                 return Subtract(self.log, "fold", self._blocks, snapshot)
+        if self.way in RULED:
+            return RULED[self.way](self.log, 1, 0, [self._count], "fold", self._blocks, snapshot)
         return Tree(self.log, 1, 0, self._count, "fold", self._blocks, snapshot)

@@ -10,6 +10,9 @@ from windrow.kernels.kernel import Fields, Rows
 
 def frozen(array: np.ndarray) -> np.ndarray:
     """A contiguous read-only view, so that a compiled loop meets one type of input, whoever owns the memory."""
+    flags = array.flags
+    if flags.c_contiguous and not flags.writeable:
+        return array
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

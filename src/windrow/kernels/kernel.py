@@ -17,12 +17,20 @@ BOOL = np.dtype(np.bool_)
 OBJECT = np.dtype(np.object_)
 
 
+class Codec(Protocol):
+    """How the objects of a column become Arrow and come back; None is NULL."""
+
+    def to_arrow(self, objects: np.ndarray) -> pa.Array: ...
+
+    def from_arrow(self, column: pa.Array) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One column of a partial: how it is held (`dtype`), how it is stored (`type`), and what it is when empty.
 
     `holds` says what the objects of an object column are: plain Python values, Arrow scalars (which lose nothing of
-    nested and nanosecond types), or anything that can be pickled.
+    nested and nanosecond types), or anything that can be pickled. With a `codec`, they are what it says.
     """
 
     name: str
@@ -30,6 +38,7 @@ class Field:
     type: pa.DataType
     identity: Any
     holds: Literal["values", "scalars", "pickles"] = "values"
+    codec: Codec | None = None
 
     def empty(self, n: int) -> np.ndarray:
         """The column of `n` empty partials.

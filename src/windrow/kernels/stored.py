@@ -55,6 +55,8 @@ def _tells(field: Field, fields: Fields) -> bool:
 def _encoded(kernel: Kernel, field: Field, column: np.ndarray) -> pa.Array:
     if field.dtype != OBJECT:
         return pa.array(column.copy(), field.type)  # Arrow would share memory that the next batch folds into
+    if field.codec is not None:
+        return field.codec.to_arrow(column)
     if field.holds != "pickles":
         return pa.array(column.tolist(), field.type)
     try:
@@ -74,6 +76,8 @@ def _decoded(field: Field, column: pa.Array) -> np.ndarray:
 
 def held(field: Field, column: pa.Array) -> np.ndarray:
     """A column of Arrow as the objects that `field` holds, None for NULL."""
+    if field.codec is not None:
+        return field.codec.from_arrow(column)
     if field.holds == "scalars":
         return _objects([scalar if scalar.is_valid else None for scalar in column])
     values = column.to_pylist()

@@ -10,14 +10,27 @@ import numpy as np
 from windrow.kernels import Fields, Kernel
 from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import Fold
+from windrow.plan.window import TimeWindow
 from windrow.runtime.history import EVER
 from windrow.storage.blocks import Blocks
+from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.entries import Entries
+from windrow.windows.exclude import Exclude
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
+from windrow.windows.repetitive_merge import RepetitiveMerge
+from windrow.windows.ruled import Ruled
 from windrow.windows.running import Accumulate, Subtract
 from windrow.windows.tree import Tree
+from windrow.windows.two_stacks import TwoStacks
+
+OVER_CONTEXTS: dict[str, type[Ruled]] = {
+    "binary": SlidingBinaryMerge,
+    "stacks": TwoStacks,
+    "repetitive": RepetitiveMerge,
+    "exclude": Exclude,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +78,8 @@ class FoldState:
                 self._ways.append(tree)
                 continue
             name = _name(way, fold, members)
-            made = maintenance_of(
-                way, View.of(log, order, members), f"{space}.{name}.window", blocks, snapshot.get(name)
-            )
+            view, place = View.of(log, order, members), f"{space}.{name}.window"
+            made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
             self.own[name] = made
             self._ways.append((members, made))
 
@@ -125,7 +137,9 @@ def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
     return f"{way}-{window.range_us}-{window.slide_us}-{window.offset_us}-{kept}"
 
 
-def maintenance_of(way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None) -> Maintenance:
+def maintenance_of(
+    way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None, window: TimeWindow | None = None
+) -> Maintenance:
     """The maintenance with the name `way`; a tree is not among them, since it needs to know more."""
     match way:
         case "refold":
@@ -134,4 +148,7 @@ def maintenance_of(way: str, view: View, space: str, blocks: Blocks, snapshot: d
             return Accumulate(view, space, blocks, snapshot)
         case "subtract":
             return Subtract(view, space, blocks, snapshot)
-    raise AssertionError(f"unknown maintenance {way}")
+    if way not in OVER_CONTEXTS or window is None or window.range_us is None:
+        raise AssertionError(f"unknown maintenance {way}")
+    cells = max(1, window.range_us // window.slide_us)
+    return OVER_CONTEXTS[way](view, window.slide_us, window.offset_us, [cells], space, blocks, snapshot)

@@ -1,0 +1,72 @@
+"""C-BIRCH: BIRCH over contexts instead of a tree of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from windrow.clustering.micro_clusters import MicroClusters
+from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, positive, whole
+from windrow.clustering.weighted_means import grouped, weighted_means
+
+
+@dataclass(slots=True)
+class Birch:
+    """A summary of C-BIRCH."""
+
+    table: MicroClusters
+    radius: float
+    k: int | None
+
+
+class CBirch:
+    """C_BIRCH(radius[, k]): micro-clusters no wider than `radius`, and with `k` as many clusters made of them.
+
+    A point, or a micro-cluster that is merged, goes into the nearest one if the radius stays within bounds, else it
+    is a new one. The optional global phase is k-means over the micro-clusters (Badiozamany 2016, Paper IV, section
+    3.1, after Zhang, Ramakrishnan and Livny: BIRCH, 1996).
+
+    >>> birch = CBirch()
+    >>> morning = birch.init((1.0,))
+    >>> _ = birch.add_many(morning, np.array([[0.0, 0.0], [0.5, 0.0], [8.0, 8.0]]))
+    >>> birch.report(morning).counts.tolist()
+    [2, 1]
+    """
+
+    form = "C_BIRCH(radius) or C_BIRCH(radius, k)"
+
+    def check(self, parameters: Parameters, dimensions: int) -> None:
+        counted(parameters, 1, 2, self.form)
+        positive("the radius", parameters[0])
+        if len(parameters) == 2:
+            whole("k, the number of clusters,", parameters[1])
+
+    def init(self, parameters: Parameters) -> Birch:
+        return Birch(MicroClusters(), float(parameters[0]), int(parameters[1]) if len(parameters) > 1 else None)
+
+    def add_many(self, summary: Birch, points: np.ndarray) -> Moves:
+        return Moves(summary.table.take_in(points, radius=summary.radius))
+
+    def merge(self, summary: Birch, other: Birch) -> Moves:
+        table = other.table
+        return Moves(summary.table.take_in(table.centers, table.counts, table.spreads, radius=summary.radius))
+
+    def copy(self, summary: Birch) -> Birch:
+        return Birch(summary.table.copy(), summary.radius, summary.k)
+
+    def report(self, summary: Birch) -> Clusters:
+        table = summary.table
+        if summary.k is None:
+            return Clusters(table.centers, table.radii, table.counts, np.arange(len(table)))
+        groups = weighted_means(table.centers, table.counts, summary.k)
+        centers, counts, spreads = grouped(table.centers, table.counts, table.spreads, groups)
+        return Clusters(centers, np.sqrt(spreads / counts), counts, groups)
+
+    def rows(self, summary: Birch) -> dict[str, np.ndarray]:
+        return summary.table.rows()
+
+    def from_rows(self, parameters: Parameters, rows: dict[str, np.ndarray]) -> Birch:
+        summary = self.init(parameters)
+        summary.table = MicroClusters.from_rows(rows)
+        return summary

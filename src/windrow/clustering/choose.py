@@ -1,0 +1,73 @@
+"""Which clusterings there are, and the kernel of one with its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from windrow.clustering.c_birch import CBirch
+from windrow.clustering.dbscan import Dbscan
+from windrow.clustering.density_grid import DensityGrid
+from windrow.clustering.hull import Hull
+from windrow.clustering.index import PICKED, IndexChoice
+from windrow.clustering.k_means import KMeans
+from windrow.clustering.kernel import POINT, Attached, Clustering
+from windrow.clustering.plugin import Parameters
+from windrow.errors import ClusteringError
+
+PLUGINS: dict[str, type] = {"C_BIRCH": CBirch, "K_MEANS": KMeans, "DENSITY_GRID": DensityGrid, "DBSCAN": Dbscan}
+NEEDED = ("init", "add", "merge", "copy", "report")
+
+
+def clustering_for(
+    name: str,
+    parameters: Parameters,
+    dimensions: int,
+    *,
+    attached: Sequence[Attached] = (),
+    user: Mapping[str, type] = {},
+    indexes: IndexChoice = PICKED,
+) -> Clustering:
+    """The kernel of clustering `name`; `user` gives the users' own plug-ins by name.
+
+    >>> print(clustering_for("c_birch", (50,), 2))
+    C_BIRCH(50)
+    >>> clustering_for("c_birch", (-1,), 2)
+    Traceback (most recent call last):
+    windrow.errors.ClusteringError: C_BIRCH: the radius must be a positive number, not -1
+    >>> clustering_for("birch", (50,), 2)
+    Traceback (most recent call last):
+    windrow.errors.ClusteringError: unknown clustering 'birch'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, K_MEANS
+    """
+    known = {**PLUGINS, **{own.upper(): plugin for own, plugin in user.items()}}
+    if name.upper() not in known:
+        raise ClusteringError(f"unknown clustering {name!r}; known are: {', '.join(sorted(known))}")
+    name = name.upper()
+    if dimensions < 1:
+        raise ClusteringError(f"{name}: a clustering needs at least one column")
+    if any(isinstance(other.kernel, Hull) for other in attached) and dimensions != 2:
+        raise ClusteringError(f"{name}: CONVEX_HULL needs two columns, and there are {dimensions}")
+    plugin = made(name, known[name])
+    if hasattr(plugin, "check"):
+        try:
+            plugin.check(parameters, dimensions)
+        except ValueError as error:
+            raise ClusteringError(f"{name}: {error}") from error
+    return Clustering(name, plugin, tuple(parameters), dimensions, tuple(attached), indexes)
+
+
+def made(name: str, plugin: type) -> Any:
+    """An object of the plug-in's class, which must have what a clustering needs."""
+    given = {method for method in (*NEEDED, "add_many") if callable(getattr(plugin, method, None))}
+    missing = [method for method in NEEDED if method not in given and not (method == "add" and "add_many" in given)]
+    if missing:
+        raise ClusteringError(f"clustering {name} has no {' and no '.join(missing)}")
+    try:
+        return plugin()
+    except Exception as error:
+        raise ClusteringError(f"clustering {name}: __init__ failed: {type(error).__name__}: {error}") from error
+
+
+def hull() -> Attached:
+    """The convex hull of each cluster, to be attached."""
+    return Attached(Hull(), POINT)

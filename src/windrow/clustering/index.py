@@ -1,0 +1,110 @@
+"""Contextualized indexes: each context has its own, picked for it, and no algorithm knows which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+
+from windrow.clustering.box_tree import tree_insert, tree_move, tree_nearest, tree_over
+from windrow.clustering.grid import AXES, crowd, grid_insert, grid_move, grid_nearest, grid_over
+
+SCAN, GRID, TREE = 0, 1, 2
+_ROWS, _LINKS = np.empty(0, np.int32), np.empty((0, 4), np.int64)
+_FRAME, _SHAPE, _BOXES = np.empty(0), np.empty(0, np.int64), np.empty((0, 2, 0))
+
+
+class Index(NamedTuple):
+    """A scan, a grid or a tree, as compiled loops take it; `grid.py` and `box_tree.py` say what the parts are."""
+
+    kind: int
+    heads: np.ndarray
+    nexts: np.ndarray
+    homes: np.ndarray
+    frame: np.ndarray
+    shape: np.ndarray
+    boxes: np.ndarray
+    links: np.ndarray
+
+
+SCANNING = Index(SCAN, _ROWS, _ROWS, _ROWS, _FRAME, _SHAPE, _BOXES, _LINKS)
+
+
+class ForeignIndex(Protocol):
+    """What an expert's own index does. Of equally near rows the first is the nearest, as in all others."""
+
+    def insert(self, row: int, center: np.ndarray) -> None: ...
+
+    def move(self, row: int, center: np.ndarray) -> None:
+        """The centre of a row that was inserted has changed."""
+
+    def nearest(self, point: np.ndarray) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChoice:
+    """Which index a context gets: by its rows and dimensions, and by how the rows lie (Badiozamany 2016, Paper IV,
+    section 3.3).
+
+    Few rows are scanned, and so are more for a few look-ups: an index is `worthwhile` from so many distances on, which
+    take as long as to build one. Up to three dimensions have a grid, unless outliers have stretched it; all others a
+    tree. An expert's own index goes before all: `foreign` is asked with (rows, dimensions) and gives one or None.
+    """
+
+    scan_below: int = 24
+    crowded: float = 12.0
+    worthwhile: int = 64_000
+    foreign: Callable[[int, int], ForeignIndex | None] | None = None
+
+    def index(self, centers: np.ndarray, rows: int) -> Index:
+        """An index over the first `rows` of `centers`, with room for all of them."""
+        capacity, axes = centers.shape
+        if rows < self.scan_below:
+            return SCANNING
+        if axes <= AXES:
+            heads, nexts, homes, frame, shape = grid_over(centers, rows, capacity)
+            if crowd(homes, rows) <= self.crowded:
+                return Index(GRID, heads, nexts, homes, frame, shape, _BOXES, _LINKS)
+        heads, nexts, homes, boxes, links = tree_over(centers, rows, capacity)
+        return Index(TREE, heads, nexts, homes, _FRAME, _SHAPE, boxes, links)
+
+
+PICKED = IndexChoice()
+SCANNED = IndexChoice(scan_below=1 << 62)
+
+
+@njit(cache=True, nogil=True)
+def nearest(centers, rows, point, index):
+    """The row whose centre is nearest to `point`, of equal ones the first; -1 where there are none."""
+    if index.kind == GRID:
+        return grid_nearest(centers, point, index.heads, index.nexts, index.frame, index.shape)
+    if index.kind == TREE:
+        return tree_nearest(centers, point, index.heads, index.nexts, index.boxes, index.links)
+    best, found = np.inf, -1
+    for row in range(rows):
+        distance = 0.0
+        for axis in range(point.size):
+            gap = centers[row, axis] - point[axis]
+            distance += gap * gap
+        if distance < best:
+            best, found = distance, row
+    return found
+
+
+@njit(cache=True, nogil=True)
+def insert(centers, row, index):
+    if index.kind == GRID:
+        grid_insert(centers, row, index.heads, index.nexts, index.homes, index.frame, index.shape)
+    elif index.kind == TREE:
+        tree_insert(centers, row, index.heads, index.nexts, index.homes, index.boxes, index.links)
+
+
+@njit(cache=True, nogil=True)
+def move(centers, row, index):
+    if index.kind == GRID:
+        grid_move(centers, row, index.heads, index.nexts, index.homes, index.frame, index.shape)
+    elif index.kind == TREE:
+        tree_move(centers, row, index.homes, index.boxes, index.links)

@@ -1,0 +1,285 @@
+"""A clustering as a kernel: so that panes, windows and blocks treat it as any other partial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.clustering.index import PICKED, IndexChoice
+from windrow.clustering.micro_clusters import MicroClusters
+from windrow.clustering.plugin import Clusters, Moves, Parameters, reported
+from windrow.clustering.points import points_of
+from windrow.clustering.summary import Summary, SummaryCodec, moved, rows_after
+from windrow.errors import ClusteringError, WindrowError
+from windrow.kernels import Fields, Kernel, Lowered, Rows, concat, identity
+from windrow.kernels.columns import live
+from windrow.kernels.kernel import OBJECT, Field, integer
+
+POINT = -1
+"""The argument of an attached kernel that takes the point itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """Another aggregate of each cluster: its kernel, and which child of the rows' struct it takes (None: no value)."""
+
+    kernel: Kernel
+    argument: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The clusters of all groups: row i belongs to slot `slots[i]`; `partials` are those of the attached kernels."""
+
+    slots: np.ndarray
+    centers: np.ndarray
+    radii: np.ndarray
+    counts: np.ndarray
+    partials: tuple[Fields, ...]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """Clusters of each group, by a plug-in; made by `clustering_for`, which checks what it is given.
+
+    The values of its rows are structs: first the coordinates, then the arguments of the attached kernels. Summaries are
+    copied before they change, but for those that `combine_owned` is told nobody else has.
+
+    >>> from windrow.clustering import clustering_for
+    >>> birch = clustering_for("C_BIRCH", (1.0,), 2)
+    >>> partials = identity(birch, 1)
+    >>> rows = pa.array([{"x": 0.0, "y": 0.0}, {"x": 0.5, "y": 0.0}, {"x": None, "y": 0.0}])
+    >>> birch.lift(partials, np.zeros(3, int), Rows(rows, np.arange(3)))
+    >>> birch.lower(partials, "CENTER", pa.list_(pa.list_(pa.float64()))).values.to_pylist()
+    [[[0.25, 0.0]]]
+    >>> partials["rejected"].tolist()
+    [1]
+    """
+
+    name: str
+    plugin: Any
+    parameters: Parameters
+    dimensions: int
+    attached: tuple[Attached, ...] = ()
+    indexes: IndexChoice = PICKED
+    fields: tuple[Field, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        codec = SummaryCodec(self.plugin, self.parameters, [other.kernel for other in self.attached], self.name)
+        summary = Field("summary", OBJECT, pa.null(), None, codec=codec)
+        object.__setattr__(self, "fields", (summary, integer("rejected")))
+
+    @property
+    def reversible(self) -> bool:
+        return hasattr(self.plugin, "exclude") and all(other.kernel.reversible for other in self.attached)
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        assert rows.values is not None
+        children = rows.values.flatten()
+        points, good = points_of(children[: self.dimensions])
+        codes = live(codes, rows, nulls=True)
+        np.add.at(into["rejected"], codes[(codes >= 0) & ~good], 1)
+        kept = np.flatnonzero((codes >= 0) & good)
+        for slot, part in _by_slot(codes, kept):
+            held = into["summary"][slot]
+            summary = self._started() if held is None else self._copied(held)
+            moves = self._added(summary, points[part])
+            if moves is not None and self.attached:
+                self._lift_attached(summary, moves, rows, children, part)
+            if moves is not None:
+                into["rejected"][slot] += int((moves.incoming < 0).sum())
+            into["summary"][slot] = summary
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        self.combine_owned(into, slots, newer, object())
+
+    def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
+        """As `combine`, but summaries that are marked as the `owner`'s are changed in place; new ones are so marked."""
+        if newer["rejected"].any():
+            np.add.at(into["rejected"], slots, newer["rejected"])
+        held = into["summary"]
+        for slot, other in zip(slots.tolist(), newer["summary"]):
+            if other is not None and held[slot] is None:
+                held[slot] = other if other.owner is None else self._owned(other, owner)
+            elif other is not None:
+                held[slot] = self._owned(held[slot], owner)
+                self._merge(held[slot], other)
+
+    def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
+        self.remove_owned(into, slots, older, object())
+
+    def remove_owned(self, into: Fields, slots: np.ndarray, older: Fields, owner: object) -> None:
+        """As `remove`, but summaries that are marked as the `owner`'s are changed in place."""
+        np.subtract.at(into["rejected"], slots, older["rejected"])
+        held = into["summary"]
+        for slot, gone in zip(slots.tolist(), older["summary"]):
+            if gone is not None:
+                held[slot] = self._owned(held[slot], owner)
+                self._exclude(held[slot], gone)
+
+    def report(self, partials: Fields) -> Report:
+        """The clusters of every slot, in order of slots."""
+        slots, found, attached = [], [], []
+        for slot, summary in enumerate(partials["summary"]):
+            if summary is not None:
+                with self._blamed("report"):
+                    clusters = reported(self.name, self.plugin.report(summary.state), self.dimensions)
+                if len(clusters):
+                    slots.append(np.full(len(clusters), slot))
+                    found.append(clusters)
+                    attached.append(self._of_clusters(summary, clusters))
+        if not found:
+            none = tuple(identity(other.kernel, 0) for other in self.attached)
+            return Report(
+                np.empty(0, np.int64), np.empty((0, self.dimensions)), np.empty(0), np.empty(0, np.int64), none
+            )
+        return Report(
+            np.concatenate(slots),
+            np.concatenate([clusters.centers for clusters in found]),
+            np.concatenate([clusters.radii for clusters in found]),
+            np.concatenate([clusters.counts for clusters in found]),
+            tuple(concat([fields[i] for fields in attached]) for i in range(len(self.attached))),
+        )
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        """A list for each slot, with an element a cluster: CENTER, RADIUS or COUNT."""
+        report = self.report(partials)
+        columns = {
+            "CENTER": pa.FixedSizeListArray.from_arrays(pa.array(report.centers.reshape(-1)), self.dimensions),
+            "RADIUS": pa.array(report.radii),
+            "COUNT": pa.array(report.counts),
+        }
+        offsets = np.searchsorted(report.slots, np.arange(len(partials["summary"]) + 1))
+        return Lowered(pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), columns[answer]).cast(type))
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.parameters))})"
+
+    def _owned(self, summary: Summary, owner: object) -> Summary:
+        """A summary that is the owner's: this one or a copy."""
+        if summary.owner is owner:
+            return summary
+        copy = self._copied(summary)
+        copy.owner = owner
+        return copy
+
+    def _started(self) -> Summary:
+        with self._blamed("init"):
+            state = self.plugin.init(self.parameters)
+        self._indexed(state)
+        return Summary(state, [identity(other.kernel, 0) for other in self.attached])
+
+    def _copied(self, summary: Summary) -> Summary:
+        with self._blamed("copy"):
+            state = self.plugin.copy(summary.state)
+        self._indexed(state)
+        partials = [{name: column.copy() for name, column in fields.items()} for fields in summary.partials]
+        return Summary(state, partials)
+
+    def _indexed(self, state: Any) -> None:
+        """Tell a table in the summary how its index is picked; the plug-in does not know."""
+        table = state if isinstance(state, MicroClusters) else getattr(state, "table", None)
+        if isinstance(table, MicroClusters):
+            table.choice = self.indexes
+
+    def _added(self, summary: Summary, points: np.ndarray) -> Moves | None:
+        if hasattr(self.plugin, "add_many"):
+            with self._blamed("add_many"):
+                found = self.plugin.add_many(summary.state, points)
+            return self._kept(summary, found)
+        with self._blamed("add"):
+            for point in map(tuple, points.tolist()):
+                self._kept(summary, self.plugin.add(summary.state, point))
+        return None
+
+    def _kept(self, summary: Summary, found: Any) -> Moves | None:
+        """What a call says of moves; a summary that it returned takes the place of the one that it was given."""
+        if isinstance(found, Moves):
+            return found
+        if found is not None and not self.attached:
+            summary.state = found
+        elif self.attached:
+            raise ClusteringError(
+                f"clustering {self.name} does not say where points go (Moves), so its clusters have no other aggregates"
+            )
+        return None
+
+    def _merge(self, summary: Summary, other: Summary) -> None:
+        known = _rows(summary)
+        with self._blamed("merge"):
+            moves = self._kept(summary, self.plugin.merge(summary.state, other.state))
+        if moves is not None and self.attached:
+            rows = rows_after(moves, known)
+            for i, attached in enumerate(self.attached):
+                fields = moved(attached.kernel, summary.partials[i], moves.own, rows)
+                attached.kernel.combine(fields, moves.incoming, other.partials[i])
+                summary.partials[i] = fields
+
+    def _exclude(self, summary: Summary, gone: Summary) -> None:
+        known = _rows(summary)
+        with self._blamed("exclude"):
+            moves = self._kept(summary, self.plugin.exclude(summary.state, gone.state))
+        if moves is not None and self.attached:
+            rows = known if moves.own is None else int(moves.own.max(initial=-1)) + 1
+            for i, attached in enumerate(self.attached):
+                attached.kernel.remove(summary.partials[i], moves.incoming, gone.partials[i])
+                if moves.own is not None:
+                    summary.partials[i] = moved(attached.kernel, summary.partials[i], moves.own, rows)
+
+    def _lift_attached(self, summary: Summary, moves: Moves, rows: Rows, children: list, part: np.ndarray) -> None:
+        number = rows_after(moves, _rows(summary))
+        places, times = pa.array(part), rows.times[part]
+        for i, attached in enumerate(self.attached):
+            values = rows.values if attached.argument == POINT else None
+            if attached.argument is not None and attached.argument != POINT:
+                values = children[attached.argument]
+            fields = moved(attached.kernel, summary.partials[i], moves.own, number)
+            given = Rows(None if values is None else values.take(places), times)
+            attached.kernel.lift(fields, moves.incoming, given)
+            summary.partials[i] = fields
+
+    def _of_clusters(self, summary: Summary, clusters: Clusters) -> list[Fields]:
+        """The attached partials of each cluster."""
+        if self.attached and clusters.members is None:
+            raise ClusteringError(f"clustering {self.name} does not report members, so there are no other aggregates")
+        return [
+            moved(attached.kernel, summary.partials[i], clusters.members, len(clusters))
+            for i, attached in enumerate(self.attached)
+        ]
+
+    @contextmanager
+    def _blamed(self, method: str) -> Iterator[None]:
+        """Turn whatever a plug-in raises into an error that names it and the method."""
+        try:
+            yield
+        except WindrowError:
+            raise
+        except Exception as error:
+            message = f"clustering {self.name}: {method} failed: {type(error).__name__}: {error}"
+            raise ClusteringError(message) from error
+
+
+def _rows(summary: Summary) -> int:
+    return len(next(iter(summary.partials[0].values()))) if summary.partials else 0
+
+
+def _by_slot(codes: np.ndarray, kept: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The rows of each slot, in their order."""
+    if not len(kept):
+        return
+    own = codes[kept]
+    if (own == own[0]).all():
+        yield int(own[0]), kept
+        return
+    order = kept[np.argsort(own, kind="stable")]
+    edges = np.flatnonzero(np.diff(codes[order])) + 1
+    for part in np.split(order, edges):
+        yield int(codes[part[0]]), part

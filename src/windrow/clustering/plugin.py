@@ -1,0 +1,121 @@
+"""What a clustering is, seen from the framework: a plug-in that summarises points, merges summaries and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from windrow.errors import ClusteringError
+
+Parameters = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """A report: one row a cluster. `members` says of each row of the summary which cluster it is in, -1 for none."""
+
+    centers: np.ndarray
+    radii: np.ndarray
+    counts: np.ndarray
+    members: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Where rows went: `incoming` tells it of each point or row that came in, -1 for one that was refused.
+
+    `own` tells where the rows of the summary itself stand after that, -1 for one that is gone; None: where they were.
+    In an `exclude`, `incoming` is where the rows were found, before any of them moved.
+    """
+
+    incoming: np.ndarray
+    own: np.ndarray | None = None
+
+
+class Plugin(Protocol):
+    """One clustering algorithm (the plug-ins of Badiozamany 2016, Papers III section 4 and IV section 3.1.3).
+
+    A summary is whatever `init` gives. `add`, `merge` and `exclude` change the summary that they are given, or return
+    another instead; the framework copies it before, wherever the old one is still needed. `other` must stay as it is.
+
+    May have: `add_many(summary, points)` with an array of one row a point, instead of `add`; `exclude(summary,
+    other)`, which takes out again what was merged, without a trace; `check(parameters, dimensions)`, which raises
+    ValueError for parameters that make no sense. `add_many`, `merge` and `exclude` that return Moves, and reports
+    with `members`, let a query ask for other aggregates of each cluster.
+    """
+
+    def init(self, parameters: Parameters) -> Any:
+        """A summary of no points."""
+
+    def add(self, summary: Any, point: tuple[float, ...]) -> Any: ...
+
+    def merge(self, summary: Any, other: Any) -> Any:
+        """Take the clusters of `other`, which is the newer, into `summary`."""
+
+    def copy(self, summary: Any) -> Any:
+        """The same again, to be changed apart from `summary`."""
+
+    def report(self, summary: Any) -> Clusters | Sequence[tuple[Sequence[float], float, int]]:
+        """The clusters: as columns, or as a list of centre, radius and count."""
+
+
+def reported(name: str, found: Any, dimensions: int) -> Clusters:
+    """A report as columns.
+
+    >>> reported("mine", [((1.0, 2.0), 0.5, 7)], 2)
+    Clusters(centers=array([[1., 2.]]), radii=array([0.5]), counts=array([7]), members=None)
+    """
+    if isinstance(found, Clusters):
+        return found
+    try:
+        rows = [(tuple(map(float, center)), float(radius), int(count)) for center, radius, count in found]
+    except (TypeError, ValueError) as error:
+        message = f"clustering {name}: report gives Clusters, or a list of (center, radius, count): {error}"
+        raise ClusteringError(message) from error
+    if any(len(center) != dimensions for center, _, _ in rows):
+        raise ClusteringError(f"clustering {name}: report gave a center that has not {dimensions} coordinates")
+    return Clusters(
+        np.array([center for center, _, _ in rows], float).reshape(-1, dimensions),
+        np.array([radius for _, radius, _ in rows], float),
+        np.array([count for _, _, count in rows], np.int64),
+    )
+
+
+def positive(what: str, value: Any) -> float:
+    """`value` as a positive number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if isinstance(value, bool) or not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{what} must be a positive number, not {value!r}")
+    return number
+
+
+def whole(what: str, value: Any) -> int:
+    """`value` as a whole number from 1 on.
+
+    >>> whole("k", 2.5)
+    Traceback (most recent call last):
+    ValueError: k must be a whole number from 1 on, not 2.5
+    """
+    try:
+        number = int(value)
+        exact = number == value and not isinstance(value, bool)
+    except (TypeError, ValueError, OverflowError):
+        number, exact = 0, False
+    if not exact or number < 1:
+        raise ValueError(f"{what} must be a whole number from 1 on, not {value!r}")
+    return number
+
+
+def counted(parameters: Parameters, least: int, most: int, form: str) -> None:
+    """Refuse too few or too many parameters."""
+    if not least <= len(parameters) <= most:
+        raise ValueError(f"write {form}; {len(parameters)} parameters were given")

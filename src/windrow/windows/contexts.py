@@ -1,0 +1,213 @@
+"""Contexts: summaries that are valid for an interval, shared by all who hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.kernels import Fields, Kernel, concat, grow, identity
+from windrow.kernels.columns import frozen
+from windrow.kernels.kernel import OBJECT
+
+
+class Payload:
+    """What a context says of its groups: for slot `slots[i]`, element i of each kernel's fields; slots ascend."""
+
+    __slots__ = ("contexts", "fixed", "owner", "partials", "slots")
+
+    def __init__(self, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool, owner: object) -> None:
+        """`fixed` is what others may look at that hold no context: a log, a block, a reader of answers.
+
+        `owner` marks the objects in it that no other payload shares, for kernels that change objects in place.
+        """
+        self.slots, self.partials, self.fixed, self.owner = slots, partials, fixed, owner
+        self.contexts = 0
+
+
+class Context:
+    """A summary of all groups, valid for [begin, end). It never changes; who needs it holds it."""
+
+    __slots__ = ("_payload", "begin", "end", "holders")
+
+    def __init__(self, begin: int, end: int, payload: Payload) -> None:
+        self.begin, self.end, self.holders = begin, end, 1
+        self._payload: Payload | None = payload
+        payload.contexts += 1
+
+    @property
+    def payload(self) -> Payload:
+        assert self._payload is not None, f"{self} was freed"
+        return self._payload
+
+    @property
+    def slots(self) -> np.ndarray:
+        return self.payload.slots
+
+    @property
+    def partials(self) -> tuple[Fields, ...]:
+        return self.payload.partials
+
+    def __repr__(self) -> str:
+        return f"[{self.begin}, {self.end})"
+
+
+class Contexts:
+    """Makes contexts, merges them, and frees those that nobody holds (Badiozamany 2016, Paper IV, section 3.1).
+
+    `merged` and `excluded` give a new context. Whoever says that the older one is `spent` gives up its own hold; where
+    it was the last, the summary itself is changed and goes on under the new name. In all other cases a copy precedes.
+
+    >>> from windrow.kernels import kernel_for
+    >>> from windrow.plan.aggregates import Partial
+    >>> contexts = Contexts([kernel_for(Partial("count"))])
+    >>> older = contexts.made(0, 5, np.array([0, 1]), ({"n": np.array([2, 3])},))
+    >>> newer = contexts.made(5, 7, np.array([1, 4]), ({"n": np.array([10, 20])},))
+    >>> both = contexts.merged(older, newer, 0, 7)
+    >>> both, both.slots.tolist(), both.partials[0]["n"].tolist(), contexts.live
+    ([0, 7), [0, 1, 4], [2, 13, 20], 3)
+    >>> contexts.release(older)
+    >>> contexts.live, contexts.merges, contexts.copies
+    (2, 1, 1)
+    """
+
+    def __init__(self, kernels: Sequence[Kernel]) -> None:
+        self.kernels = tuple(kernels)
+        self.holds_objects = any(field.dtype == OBJECT for kernel in kernels for field in kernel.fields)
+        self._owning = any(hasattr(kernel, "combine_owned") for kernel in kernels)
+        self.live = self.merges = self.copies = 0
+
+    def made(
+        self, begin: int, end: int, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool = False
+    ) -> Context:
+        """A new context, held once."""
+        return self._named(begin, end, Payload(slots, partials, fixed, object()))
+
+    def hold(self, context: Context) -> Context:
+        context.holders += 1
+        return context
+
+    def release(self, context: Context) -> None:
+        """Give up a hold; after the last, the context is freed."""
+        context.holders -= 1
+        if context.holders == 0:
+            context.payload.contexts -= 1
+            context._payload = None
+            self.live -= 1
+
+    def merged(
+        self, older: Context | None, newer: Context | None, begin: int, end: int, spent: bool = False
+    ) -> Context | None:
+        """The fold of `older` and then `newer`, as [begin, end). Nothing is merged where one of them is empty."""
+        if older is None:
+            return None if newer is None else self._named(begin, end, newer.payload)
+        return self.folded(older, () if newer is None else (newer,), begin, end, spent)
+
+    def folded(self, older: Context, newer: Sequence[Context], begin: int, end: int, spent: bool = False) -> Context:
+        """The fold of `older` and then all of `newer`, as [begin, end)."""
+        self.merges += len(newer)
+        payload = older.payload
+        if spent and len(newer) == 1 and self._owned(older) and newer[0].slots is payload.slots:
+            self._combine(payload.partials, _numbers(len(payload.slots)), newer[0].partials, payload.owner)
+            older.begin, older.end = begin, end
+            return older
+        payload = self._changed(older, newer, spent, exclude=False) if newer else older.payload
+        context = self._named(begin, end, payload)
+        if spent:
+            self.release(older)
+        return context
+
+    def excluded(self, whole: Context, gone: Context, begin: int, end: int, spent: bool = False) -> Context:
+        """What is left of `whole` without `gone`, which it began with."""
+        self.merges += 1
+        context = self._named(begin, end, self._changed(whole, (gone,), spent, exclude=True))
+        if spent:
+            self.release(whole)
+        return context
+
+    def _named(self, begin: int, end: int, payload: Payload) -> Context:
+        self.live += 1
+        return Context(begin, end, payload)
+
+    def _changed(self, older: Context, others: Sequence[Context], spent: bool, exclude: bool) -> Payload:
+        """The payload of `older` with those of `others` merged in, one after the other, or taken out."""
+        payload, own = older.payload, spent and self._owned(older)
+        owner = payload.owner
+        if not own:
+            self.copies += 1
+            owner, payload.owner = object(), object()  # groups that do not change are shared from now on
+        places, slots = _places(payload.slots, [other.slots for other in others])
+        partials = others[0].partials
+        if len(others) > 1:
+            partials = tuple(concat([other.partials[i] for other in others]) for i in range(len(self.kernels)))
+        if len(slots) > len(payload.slots):
+            at = slots.searchsorted(payload.slots)
+            fields = tuple(
+                _spread(kernel, part, at, len(slots)) for kernel, part in zip(self.kernels, payload.partials)
+            )
+        elif own:
+            fields = payload.partials
+        else:
+            fields = tuple({name: column.copy() for name, column in part.items()} for part in payload.partials)
+        (self._remove if exclude else self._combine)(fields, places, partials, owner)
+        return Payload(slots, fields, False, owner)
+
+    def _combine(self, fields: Sequence[Fields], places: np.ndarray, newer: Sequence[Fields], owner: object) -> None:
+        for kernel, into, part in zip(self.kernels, fields, newer):
+            if self._owning and hasattr(kernel, "combine_owned"):
+                kernel.combine_owned(into, places, part, owner)
+            else:
+                kernel.combine(into, places, part)
+
+    def _remove(self, fields: Sequence[Fields], places: np.ndarray, older: Sequence[Fields], owner: object) -> None:
+        for kernel, into, part in zip(self.kernels, fields, older):
+            if self._owning and hasattr(kernel, "remove_owned"):
+                kernel.remove_owned(into, places, part, owner)
+            else:
+                kernel.remove(into, places, part)
+
+    def _owned(self, context: Context) -> bool:
+        """Whether the one who holds `context` is the only one to see its payload."""
+        payload = context.payload
+        return context.holders == 1 and payload.contexts == 1 and not payload.fixed
+
+
+def wide(kernels: Sequence[Kernel], context: Context | None, width: int) -> list[Fields]:
+    """The fields of `context` with an element for each of `width` slots."""
+    if context is not None and len(context.slots) == width:
+        return [{name: column.copy() for name, column in part.items()} for part in context.partials]
+    fields = [identity(kernel, width) for kernel in kernels]
+    if context is not None:
+        for into, part in zip(fields, context.partials):
+            for name, column in part.items():
+                into[name][context.slots] = column
+    return fields
+
+
+_RANGE = frozen(np.arange(1024))
+
+
+def _numbers(n: int) -> np.ndarray:
+    return _RANGE[:n] if n <= len(_RANGE) else np.arange(n)
+
+
+def _places(older: np.ndarray, newer: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of the `newer` slots stands in the union, and the union."""
+    if all(slots is older for slots in newer):
+        numbers = _numbers(len(older))
+        return (numbers if len(newer) == 1 else np.concatenate([numbers] * len(newer))), older
+    added = newer[0] if len(newer) == 1 else np.concatenate(newer)
+    slots = np.union1d(older, added)
+    if len(slots) == len(older):
+        slots = older
+    return slots.searchsorted(added), slots
+
+
+def _spread(kernel: Kernel, fields: Fields, at: np.ndarray, width: int) -> Fields:
+    """The same partials, moved to places among `width`."""
+    if len(at) == 0 or at[-1] == len(at) - 1:
+        return grow(kernel, fields, width)
+    spread = identity(kernel, width)
+    for name, column in fields.items():
+        spread[name][at] = column
+    return spread
