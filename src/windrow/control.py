@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from windrow.errors import ChangeError, QueryError
 from windrow.language import CreateSink, Insert, Query, parse_script
 from windrow.plan.sink import Sink
@@ -39,7 +41,8 @@ def add_script(job: Job, text: str) -> list[str]:
                 wanted.append((statement.sink, text[begin:end], sinks[statement.sink]))
             case Query():
                 begin, end = statement.span
-                name = next(f"query_{n}" for n in range(1, 1 << 30) if f"query_{n}" not in job.queries)
+                taken = {*job.queries, *(name for name, _, _ in wanted)}
+                name = next(f"query_{n}" for n in count(1) if f"query_{n}" not in taken)
                 wanted.append((name, text[begin:end], Sink("console")))
             case _:
                 begin, end = statement.span

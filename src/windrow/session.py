@@ -16,6 +16,7 @@ from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.explain import explain_plans
 from windrow.optimize.plan_query import plan_query, plan_stream
+from windrow.optimize.round_slide import with_slide
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
@@ -132,11 +133,12 @@ class Session:
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
         checkpoint = checkpoint or tempfile.mkdtemp(prefix="windrow-")
-        queries = dict(self._queries)
         changes = Changes.read(checkpoint)
-        for name, (text, sink) in changes.added.items():
-            queries[name], sinks[name] = self.plan(name, text, queries.values()), sink
-        queries = {name: query for name, query in queries.items() if name not in changes.dropped}
+        queries = {name: query for name, query in self._queries.items() if name not in changes.dropped}
+        for name, added in changes.added.items():
+            plan = self.plan(name, added.text, queries.values())
+            queries[name] = plan if added.slide_us is None else with_slide(plan, added.slide_us)
+            sinks[name] = added.sink
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
         job = Job(queries, sinks, trigger, runs, checkpoint)

@@ -15,8 +15,10 @@ from typer.testing import CliRunner
 
 import windrow
 from windrow.cli.main import app
+from windrow.control import add_script
 from windrow.errors import ChangeError, QueryError
 from windrow.plan.pipeline import StreamPlan
+from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.job import Job, check_beside
 from windrow.spark.letters import Letters
 
@@ -122,6 +124,8 @@ def test_the_command_line_changes_a_running_job(spark: SparkSession, tmp_path: P
     dropped = cli.invoke(app, ["drop", folder, "last"])
     assert (dropped.exit_code, dropped.output) == (0, "dropped last; running: sums, added\n")
     assert cli.invoke(app, ["drop", folder, "last"]).exit_code == 2
+    job.add("last", changed_job.ADDED, windrow.sink("noop"))  # another one under the name of one that was dropped
+    job.drop("last")
     job.stop()
     ended = cli.invoke(app, ["drop", folder, "sums"])
     assert ended.exit_code == 2
@@ -130,6 +134,27 @@ def test_the_command_line_changes_a_running_job(spark: SparkSession, tmp_path: P
     again_started = changed_job.start(spark, source, out)
     assert again_started.queries == ["sums", "added"]
     again_started.stop()
+
+
+def test_changes_are_read_as_they_were_written(tmp_path: Path):
+    assert Changes.read(str(tmp_path)) == Changes()
+    rounded = Added("SELECT 1", windrow.sink("parquet", path="out"), slide_us=96)
+    changes = Changes({"a": rounded, "b": Added("SELECT 2", windrow.sink("console"))}, ["c"])
+    changes.write(str(tmp_path))
+    assert Changes.read(str(tmp_path)) == changes
+
+
+def test_queries_without_a_sink_get_names_of_their_own():
+    class Running:
+        def __init__(self) -> None:
+            self.queries, self.added = ["query_1", "sums"], []
+
+        def add(self, name: str, text: str, sink: object) -> None:
+            self.added.append(name)
+
+    job = Running()
+    text = "SELECT COUNT(*) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS]"
+    assert add_script(job, f"{text}; {text}") == job.added == ["query_2", "query_3"]
 
 
 def test_after_a_kill_the_queries_are_what_they_were(tmp_path: Path):

@@ -28,5 +28,11 @@ def round_slide(query: QueryPlan, beside: Iterable[QueryPlan]) -> QueryPlan:
     known = [slide for slide in scheduled if slide is not None]
     near = [slide for slide in known if abs(slide - window.slide_us) <= TOLERANCE * window.slide_us]
     slide = min(near, key=lambda slide: (abs(slide - window.slide_us), slide), default=window.slide_us)
-    rounded = TimeWindow(window.range_us, slide, window.offset_us % slide)
-    return replace(query, window=rounded, about_us=window.slide_us)
+    return replace(with_slide(query, slide), about_us=window.slide_us)
+
+
+def with_slide(query: QueryPlan, slide_us: int) -> QueryPlan:
+    """The query with another slide, which is not rounded any more."""
+    window = query.window
+    assert isinstance(window, TimeWindow)
+    return replace(query, window=TimeWindow(window.range_us, slide_us, window.offset_us % slide_us))

@@ -77,7 +77,7 @@ class Cuts:
             return self._cut_evenly(times, low, high)
         slides, _ = _arrays(self.combs)
         if float(((high - low) / slides + 2).sum()) > _room(len(times)):  # far apart: only where there are events
-            return _distinct(self._starts(times))
+            return _distinct(self.starts_of(times))
         first = self.pane_at(low)
         teeth = [
             np.arange(comb.first_us - (comb.first_us - first) // comb.slide_us * comb.slide_us, high + 1, comb.slide_us)
@@ -91,7 +91,7 @@ class Cuts:
         slide, first, steps = self.combs[0].slide_us, self.combs[0].first_us, len(self.combs)
         inner = self.combs[-1].first_us - first
         if (high - low) // slide * steps > _room(len(times)):
-            return _distinct(self._starts(times))
+            return _distinct(self.starts_of(times))
         base = (low - first) // slide
         since = times - (first + base * slide)
         numbers = since // slide
@@ -101,7 +101,8 @@ class Cuts:
             return numbers, starts
         return 2 * numbers + (since - numbers * slide >= inner), np.repeat(starts, 2) + np.tile([0, inner], count)
 
-    def _starts(self, times: np.ndarray) -> np.ndarray:
+    def starts_of(self, times: np.ndarray) -> np.ndarray:
+        """Where the pane of each of `times` begins."""
         starts = np.full(len(times), -(1 << 62))
         for comb in self.combs:
             since = times - comb.first_us

@@ -52,8 +52,7 @@ class Belated:
         inside = np.flatnonzero((held >= panes.start) & (held < panes.stop))
         if not len(inside):
             return folded
-        own = Cuts.of([window])
-        open_from = np.array([own.pane_at(int(clock)) for clock in self._clocks[inside]])
+        open_from = Cuts.of([window]).starts_of(self._clocks[inside])
         taken = inside[held[inside] >= open_from]
         whole = dict(folded)
         for partial in folded:

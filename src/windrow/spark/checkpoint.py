@@ -31,14 +31,24 @@ def kept_in(checkpoint: str, shards: int) -> Kept:
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A query that came while a job ran; `slide_us` is what its SLIDE ABOUT was rounded to beside the others then."""
+
+    text: str
+    sink: Sink
+    slide_us: int | None = None
+
+
 @dataclass(slots=True)
 class Changes:
-    """How the queries of a job differ from those it was started with: what was added, with its sink, and dropped.
+    """How the queries of a job differ from those it was started with.
 
-    A job that was killed and is started again runs what it ran.
+    Of those that it is started with, the `dropped` ones do not run; the `added` ones run besides, perhaps under the
+    name of a dropped one. A job that was killed and is started again runs what it ran.
     """
 
-    added: dict[str, tuple[str, Sink]] = field(default_factory=dict)
+    added: dict[str, Added] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
 
     @classmethod
@@ -49,15 +59,15 @@ class Changes:
         with open(place) as file:
             kept = json.load(file)
         added = {
-            name: (entry["text"], Sink(entry["format"], tuple(map(tuple, entry["options"]))))
+            name: Added(entry["text"], Sink(entry["format"], tuple(map(tuple, entry["options"]))), entry["slide_us"])
             for name, entry in kept["added"].items()
         }
         return cls(added, kept["dropped"])
 
     def write(self, checkpoint: str) -> None:
         added = {
-            name: {"text": text, "format": sink.format, "options": list(sink.options)}
-            for name, (text, sink) in self.added.items()
+            name: {"text": it.text, "format": it.sink.format, "options": list(it.sink.options), "slide_us": it.slide_us}
+            for name, it in self.added.items()
         }
         write_whole(os.path.join(checkpoint, "queries.json"), {"added": added, "dropped": self.dropped})
 

@@ -15,7 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 from windrow.errors import ChangeError, JobError
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
-from windrow.spark.checkpoint import Changes
+from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.progress import Progress
 from windrow.spark.stream_run import StreamRun, Trigger, as_trigger
 
@@ -86,8 +86,7 @@ class Job:
             plan = self._planner.plan(name, text, self._plans.values())
             sink = sink or Sink("console")
             changes = Changes.read(self.checkpoint)
-            changes.dropped = [other for other in changes.dropped if other != name]
-            changes.added[name] = (text, sink)
+            changes.added[name] = Added(text, sink, None if plan.about_us is None else plan.window.slide_us)
             self._change(plan.stream, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
     def drop(self, name: str) -> None:

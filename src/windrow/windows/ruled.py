@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from windrow.windows.stored_contexts import Key, StoredContexts
 _FIRST = -(1 << 62)
 
 
-class Ruled:
+class Ruled(ABC):
     """Time is ruled into cells of `unit`, the shortest slide, from `origin` on; a window is a run of whole cells, and
     at either end perhaps the panes of a part of one.
 
@@ -60,7 +61,7 @@ class Ruled:
         if older._ruled == self._ruled:
             self._stored.adopt(older._stored)
 
-    def close(self, before: int) -> None:
+    def close(self, before: int) -> None:  # noqa: B027 # there is nothing to do
         """Nothing to do: cells are taken in when a window reaches them."""
 
     def answer(self, panes: range, width: int) -> list[Fields]:
@@ -86,7 +87,7 @@ class Ruled:
             self._answers[length] = (panes, context)
         return None if context is None else self.contexts.hold(context)
 
-    def release(self, slots: np.ndarray) -> None:
+    def release(self, slots: np.ndarray) -> None:  # noqa: B027
         """Nothing to do: after `drop`, no context is left that a group has left."""
 
     def drop(self, before: int) -> None:
@@ -112,32 +113,32 @@ class Ruled:
 
     # What a maintenance does with the cells; all contexts that it is given or gives are held for the receiver.
 
+    @abstractmethod
     def _start(self, position: dict | None) -> None:
         """Begin with no contexts, at the `position` that was saved."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _push(self, cell: int, leaf: Context | None) -> None:
         """Cell `cell` has closed and holds `leaf`."""
-        raise NotImplementedError
 
-    def _reach(self, first: int, stop: int) -> None:
+    def _reach(self, first: int, stop: int) -> None:  # noqa: B027 # most need not know
         """The cells from `first` up to `stop` are asked for, and no more such a window of an earlier time."""
 
+    @abstractmethod
     def _whole(self, first: int, stop: int) -> Context | None:
         """The fold over the cells from `first` up to `stop`, all of them pushed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _forget(self, cell: int) -> None:
         """No window will reach back to before `cell`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _held(self) -> dict[Key, Context]:
         """The contexts to be saved."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _restore(self, held: dict[Key, Context]) -> None:
         """Go on with the contexts that were saved."""
-        raise NotImplementedError
 
     def _position(self) -> dict:
         """What there is to save beside contexts, as plain values."""
