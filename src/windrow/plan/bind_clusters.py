@@ -15,7 +15,9 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.clusters import HULL, ClusterPartial, cluster_answer
 from windrow.plan.names import substituted
+from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_type, type_name
+from windrow.plan.window import TimeWindow
 
 CALLS = ("CENTER", "RADIUS", "COUNT", "CONVEX_HULL")
 
@@ -86,6 +88,8 @@ def bind_clusters(tree: exp.Select, source: BoundRows, scope: Scope) -> ClusterS
     clause = tree.args.get("cluster")
     if clause is None:
         return None
+    if not isinstance(source.window, TimeWindow):
+        raise not_yet(clause, "CLUSTER BY over windows that count rows", scope.text)
     alias = clause.args["alias"]
     if alias.name.lower() in {name.lower() for name in source.columns}:
         message = f"there is a column {alias.name!r} already"

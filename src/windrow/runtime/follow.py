@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from windrow.clustering.identity import BORN, DIED, KEPT, MERGED, SPLIT, Seen, matched
+from windrow.clustering.identity import BORN, CHANGES, DIED, KEPT, MERGED, SPLIT, Seen, matched
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
 
@@ -22,6 +22,7 @@ class Followed:
     each that is no more: its slot and number, whether it DIED or MERGED, and the number that it went into, or 0.
     """
 
+    slots: np.ndarray
     numbers: np.ndarray
     changes: np.ndarray
     others: np.ndarray
@@ -29,6 +30,13 @@ class Followed:
     gone_numbers: np.ndarray
     gone_changes: np.ndarray
     gone_others: np.ndarray
+
+    def fates(self) -> dict[tuple[int, int], tuple[str, int]]:
+        """By slot and number, what became of a cluster, and the other number, or 0."""
+        new = (self.slots, self.numbers, self.changes, self.others)
+        gone = (self.gone_slots, self.gone_numbers, self.gone_changes, self.gone_others)
+        rows = (row for part in (gone, new) for row in zip(*(column.tolist() for column in part)))
+        return {(slot, number): (CHANGES[change], other) for slot, number, change, other in rows}
 
 
 class Follower:
@@ -61,6 +69,7 @@ class Follower:
         gone[told.is_old[told.is_old >= 0]] = False
         into = told.into[gone]
         return Followed(
+            found.slots,
             numbers,
             np.where(told.is_old >= 0, KEPT, np.where(told.out_of >= 0, SPLIT, BORN)),
             np.where(told.out_of >= 0, _at(old.numbers, told.out_of), 0),

@@ -141,14 +141,17 @@ class SpaceState:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
         return max(clock, *(window.end(window.last_over(newest)) for window in self.space.windows))
 
-    def expire(self, clock: int) -> None:
-        """Let go of the panes that no window after `clock` holds, and of the groups that were only there."""
+    def expire(self, clock: int) -> np.ndarray:
+        """Let go of the panes that no window after `clock` holds, and of the groups that were only there.
+
+        Returns the slots of those groups.
+        """
         before = min(fold.needs_from(clock) for fold in self._folds)
         if self.space.unbounded:
             self.log.drop(before)
-            return
+            return np.empty(0, np.int64)
         if before <= self._history.kept_from:
-            return
+            return np.empty(0, np.int64)
         leaving = self.log.between(self._history.kept_from, before).slots
         freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before)]))
         for fold in self._folds:
@@ -158,6 +161,7 @@ class SpaceState:
             shared.maintenance.drop(before)
         self.log.drop(before)
         self._history.forget(before)
+        return freed
 
     def save(self, version: int) -> None:
         self.groups.save(version)
