@@ -103,6 +103,9 @@ class _Lift:
                 node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
         return node
 
+    def _is_cluster(self, column: exp.Column) -> bool:
+        return self.clusters is not None and self.clusters.is_alias(column)
+
     def _told(self) -> tuple[str, ...]:
         """The columns besides keys and aggregates that expressions may name."""
         return self.leading if self.scope.emit == SNAPSHOT else ()
@@ -124,7 +127,7 @@ class _Lift:
         columns = list(node.find_all(exp.Column))
         if not columns or calls_in(node, self.scope):
             return None
-        if any(column.name.lower() in self.leading for column in columns):
+        if any(column.name.lower() in self.leading or self._is_cluster(column) for column in columns):
             return None
         text = expression_sql(substituted(node, self.source.columns, self.scope.text))
         return list(self.keys).index(text) if text in self.keys else None

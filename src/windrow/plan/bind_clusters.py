@@ -34,13 +34,13 @@ class ClusterScope:
 
     def asked(self, node: exp.Expr) -> Aggregate | None:
         """What `node` asks of a cluster: its number, or CENTER(cid) and the like; None where it is about rows."""
-        if self._is_alias(node):
+        if self.is_alias(node):
             return cluster_answer("CID")
         name = _name(node)
         if name not in CALLS:
             return None
         arguments = list(_arguments(node))
-        if len(arguments) != 1 or not self._is_alias(arguments[0]):
+        if len(arguments) != 1 or not self.is_alias(arguments[0]):
             if name == "COUNT":
                 return None
             raise error_at(node, f"{name} takes the name of the clusters", self.scope.text, f"{name}({self.alias})")
@@ -79,7 +79,7 @@ class ClusterScope:
             movable=described.movable,
         )
 
-    def _is_alias(self, node: exp.Expr) -> bool:
+    def is_alias(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Column) and not node.table and node.name.lower() == self.alias
 
 

@@ -218,17 +218,17 @@ class SpaceState:
         self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None
     ) -> Iterator[tuple[FoldState, int]]:
         """The windows of `folds` that are due, by their ends."""
-        due = [(fold, self._due(fold, before, clock, newest)) for fold in folds]
-        if len(due) == 1:
-            return ((folds[0], number) for number in due[0][1])
-        ends = [((fold.window.end(number), i, number) for number in numbers) for i, (fold, numbers) in enumerate(due)]
-        return ((folds[i], number) for _, i, number in merge(*ends))
+        due = (self._due(place, fold, before, clock, newest) for place, fold in enumerate(folds))
+        return ((folds[place], number) for _, place, number in merge(*due))
 
-    def _due(self, fold: FoldState, before: int | None, clock: int, newest: int | None) -> Iterator[int]:
+    def _due(
+        self, place: int, fold: FoldState, before: int | None, clock: int, newest: int | None
+    ) -> Iterator[tuple[int, int, int]]:
         window = fold.window
         until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
         first = min(self._firsts[need] for need in self._needs[window])
-        return fold.due(before, until, first, self._next_pane, len(self.groups))
+        for number in fold.due(before, until, first, self._next_pane, len(self.groups)):
+            yield window.end(number), place, number
 
     def _next_pane(self, first: int) -> int | None:
         """The oldest pane from `first` on that holds anything."""
