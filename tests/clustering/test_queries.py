@@ -210,7 +210,7 @@ def test_clusters_merge_and_split():
     assert {merged["cid"], merged["other"]} == {1, 2} and split["cid"] == 3 and split["other"] == merged["other"]
 
 
-def test_a_group_that_comes_again_counts_on():
+def test_without_groups_numbers_count_on_for_ever_and_a_group_that_comes_again_begins_anew():
     seconds = [0, 1, 2, 50, 51, 52]
     events = pa.table(
         {
@@ -219,9 +219,14 @@ def test_a_group_that_comes_again_counts_on():
             "x": [0.0, 50.0, 0.0, 0.0, 50.0, 100.0],
         }
     )
-    text = "SELECT k, cid FROM cars [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k CLUSTER BY x AS cid USING C_BIRCH(1)"
-    found = windrow.replay(text, cars=events, batch_rows=1, flush=True).to_pylist()
-    assert [row["cid"] for row in found] == [1, 2, 3, 4, 5]
+    text = "SELECT cid FROM cars [RANGE 5 SECONDS SLIDE 5 SECONDS] {} CLUSTER BY x AS cid USING C_BIRCH(1)"
+
+    def numbers(group: str) -> list[int]:
+        found = windrow.replay(text.format(group), cars=events, batch_rows=1, flush=True)
+        return found["cid"].to_pylist()
+
+    assert numbers("") == [1, 2, 3, 4, 5]
+    assert numbers("GROUP BY k") == [1, 2, 1, 2, 3]
 
 
 def test_rows_without_a_place_are_counted_and_in_no_cluster():

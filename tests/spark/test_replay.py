@@ -57,7 +57,7 @@ TEXTS = {
     "changes": """SELECT k, COUNT(*) AS n, SUM(d) > 3 AS much FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k
                   HAVING COUNT(*) > 1 EMIT CHANGES""",
     "lives": """SELECT k, cid, COUNT(cid) AS n FROM ticks [RANGE 6 SECONDS SLIDE 2 SECONDS] GROUP BY k
-                CLUSTER BY i, m AS cid USING C_BIRCH(2) EMIT CHANGES""",
+                CLUSTER BY i, m AS cid USING DBSCAN(3, 1) EMIT CHANGES""",
 }
 KEYS = {
     "clusters": ["cid"],

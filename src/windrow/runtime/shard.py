@@ -107,7 +107,7 @@ class Shard:
             if self.clock is not None:
                 state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
                 last = self.clock if newest is None else state.last_end(self.clock, newest)
-                self._empty(space, last, outcome)
+                self._empty(space, self.clock, newest, outcome)
                 freed = state.expire(last)
                 if freed is not None:
                     self._release(space, freed)
@@ -187,14 +187,16 @@ class Shard:
             if query.emit != SNAPSHOT:
                 self._differences[query.compared].release(slots)
 
-    def _empty(self, space: Space | RowSpace, clock: int, outcome: Outcome) -> None:
-        """Tell what is gone because windows have ended that hold nothing."""
+    def _empty(self, space: Space | RowSpace, clock: int, newest: int | None, outcome: Outcome) -> None:
+        """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
         told: dict[str, list[pa.RecordBatch]] = {}
         for query in self.plan.queries_of(space):
             if query.emit != SNAPSHOT:
                 assert isinstance(query.window, TimeWindow)
                 if query.compared not in told:
                     last = query.window.last_ended(clock)
+                    if newest is not None:
+                        last = max(last, query.window.last_over(newest))
                     told[query.compared] = self._differences[query.compared].emptied(last)
                 _add(outcome, query, told[query.compared])
 
