@@ -32,7 +32,7 @@ def run_demo(name: str, seconds: float, out: Path | None, data: Path | None = No
     script = folder / f"{name}.sql"
     script.write_text(demo.script.replace(WRITTEN_AS, str(folder)))
     typer.echo(f"{demo.headline}, queried by {script}")
-    with demo.live_files(folder / demo.stream), started(Launch()) as session:
+    with started(Launch()) as session, demo.live_files(folder / demo.stream):
         from windrow.application import Application
 
         application = Application(session, script.read_text())

@@ -31,7 +31,7 @@ def show(demo: Demo, job: Job, watched: Watched, seconds: float, stop: StopSigna
     live = Live(Text(demo.waiting, style="dim"), console=console, refresh_per_second=4) if console.is_terminal else None
     if live is None:
         typer.echo(demo.waiting)
-    began, until, told = time.monotonic(), None, 0.0
+    began, until, told, line = time.monotonic(), None, 0.0, ""
     with live or nullcontext():
         while not stop.asked and (until is None or time.monotonic() < until):
             job.wait(LOOK_SECONDS)
@@ -42,9 +42,9 @@ def show(demo: Demo, job: Job, watched: Watched, seconds: float, stop: StopSigna
                 until = now + max(SHORTEST_SECONDS, min(seconds, began + seconds + START_SECONDS - now))
             if live is not None:
                 live.update(watched.screen(figures, [f"{max(0, until - now):.0f} s to go; Ctrl-C ends it now"]))
-            elif now - told > LINE_SECONDS:
+            elif now - told > LINE_SECONDS and line != (line := watched.line(figures)):
                 told = now
-                typer.echo(watched.line(figures))
+                typer.echo(line)
         if live is not None and until is not None:
             live.update(watched.screen(job.progress()[demo.stream], []))
     return until is not None

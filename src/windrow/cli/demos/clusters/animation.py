@@ -9,10 +9,10 @@ from windrow.cli.demos.clusters.answers import Answers
 from windrow.cli.demos.clusters.scene import Scene
 
 MOVING, STILL = "clusters.gif", "clusters.png"
-FRAMES = 150
+FRAMES = 120
 """No more than so many, the last ones."""
 
-FRAME_MS, LAST_MS, COLOURS = 90, 2_000, 96
+FRAME_MS, LAST_MS = 90, 2_000
 
 MISSING = "no picture is drawn: it needs Pillow, which comes with pip install 'windrow[plots]'"
 
@@ -26,18 +26,14 @@ def draw(scene: Scene, answers: Answers, folder: Path) -> int:
     """Write both pictures into `folder`, and return the number of frames."""
     from PIL import Image
 
-    from windrow.cli.demos.clusters.picture import Picture
+    from windrow.cli.demos.clusters.picture import Picture, palette
 
     picture = Picture(scene)
     moments = answers.story.moments[-FRAMES:]
     frames = [picture.frame(moment, *answers.points(moment)) for moment in moments]
     frames[-1].save(folder / STILL, optimize=True)
-    # one palette for all, or the ground would flicker; the frame in the middle has colours of before and after
-    sheet = Image.new("RGB", (frames[0].width, 3 * frames[0].height))
-    for place, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
-        sheet.paste(frame, (0, place * frame.height))
-    palette = sheet.quantize(COLOURS)
-    first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    colours = palette()
+    first, *others = (frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames)
     durations = [FRAME_MS] * len(others) + [LAST_MS]
-    first.save(folder / MOVING, save_all=True, append_images=others, duration=durations, loop=0, optimize=False)
+    first.save(folder / MOVING, save_all=True, append_images=others, duration=durations, loop=0)
     return len(frames)

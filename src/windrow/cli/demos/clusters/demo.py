@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 
 from windrow.cli.demos.check import Comparison
 from windrow.cli.demos.clusters.animation import MISSING, MOVING, STILL, can_draw, draw
@@ -63,5 +64,6 @@ class WatchedClusters:
         """Draws the pictures."""
         if not can_draw():
             return MISSING
-        count = draw(self._scene, self._answers, self._folder)
+        with Console(file=sys.stderr).status("drawing"):
+            count = draw(self._scene, self._answers, self._folder)
         return f"the last {count} windows as a moving picture: {self._folder / MOVING}, the last one: {STILL}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from windrow.cli.demos.clusters.colours import colour_of, mixed
+from windrow.cli.demos.clusters.colours import COLOURS, colour_of, mixed
 from windrow.cli.demos.clusters.moments import TRAIL, Cluster, Moment
 from windrow.cli.demos.clusters.scene import Scene
 from windrow.cli.demos.clusters.screen import age, by_number, listed
@@ -16,6 +17,9 @@ from windrow.cli.demos.clusters.screen import age, by_number, listed
 GROUND, ROAD, FAINT, POINT, INK = "#0f141b", "#1d2630", "#6b7785", "#4a5663", "#e9eef3"
 FIELD, PANEL, MARGIN, HEAD = 720, 236, 20, 52
 """Pixels: the field's width, the list beside it, the border, and the room above."""
+
+AREA, SMALL_AREA, EDGE = 0.38, 0.2, 0.85
+"""How much of its colour a cluster has, where it is large or small, and on its circle."""
 
 FINER = 2
 """Drawn so many times as large, and then made smaller: lines come out smooth."""
@@ -37,7 +41,9 @@ class Picture:
         whole = Image.new("RGB", (self.size[0] * FINER, self.size[1] * FINER), GROUND)
         draw = ImageDraw.Draw(whole)
         for line in self.scene.lines:
-            draw.line([self._at(*corner) for corner in line], fill=ROAD, width=15 * FINER, joint="curve")
+            draw.line(
+                [self._at(*corner) for corner in line], fill=ROAD, width=self.scene.line_width * FINER, joint="curve"
+            )
         for cluster in reversed(moment.clusters):
             self._area(draw, cluster)
         self._points(draw, moment, x, y)
@@ -47,7 +53,7 @@ class Picture:
                 self._number(draw, *self._at(cluster.x, cluster.y), cluster.number)
         self._head(draw, moment, len(x))
         self._list(draw, moment)
-        return whole.resize(self.size, Image.Resampling.LANCZOS)
+        return whole.resize(self.size, Image.Resampling.BOX)
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         left, _, right, top = self.scene.bounds
@@ -59,7 +65,7 @@ class Picture:
         large = cluster.size >= self.scene.fewest
         colour = colour_of(cluster.number)
         corners = [self._at(*corner) for corner in cluster.hull]
-        fill = mixed(colour, GROUND, 0.38 if large else 0.2)
+        fill = mixed(colour, GROUND, AREA if large else SMALL_AREA)
         if len(corners) > 2:
             draw.polygon(corners, fill=fill)
         draw.line([*corners, corners[0], corners[0]], fill=fill, width=18 * FINER, joint="curve")
@@ -67,7 +73,7 @@ class Picture:
             draw.circle(corner, 9 * FINER, fill=fill)
         if large:
             radius = cluster.radius * FIELD * FINER / self.scene.span[0]
-            draw.circle(self._at(cluster.x, cluster.y), radius, outline=mixed(colour, GROUND, 0.85), width=FINER)
+            draw.circle(self._at(cluster.x, cluster.y), radius, outline=mixed(colour, GROUND, EDGE), width=FINER)
 
     def _points(self, draw: ImageDraw.ImageDraw, moment: Moment, x: np.ndarray, y: np.ndarray) -> None:
         for px, py, owner in zip(x.tolist(), y.tolist(), moment.owners(x, y).tolist()):
@@ -75,13 +81,15 @@ class Picture:
             draw.circle(place, (2.0 if owner >= 0 else 1.4) * FINER, fill=POINT if owner < 0 else colour_of(owner))
 
     def _trails(self, draw: ImageDraw.ImageDraw, moment: Moment) -> None:
-        """The ways of the centres, fainter the longer ago."""
-        for steps in moment.trails.values():
+        """The ways of the centres, fainter the longer ago; of a cluster that is gone, in its colour."""
+        here = {cluster.number for cluster in moment.clusters}
+        for number, steps in moment.trails.items():
+            colour = INK if number in here else colour_of(number)
             shown = [step for step in steps if step.size >= self.scene.fewest]
             for before, after in pairwise(shown):
                 share = 1 - (moment.number - after.window) / TRAIL
                 pair = [self._at(before.x, before.y), self._at(after.x, after.y)]
-                draw.line(pair, fill=mixed(INK, GROUND, 0.15 + 0.75 * share), width=2 * FINER)
+                draw.line(pair, fill=mixed(colour, GROUND, 0.15 + 0.75 * share), width=2 * FINER)
 
     def _number(self, draw: ImageDraw.ImageDraw, x: float, y: float, number: int) -> None:
         text = str(number)
@@ -114,5 +122,16 @@ class Picture:
                 draw.text((end, line), text, fill=INK, font=_font(14), anchor="rm")
 
 
+def palette() -> Image.Image:
+    """The colours that frames are made of, where these can be but 256: one for all, or the ground would flicker."""
+    colours = [mixed(INK, GROUND, share / 40) for share in range(41)]
+    colours += [mixed(name, GROUND, 1) for name in (ROAD, FAINT, POINT)]
+    colours += [mixed(ink, GROUND, share) for ink in COLOURS for share in (SMALL_AREA, AREA, 0.6, EDGE, 1)]
+    known = Image.new("P", (1, 1))
+    known.putpalette([part for colour in colours for part in colour])
+    return known
+
+
+@cache
 def _font(points: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(points * FINER)

@@ -24,7 +24,7 @@ class Recording:
     >>> file = Path(tempfile.mkdtemp()) / "run.csv"
     >>> _ = file.write_text("t,id,x,y,speed\\n100,1,0,0,3\\n101.5,1,4,0,3\\n")
     >>> recording = Recording(file)
-    >>> recording.positions(100 * SECOND_US, 105 * SECOND_US)["x"].to_pylist()
+    >>> recording.positions(100 * SECOND_US, 104 * SECOND_US)["x"].to_pylist()
     [0.0, 4.0, 0.0, 4.0]
     """
 

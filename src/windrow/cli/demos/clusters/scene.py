@@ -22,7 +22,8 @@ HISTORY_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One kind of clusters. `fewest` is the size from which a cluster is listed, `pace` how fast its clock runs."""
+    """One kind of clusters. `pace` is how fast its clock runs, `lines` are drawn below the points, and `fewest` is the
+    size from which a cluster is listed."""
 
     title: str
     script: str
@@ -33,6 +34,7 @@ class Scene:
     pace: float
     bounds: tuple[float, float, float, float]
     lines: tuple[Line, ...]
+    line_width: int
     size_name: str
     speed_name: str
     slow: float | None
@@ -57,6 +59,7 @@ def town() -> Scene:
         pace=10,
         bounds=(0.0, 0.0, WIDTH, HEIGHT),
         lines=CORNERS,
+        line_width=15,
         size_name="cars",
         speed_name="km/h",
         slow=30.0,
@@ -76,9 +79,14 @@ def recorded(path: Path) -> Scene:
         history_seconds=HISTORY_SECONDS,
         pace=2,
         bounds=recording.bounds,
-        lines=(),
+        lines=(_edge(*recording.bounds),),
+        line_width=2,
         size_name="readings",
         speed_name="m/s",
         slow=None,
         fewest=10,
     )
+
+
+def _edge(left: float, bottom: float, right: float, top: float) -> Line:
+    return ((left, bottom), (right, bottom), (right, top), (left, top), (left, bottom))

@@ -16,7 +16,7 @@ REPORT_SECONDS = 30
 STANDSTILL = 0.06
 """What is left of a car's speed in the midst of a congestion."""
 
-BIRTH_SECONDS = (6, 20)
+BIRTH_SECONDS = (5, 16)
 """A congestion comes up so many seconds after the one before."""
 
 
@@ -55,18 +55,12 @@ class Congestion:
 class Traffic:
     """Cars that go up and down the lanes, second by second; one that leaves the map comes in again at the other end.
 
-    >>> def morning():
-    ...     return Traffic(cars=300, seed=7)
-    >>> reports = morning().reports(0, 30 * SECOND_US)
+    >>> reports = Traffic(cars=300, seed=7).reports(0, 30 * SECOND_US)
     >>> reports.num_rows, reports.schema.names
     (300, ['ts', 'vehicle', 'x', 'y', 'speed'])
-    >>> first, second = morning(), morning()
-    >>> first.reports(0, 9 * SECOND_US).num_rows + first.reports(9 * SECOND_US, 30 * SECOND_US).num_rows
-    300
-    >>> second.reports(0, 30 * SECOND_US) == first
     """
 
-    def __init__(self, cars: int = 1_600, seed: int = 11) -> None:
+    def __init__(self, cars: int = 1_600, seed: int = 5) -> None:
         self._random = np.random.default_rng(seed)
         self._lanes = lanes()
         lengths = np.array([lane.length for lane in self._lanes])
@@ -117,9 +111,9 @@ class Traffic:
         else:
             lane = int(random.integers(len(self._lanes)))
             start = random.uniform(0.2, 0.85) * self._lanes[lane].length
-        drift = -2.0 if ahead else random.choice([-1.5, -0.8, 0.0])
+        drift = -1.8 if ahead else random.choice([-1.4, -0.7, 0.0])
         life = int(random.integers(80, 200))
-        return Congestion(lane, second, life, start, float(drift), float(random.uniform(12, 28)))
+        return Congestion(lane, second, life, start, float(drift), float(random.uniform(9, 20)))
 
     def _reports_of(self, second: int) -> pa.Table:
         """The cars whose turn it is."""
