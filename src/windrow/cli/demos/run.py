@@ -41,9 +41,11 @@ def run_demo(name: str, seconds: float, out: Path | None, data: Path | None = No
             watched = demo.watched(folder)
             answered = show(demo, job, watched, seconds, stop)
             job.stop()
-    if answered:
-        conclude(demo, watched)
-        typer.echo(f"all answers are in {folder}/{_choice(list(application.sinks))}")
+    if not answered:
+        typer.echo("stopped before the first answer")
+        return
+    conclude(demo, watched)
+    typer.echo(f"all answers are in {folder}/{_choice(list(application.sinks))}")
 
 
 def conclude(demo: Demo, watched: Watched) -> None:
