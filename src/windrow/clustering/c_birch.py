@@ -11,7 +11,6 @@ from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, positive, whole
 from windrow.clustering.weighted_means import grouped, weighted_means
 
-
 FINER = 0.8
 """How wide micro-clusters are beside the clusters that are made of them."""
 

@@ -17,10 +17,10 @@ def condensed(
 
     In rounds, two rows that are the nearest of each other become one, if its radius stays within bounds, until no such
     pair is left. Near is what adds little to the squared distances (Ward, 1963), among the rows within reach. It is the
-    third phase of BIRCH (Zhang, Ramakrishnan and Livny, 1996, section 5): the first depends on the order of points, this
-    one does not, as two rows are the nearest of each other in any order. Clusters are numbered by their first row.
+    third phase of BIRCH (Zhang, Ramakrishnan and Livny, 1996, section 5): the first depends on the order of points,
+    this one does not, as two rows are the nearest of each other in any order. Clusters are numbered by their first row.
 
-    >>> rows = np.array([[0.0], [9.0], [1.0], [2.5]]), np.array([4, 1, 4, 2]), np.zeros(4)
+    >>> rows = np.array([[0.0], [9.0], [1.0], [1.5]]), np.array([4, 1, 4, 2]), np.zeros(4)
     >>> centers, counts, spreads, members = condensed(*rows, radius=1.0)
     >>> counts.tolist(), members.tolist()
     ([10, 1], [0, 1, 0, 0])
@@ -118,6 +118,8 @@ def _cells(centers, reach):
     side = reach * (1 + 1e-9) + 1e-12 * (abs(frame[0]) + abs(frame[1]) + widths.sum())
     while (np.floor(widths[0] / side) + 1) * (np.floor(widths[1] / side) + 1) > 4 * rows + 16:
         side *= 2
+    if not np.isfinite(side):  # too wide for floats: one cell
+        side, widths[:] = 1.0, 0.0
     frame[2] = side
     for i in range(2):
         shape[i] = np.int64(widths[i] / side) + 1

@@ -12,12 +12,12 @@ SIDE, SLACK, _INVERSE = AXES, AXES + 1, AXES + 2
 
 @njit(cache=True, nogil=True)
 def grid_over(centers, rows, capacity):
-    """Heads, nexts, homes, frame and shape of a grid with about one row a cell once all of the `capacity` is used, and how crowded it is.
+    """Heads, nexts, homes, frame and shape of a grid with about one row a cell once all of the `capacity` is used, and
+    its crowd.
 
     Cell lists are linked: `heads` by cell, `nexts` by row; `homes` says which cell a row is in. The frame is where the
     grid begins on each axis, and the side of a cell. What lies outside belongs to the nearest cell at the border. The
-    crowd is how many rows share a cell with a row, in the mean:
-    outliers spread a grid until all else lies in one cell.
+    crowd is how many rows share a cell with a row, in the mean: outliers spread a grid until all else lies in one cell.
     """
     axes = centers.shape[1]
     frame, shape = np.zeros(AXES + 3), np.ones(AXES, np.int64)
@@ -39,9 +39,11 @@ def grid_over(centers, rows, capacity):
         cells = 1.0
         for axis in range(axes):
             cells *= np.floor(extents[axis] / side) + 1
-        if cells <= 4 * capacity + 16:
+        if not cells > 4 * capacity + 16:
             break
         side *= 2
+    if not np.isfinite(cells):  # too wide for floats: one cell
+        cells, side, extents[:] = 1.0, 1.0, 0.0
     frame[SIDE], frame[SLACK], frame[_INVERSE] = side, 1e-9 * side + 1e-15 * widest, 1 / side
     for axis in range(axes):
         shape[axis] = np.int64(np.floor(extents[axis] / side)) + 1
@@ -98,7 +100,7 @@ def grid_move(centers, row, heads, nexts, homes, frame, shape):
 
 @njit(cache=True, nogil=True, inline="always")
 def _beyond(value, at, cell, low, side, slack, best):
-    """Whether all of the cells in line `cell` are farther from `value`, which is in line `at`, than `best` (squared)."""
+    """Whether the cells in line `cell` are all farther from `value`, which is in line `at`, than `best` (squared)."""
     if cell == at:
         return False
     gap = (low + cell * side - value if cell > at else value - low - (cell + 1) * side) - slack
@@ -107,7 +109,7 @@ def _beyond(value, at, cell, low, side, slack, best):
 
 @njit(cache=True, nogil=True)
 def grid_nearest(centers, points, at, heads, nexts, frame, shape, within):
-    """The row whose centre is nearest to `points[at]`, of equal ones the first; rings of cells are searched outwards."""
+    """The row whose centre is nearest to `points[at]`, of equal ones the first, searched in rings of cells outwards."""
     axes = centers.shape[1]
     side, slack = frame[SIDE], frame[SLACK]
     px, py, pz = points[at, 0], 0.0, 0.0

@@ -90,7 +90,9 @@ def nearest(centers, rows, points, at, index, within=np.inf):
     """The row whose centre is nearest to `points[at]`, of equal ones the first; -1 where none is nearer than `within`,
     a squared distance."""
     if index.kind == GRID and centers.shape[1] == 2:
-        return flat_nearest(centers, points[at, 0], points[at, 1], index.heads, index.nexts, index.frame, index.shape, within)
+        return flat_nearest(
+            centers, points[at, 0], points[at, 1], index.heads, index.nexts, index.frame, index.shape, within
+        )
     if index.kind == GRID:
         return grid_nearest(centers, points, at, index.heads, index.nexts, index.frame, index.shape, within)
     if index.kind == TREE:

@@ -68,7 +68,8 @@ class MicroClusters:
         table = MicroClusters(self.choice)
         table._rows = self._rows
         table._centers, table._counts, table._spreads = self._centers, self._counts, self._spreads
-        table._index, table._indexed = self._index, self._indexed
+        if self._index is not None:
+            table._index, table._indexed = self._index, self._indexed
         table._move_to(self._rows + max(8, self._rows >> 2))
         return table
 
