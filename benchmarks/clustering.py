@@ -270,7 +270,7 @@ def measure_quality(quick: bool) -> Iterator[Line]:
         found, rands = [], []
         for stop in range(1, int(panes.max()) + 2):
             answer = window.answer(range(stop - ratio, stop), 1)
-            if stop < 30 or stop % (40 if quick else 5):
+            if stop < 30 or stop % (40 if quick else 10):
                 continue
             own = stream.between(stop - ratio, stop)
             clusters = kernel.report(answer[0])

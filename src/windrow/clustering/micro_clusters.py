@@ -193,11 +193,10 @@ class MicroClusters:
 
     def _move_to(self, room: int) -> None:
         """New arrays with `room` rows."""
-        for name in ("_centers", "_counts", "_spreads"):
-            old = getattr(self, name)
-            new = np.empty((room, *old.shape[1:]), old.dtype)
-            new[: self._rows] = old[: self._rows]
-            setattr(self, name, new)
+        rows = self._rows
+        centers, counts, spreads = np.empty((room, self._centers.shape[1])), np.empty(room, np.int64), np.empty(room)
+        centers[:rows], counts[:rows], spreads[:rows] = self._centers[:rows], self._counts[:rows], self._spreads[:rows]
+        self._centers, self._counts, self._spreads = centers, counts, spreads
         if self._index is not None:
             self._index = self._index.copy(self._rows, room)
 
