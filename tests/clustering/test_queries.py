@@ -99,7 +99,7 @@ def test_dbscan_finds_what_scikit_learn_finds_in_each_window():
 
 def test_groups_are_clustered_apart():
     events = cars(400, seed=5)
-    text = "SELECT {} FROM cars [RANGE 30 SECONDS SLIDE 10 SECONDS] {} CLUSTER BY x, y AS cid USING C_BIRCH(5)"
+    text = "SELECT {} FROM cars [RANGE 30 SECONDS SLIDE 10 SECONDS] {} CLUSTER BY x, y AS cid USING C_BIRCH(12)"
     found = windrow.replay(text.format(f"road, {ASKED}", "GROUP BY road"), cars=events, batch_rows=50).to_pylist()
     for road in ("a", "b", None):
         own = events.filter(pa.compute.equal(events["road"], road) if road else events["road"].is_null())

@@ -114,9 +114,9 @@ def tree_move(centers, row, homes, boxes, links):
 
 
 @njit(cache=True, nogil=True)
-def tree_nearest(centers, point, heads, nexts, boxes, links):
+def tree_nearest(centers, point, heads, nexts, boxes, links, within):
     """The row whose centre is nearest to `point`, of equal ones the first."""
-    best, found = np.inf, -1
+    best, found = within, -1
     stack = np.empty(links[0, 3] + 1, np.int64)
     stack[0], top = 0, 1
     while top:

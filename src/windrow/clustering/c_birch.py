@@ -6,14 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.clustering.condense import REACH, condensed
 from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, positive, whole
 from windrow.clustering.weighted_means import grouped, weighted_means
 
+FINER = 0.8
+"""How wide micro-clusters are beside the clusters that are made of them."""
+
 
 @dataclass(slots=True)
 class Birch:
-    """A summary of C-BIRCH."""
+    """A summary of C-BIRCH: micro-clusters that are finer than the clusters."""
 
     table: MicroClusters
     radius: float
@@ -21,11 +25,13 @@ class Birch:
 
 
 class CBirch:
-    """C_BIRCH(radius[, k]): micro-clusters no wider than `radius`, and with `k` as many clusters made of them.
+    """C_BIRCH(radius[, k]): clusters no wider than `radius`, or with `k` so many.
 
     A point, or a micro-cluster that is merged, goes into the nearest one if the radius stays within bounds, else it
-    is a new one. The optional global phase is k-means over the micro-clusters (Badiozamany 2016, Paper IV, section
-    3.1, after Zhang, Ramakrishnan and Livny: BIRCH, 1996).
+    is a new one (Badiozamany 2016, Paper IV, section 3.1, after Zhang, Ramakrishnan and Livny: BIRCH, 1996). Summaries
+    that are as wide as the clusters do not fit into each other any more: they would be merged into more and wider
+    clusters than BIRCH finds in the points. So micro-clusters have half the radius, and the report condenses them, or
+    with `k` makes clusters of them by k-means.
 
     >>> birch = CBirch()
     >>> morning = birch.init((1.0,))
@@ -49,11 +55,13 @@ class CBirch:
         return Birch(MicroClusters(), float(parameters[0]), int(parameters[1]) if len(parameters) > 1 else None)
 
     def add_many(self, summary: Birch, points: np.ndarray) -> Moves:
-        return Moves(summary.table.take_in(points, radius=summary.radius))
+        fine = FINER * summary.radius
+        return Moves(summary.table.take_in(points, radius=fine, reach=REACH * fine))
 
     def merge(self, summary: Birch, other: Birch) -> Moves:
-        table = other.table
-        return Moves(summary.table.take_in(table.centers, table.counts, table.spreads, radius=summary.radius))
+        table, fine = other.table, FINER * summary.radius
+        moves = summary.table.take_in(table.centers, table.counts, table.spreads, radius=fine, reach=REACH * fine)
+        return Moves(moves)
 
     def copy(self, summary: Birch) -> Birch:
         return Birch(summary.table.copy(), summary.radius, summary.k)
@@ -61,9 +69,10 @@ class CBirch:
     def report(self, summary: Birch) -> Clusters:
         table = summary.table
         if summary.k is None:
-            return Clusters(table.centers, table.radii, table.counts, np.arange(len(table)))
-        groups = weighted_means(table.centers, table.counts, summary.k)
-        centers, counts, spreads = grouped(table.centers, table.counts, table.spreads, groups)
+            centers, counts, spreads, groups = condensed(table.centers, table.counts, table.spreads, summary.radius)
+        else:
+            groups = weighted_means(table.centers, table.counts, summary.k)
+            centers, counts, spreads = grouped(table.centers, table.counts, table.spreads, groups)
         return Clusters(centers, np.sqrt(spreads / counts), counts, groups)
 
     def rows(self, summary: Birch) -> dict[str, np.ndarray]:

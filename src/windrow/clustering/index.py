@@ -10,7 +10,8 @@ import numpy as np
 from numba import njit
 
 from windrow.clustering.box_tree import tree_insert, tree_move, tree_nearest, tree_over
-from windrow.clustering.grid import AXES, crowd, grid_insert, grid_move, grid_nearest, grid_over
+from windrow.clustering.flat_grid import flat_nearest
+from windrow.clustering.grid import AXES, grid_insert, grid_move, grid_nearest, grid_over
 
 SCAN, GRID, TREE = 0, 1, 2
 _ROWS, _LINKS = np.empty(0, np.int32), np.empty((0, 4), np.int64)
@@ -28,6 +29,14 @@ class Index(NamedTuple):
     shape: np.ndarray
     boxes: np.ndarray
     links: np.ndarray
+
+    def copy(self, rows: int, capacity: int) -> Index | None:
+        """The same over a copy of its `rows`, with room for more of them; None where building one is as quick."""
+        if self.kind != GRID:
+            return None
+        nexts, homes = np.empty(capacity, np.int32), np.empty(capacity, np.int32)
+        nexts[:rows], homes[:rows] = self.nexts[:rows], self.homes[:rows]
+        return self._replace(heads=self.heads.copy(), nexts=nexts, homes=homes)
 
 
 SCANNING = Index(SCAN, _ROWS, _ROWS, _ROWS, _FRAME, _SHAPE, _BOXES, _LINKS)
@@ -56,7 +65,7 @@ class IndexChoice:
 
     scan_below: int = 24
     crowded: float = 12.0
-    worthwhile: int = 64_000
+    worthwhile: int = 12_000
     foreign: Callable[[int, int], ForeignIndex | None] | None = None
 
     def index(self, centers: np.ndarray, rows: int) -> Index:
@@ -65,8 +74,8 @@ class IndexChoice:
         if rows < self.scan_below:
             return SCANNING
         if axes <= AXES:
-            heads, nexts, homes, frame, shape = grid_over(centers, rows, capacity)
-            if crowd(homes, rows) <= self.crowded:
+            heads, nexts, homes, frame, shape, crowd = grid_over(centers, rows, capacity)
+            if crowd <= self.crowded:
                 return Index(GRID, heads, nexts, homes, frame, shape, _BOXES, _LINKS)
         heads, nexts, homes, boxes, links = tree_over(centers, rows, capacity)
         return Index(TREE, heads, nexts, homes, _FRAME, _SHAPE, boxes, links)
@@ -76,25 +85,30 @@ PICKED = IndexChoice()
 SCANNED = IndexChoice(scan_below=1 << 62)
 
 
-@njit(cache=True, nogil=True)
-def nearest(centers, rows, point, index):
-    """The row whose centre is nearest to `point`, of equal ones the first; -1 where there are none."""
+@njit(cache=True, nogil=True, inline="always")
+def nearest(centers, rows, points, at, index, within=np.inf):
+    """The row whose centre is nearest to `points[at]`, of equal ones the first; -1 where none is nearer than `within`,
+    a squared distance."""
+    if index.kind == GRID and centers.shape[1] == 2:
+        return flat_nearest(
+            centers, points[at, 0], points[at, 1], index.heads, index.nexts, index.frame, index.shape, within
+        )
     if index.kind == GRID:
-        return grid_nearest(centers, point, index.heads, index.nexts, index.frame, index.shape)
+        return grid_nearest(centers, points, at, index.heads, index.nexts, index.frame, index.shape, within)
     if index.kind == TREE:
-        return tree_nearest(centers, point, index.heads, index.nexts, index.boxes, index.links)
-    best, found = np.inf, -1
+        return tree_nearest(centers, points[at], index.heads, index.nexts, index.boxes, index.links, within)
+    best, found = within, -1
     for row in range(rows):
         distance = 0.0
-        for axis in range(point.size):
-            gap = centers[row, axis] - point[axis]
+        for axis in range(points.shape[1]):
+            gap = centers[row, axis] - points[at, axis]
             distance += gap * gap
         if distance < best:
             best, found = distance, row
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def insert(centers, row, index):
     if index.kind == GRID:
         grid_insert(centers, row, index.heads, index.nexts, index.homes, index.frame, index.shape)
@@ -102,7 +116,7 @@ def insert(centers, row, index):
         tree_insert(centers, row, index.heads, index.nexts, index.homes, index.boxes, index.links)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def move(centers, row, index):
     if index.kind == GRID:
         grid_move(centers, row, index.heads, index.nexts, index.homes, index.frame, index.shape)

@@ -221,8 +221,12 @@ class Clustering:
 
     def _merge(self, summary: Summary, other: Summary) -> None:
         known = _rows(summary)
-        with self._blamed("merge"):
+        try:  # as `_blamed`, which costs more than a small merge should
             moves = self._kept(summary, self.plugin.merge(summary.state, other.state))
+        except WindrowError:
+            raise
+        except Exception as error:
+            raise self._blame("merge", error) from error
         if moves is not None and self.attached:
             rows = rows_after(moves, known)
             for i, attached in enumerate(self.attached):
@@ -274,8 +278,10 @@ class Clustering:
         except WindrowError:
             raise
         except Exception as error:
-            message = f"clustering {self.name}: {method} failed: {type(error).__name__}: {error}"
-            raise ClusteringError(message) from error
+            raise self._blame(method, error) from error
+
+    def _blame(self, method: str, error: Exception) -> ClusteringError:
+        return ClusteringError(f"clustering {self.name}: {method} failed: {type(error).__name__}: {error}")
 
 
 def _rows(summary: Summary) -> int:

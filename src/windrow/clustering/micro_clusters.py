@@ -68,6 +68,8 @@ class MicroClusters:
         table = MicroClusters(self.choice)
         table._rows = self._rows
         table._centers, table._counts, table._spreads = self._centers, self._counts, self._spreads
+        if self._index is not None:
+            table._index, table._indexed = self._index, self._indexed
         table._move_to(self._rows + max(8, self._rows >> 2))
         return table
 
@@ -86,7 +88,7 @@ class MicroClusters:
         index = self._indexed_for(1)
         if self._foreign is not None:
             return self._foreign.nearest(np.asarray(point, float))
-        return int(nearest(self._centers, self._rows, np.asarray(point, float), index))
+        return int(nearest(self._centers, self._rows, np.asarray([point], float), 0, index))
 
     def append(self, center: np.ndarray | list[float], count: int = 1, spread: float = 0.0) -> int:
         """A new cluster; returns its row."""
@@ -104,7 +106,7 @@ class MicroClusters:
         """Take a point or a cluster into the cluster in `row`."""
         self._reserve(self._rows)
         point = np.asarray(center, float)
-        _merge_row(self._centers, self._counts, self._spreads, row, point, count, spread)
+        _merge_row(self._centers, self._counts, self._spreads, row, point[None], 0, count, spread)
         if self._foreign is not None:
             self._foreign.move(row, self._centers[row].copy())
         elif self._index is not None:
@@ -123,14 +125,16 @@ class MicroClusters:
         spreads: np.ndarray = _EMPTY,
         *,
         radius: float,
+        reach: float = np.inf,
     ) -> np.ndarray:
-        """Each row goes into the nearest cluster, if its radius stays within `radius`, or becomes a new one.
+        """Each row goes into the nearest cluster, if its centre is not farther than `reach` and its radius stays within
+        `radius`, or becomes a new one.
 
         Without `counts`, rows are points. Returns the row that each went to.
         """
         centers = np.ascontiguousarray(centers, float)
         labels = np.empty(len(centers), np.int64)
-        done = 0
+        within, done = float(np.nextafter(reach * reach, np.inf)), 0
         self._reserve(self._rows, centers.shape[1])
         while done < len(centers):
             if not self._rows:
@@ -140,7 +144,7 @@ class MicroClusters:
             self._reserve(self._rows + min(max(self._rows, 64), len(centers) - done))
             index = self._indexed_for(len(centers) - done)
             if self._foreign is not None:
-                return self._take_in_slowly(centers, counts, spreads, radius, done, labels)
+                return self._take_in_slowly(centers, counts, spreads, radius, within, done, labels)
             limit = min(len(self._centers), 2 * self._indexed + 32)
             done, self._rows = _take_in(
                 self._centers,
@@ -154,6 +158,7 @@ class MicroClusters:
                 spreads,
                 done,
                 radius * radius,
+                within,
                 labels,
             )
         return labels
@@ -166,11 +171,12 @@ class MicroClusters:
         self._rows = len(state["count"])
         self._centers, self._counts, self._spreads = state["center"], state["count"], state["spread"]
 
-    def _take_in_slowly(self, centers, counts, spreads, radius, done, labels) -> np.ndarray:
+    def _take_in_slowly(self, centers, counts, spreads, radius, within, done, labels) -> np.ndarray:
         for i in range(done, len(centers)):
             count, spread = (int(counts[i]), float(spreads[i])) if len(counts) else (1, 0.0)
             row = self.nearest(centers[i])
-            if self.radius_with(row, centers[i], count, spread) <= radius:
+            gap = float(((self._centers[row] - centers[i]) ** 2).sum())
+            if gap < within and self.radius_with(row, centers[i], count, spread) <= radius:
                 self.absorb(row, centers[i], count, spread)
             else:
                 row = self.append(centers[i], count, spread)
@@ -187,12 +193,12 @@ class MicroClusters:
 
     def _move_to(self, room: int) -> None:
         """New arrays with `room` rows."""
-        for name in ("_centers", "_counts", "_spreads"):
-            old = getattr(self, name)
-            new = np.empty((room, *old.shape[1:]), old.dtype)
-            new[: self._rows] = old[: self._rows]
-            setattr(self, name, new)
-        self._index = None
+        rows = self._rows
+        centers, counts, spreads = np.empty((room, self._centers.shape[1])), np.empty(room, np.int64), np.empty(room)
+        centers[:rows], counts[:rows], spreads[:rows] = self._centers[:rows], self._counts[:rows], self._spreads[:rows]
+        self._centers, self._counts, self._spreads = centers, counts, spreads
+        if self._index is not None:
+            self._index = self._index.copy(self._rows, room)
 
     def _indexed_for(self, lookups: int) -> Index:
         """An index that fits the rows; for few look-ups a scan, which need not be built."""
@@ -212,13 +218,13 @@ class MicroClusters:
         return self._index
 
 
-@njit(cache=True, nogil=True)
-def _merge_row(centers, counts, spreads, row, point, count, spread):
-    """Merge into a row (Chan, Golub and LeVeque, 1983)."""
+@njit(cache=True, nogil=True, inline="always")
+def _merge_row(centers, counts, spreads, row, points, at, count, spread):
+    """Merge `points[at]` into a row (Chan, Golub and LeVeque, 1983)."""
     total = counts[row] + count
     distance = 0.0
-    for axis in range(point.size):
-        gap = point[axis] - centers[row, axis]
+    for axis in range(points.shape[1]):
+        gap = points[at, axis] - centers[row, axis]
         distance += gap * gap
         centers[row, axis] += gap * (count / total)
     spreads[row] += spread + distance * (counts[row] / total) * count
@@ -226,24 +232,29 @@ def _merge_row(centers, counts, spreads, row, point, count, spread):
 
 
 @njit(cache=True, nogil=True)
-def _take_in(centers, counts, spreads, rows, limit, index, new, new_counts, new_spreads, done, most, labels):
+def _take_in(centers, counts, spreads, rows, limit, index, new, new_counts, new_spreads, done, most, within, labels):
     points = new_counts.size == 0
     for i in range(done, len(new)):
         count, spread = (np.int64(1), 0.0) if points else (new_counts[i], new_spreads[i])
-        row = nearest(centers, rows, new[i], index)
-        distance = 0.0
-        for axis in range(new.shape[1]):
-            gap = new[i, axis] - centers[row, axis]
-            distance += gap * gap
-        total = counts[row] + count
-        if spreads[row] + spread + distance * (counts[row] / total) * count <= most * total:
-            _merge_row(centers, counts, spreads, row, new[i], count, spread)
+        row = nearest(centers, rows, new, i, index, within)
+        fits = row >= 0
+        if fits:
+            distance = 0.0
+            for axis in range(new.shape[1]):
+                gap = new[i, axis] - centers[row, axis]
+                distance += gap * gap
+            total = counts[row] + count
+            fits = spreads[row] + spread + distance * (counts[row] / total) * count <= most * total
+        if fits:
+            _merge_row(centers, counts, spreads, row, new, i, count, spread)
             move(centers, row, index)
         else:
             if rows == limit:
                 return i, rows
             row = rows
-            centers[row], counts[row], spreads[row] = new[i], count, spread
+            counts[row], spreads[row] = count, spread
+            for axis in range(new.shape[1]):
+                centers[row, axis] = new[i, axis]
             insert(centers, row, index)
             rows += 1
         labels[i] = row

@@ -45,7 +45,7 @@ def _group(centers, counts, spreads, groups, to_centers, to_counts, to_spreads):
             if to_counts[group] == 0:
                 to_centers[group], to_counts[group], to_spreads[group] = centers[row], counts[row], spreads[row]
             else:
-                _merge_row(to_centers, to_counts, to_spreads, group, centers[row], counts[row], spreads[row])
+                _merge_row(to_centers, to_counts, to_spreads, group, centers, row, counts[row], spreads[row])
 
 
 @njit(cache=True, nogil=True)

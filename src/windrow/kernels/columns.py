@@ -11,10 +11,12 @@ from windrow.kernels.kernel import Fields, Rows
 def frozen(array: np.ndarray) -> np.ndarray:
     """A contiguous read-only view, so that a compiled loop meets one type of input, whoever owns the memory."""
     flags = array.flags
-    if flags.c_contiguous and not flags.writeable:
+    if not flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    elif not flags.writeable:
         return array
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
+    view = array.view()
+    view.setflags(write=False)
     return view
 
 

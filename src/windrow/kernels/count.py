@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from windrow.kernels.columns import columns, frozen, live
+from windrow.kernels.columns import frozen, live
 from windrow.kernels.kernel import Fields, Lowered, Rows, integer
 
 
@@ -31,10 +31,14 @@ class Count:
         _lift(into["n"], live(codes, rows))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        _add(into["n"], frozen(slots), *columns(newer, "n"))
+        _add(into["n"], frozen(slots), frozen(newer["n"]))
+
+    def combine_aligned(self, into: Fields, newer: Fields) -> None:
+        """As `combine` where both have the same slots."""
+        into["n"] += newer["n"]
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        _subtract(into["n"], frozen(slots), *columns(older, "n"))
+        _subtract(into["n"], frozen(slots), frozen(older["n"]))
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         return Lowered(pa.array(partials["n"].copy()).cast(type))  # an answer outlives the slots

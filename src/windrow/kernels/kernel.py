@@ -88,7 +88,8 @@ class Kernel(Protocol):
     """An aggregate as a monoid: lift rows into partials, combine partials, lower them to answers.
 
     `combine` is associative, has the fields' identities as its unit, and takes older before newer. Where slots
-    repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place.
+    repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place. May have
+    `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker.
     """
 
     @property

@@ -48,15 +48,16 @@ class SlidingBinaryMerge(Ruled):
             self._ask(stop - first, stop)
 
     def _push(self, cell: int, leaf: Context | None) -> None:
-        end, node, levels = cell + 1, leaf, self._levels
+        end, node, levels, merged = cell + 1, leaf, self._levels, self.contexts.merged
+        stop, unit = self._begin(end), self._unit
         if node is not None:
             levels[0][cell] = node
-        for level in range(self._top):
+        for level, read_from in enumerate(self._read_from[:-1]):
             begin = end - (2 << level)
-            spent = begin < self._read_from[level]
+            spent = begin < read_from
             older = levels[level].pop(begin, None) if spent else levels[level].get(begin)
             if older is not None or node is not None:
-                node = self.contexts.merged(older, node, self._begin(begin), self._begin(end), spent)
+                node = merged(older, node, stop - (2 << level) * unit, stop, spent)
                 assert node is not None
                 levels[level + 1][begin] = node
 

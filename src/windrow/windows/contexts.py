@@ -74,7 +74,8 @@ class Contexts:
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self.kernels = tuple(kernels)
         self.holds_objects = any(field.dtype == OBJECT for kernel in kernels for field in kernel.fields)
-        self._owning = any(hasattr(kernel, "combine_owned") for kernel in kernels)
+        self._owning = [hasattr(kernel, "combine_owned") for kernel in kernels]
+        self._aligned = [hasattr(kernel, "combine_aligned") for kernel in kernels]
         self.live = self.merges = self.copies = 0
 
     def made(
@@ -101,16 +102,19 @@ class Contexts:
         """The fold of `older` and then `newer`, as [begin, end). Nothing is merged where one of them is empty."""
         if older is None:
             return None if newer is None else self._named(begin, end, newer.payload)
-        return self.folded(older, () if newer is None else (newer,), begin, end, spent)
+        if newer is None:
+            return self.folded(older, (), begin, end, spent)
+        if spent and self._owned(older) and newer.payload.slots is older.payload.slots:
+            self.merges += 1
+            payload = older.payload
+            self._combine(payload.partials, None, newer.payload.partials, payload.owner)
+            older.begin, older.end = begin, end
+            return older
+        return self.folded(older, (newer,), begin, end, spent)
 
     def folded(self, older: Context, newer: Sequence[Context], begin: int, end: int, spent: bool = False) -> Context:
         """The fold of `older` and then all of `newer`, as [begin, end)."""
         self.merges += len(newer)
-        payload = older.payload
-        if spent and len(newer) == 1 and self._owned(older) and newer[0].slots is payload.slots:
-            self._combine(payload.partials, _numbers(len(payload.slots)), newer[0].partials, payload.owner)
-            older.begin, older.end = begin, end
-            return older
         payload = self._changed(older, newer, spent, exclude=False) if newer else older.payload
         context = self._named(begin, end, payload)
         if spent:
@@ -136,6 +140,12 @@ class Contexts:
         if not own:
             self.copies += 1
             owner, payload.owner = object(), object()  # groups that do not change are shared from now on
+        change = self._remove if exclude else self._combine
+        if all(other.slots is payload.slots for other in others):
+            fields = payload.partials if own else _copied(payload.partials)
+            for other in others:
+                change(fields, None, other.partials, owner)
+            return Payload(payload.slots, fields, False, owner)
         places, slots = _places(payload.slots, [other.slots for other in others])
         partials = others[0].partials
         if len(others) > 1:
@@ -145,26 +155,31 @@ class Contexts:
             fields = tuple(
                 _spread(kernel, part, at, len(slots)) for kernel, part in zip(self.kernels, payload.partials)
             )
-        elif own:
-            fields = payload.partials
         else:
-            fields = tuple({name: column.copy() for name, column in part.items()} for part in payload.partials)
-        (self._remove if exclude else self._combine)(fields, places, partials, owner)
+            fields = payload.partials if own else _copied(payload.partials)
+        change(fields, places, partials, owner)
         return Payload(slots, fields, False, owner)
 
-    def _combine(self, fields: Sequence[Fields], places: np.ndarray, newer: Sequence[Fields], owner: object) -> None:
-        for kernel, into, part in zip(self.kernels, fields, newer):
-            if self._owning and hasattr(kernel, "combine_owned"):
-                kernel.combine_owned(into, places, part, owner)
+    def _combine(
+        self, fields: Sequence[Fields], places: np.ndarray | None, newer: Sequence[Fields], owner: object
+    ) -> None:
+        """Combine into the `places` of `fields`; None: element by element."""
+        for kernel, into, part, owning, aligned in zip(self.kernels, fields, newer, self._owning, self._aligned):
+            if places is None and aligned:
+                kernel.combine_aligned(into, part)  # type: ignore[attr-defined]
+            elif owning:
+                kernel.combine_owned(into, _places_or_all(places, part), part, owner)  # type: ignore[attr-defined]
             else:
-                kernel.combine(into, places, part)
+                kernel.combine(into, _places_or_all(places, part), part)
 
-    def _remove(self, fields: Sequence[Fields], places: np.ndarray, older: Sequence[Fields], owner: object) -> None:
-        for kernel, into, part in zip(self.kernels, fields, older):
-            if self._owning and hasattr(kernel, "remove_owned"):
-                kernel.remove_owned(into, places, part, owner)
+    def _remove(
+        self, fields: Sequence[Fields], places: np.ndarray | None, older: Sequence[Fields], owner: object
+    ) -> None:
+        for kernel, into, part, owning in zip(self.kernels, fields, older, self._owning):
+            if owning:
+                kernel.remove_owned(into, _places_or_all(places, part), part, owner)  # type: ignore[attr-defined]
             else:
-                kernel.remove(into, places, part)
+                kernel.remove(into, _places_or_all(places, part), part)
 
     def _owned(self, context: Context) -> bool:
         """Whether the one who holds `context` is the only one to see its payload."""
@@ -187,15 +202,19 @@ def wide(kernels: Sequence[Kernel], context: Context | None, width: int) -> list
 _RANGE = frozen(np.arange(1024))
 
 
-def _numbers(n: int) -> np.ndarray:
+def _places_or_all(places: np.ndarray | None, part: Fields) -> np.ndarray:
+    if places is not None:
+        return places
+    n = len(next(iter(part.values())))
     return _RANGE[:n] if n <= len(_RANGE) else np.arange(n)
+
+
+def _copied(partials: Sequence[Fields]) -> tuple[Fields, ...]:
+    return tuple({name: column.copy() for name, column in part.items()} for part in partials)
 
 
 def _places(older: np.ndarray, newer: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Where each of the `newer` slots stands in the union, and the union."""
-    if all(slots is older for slots in newer):
-        numbers = _numbers(len(older))
-        return (numbers if len(newer) == 1 else np.concatenate([numbers] * len(newer))), older
     added = newer[0] if len(newer) == 1 else np.concatenate(newer)
     slots = np.union1d(older, added)
     if len(slots) == len(older):
