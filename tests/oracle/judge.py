@@ -14,6 +14,9 @@ import pyarrow as pa
 TIME = pa.timestamp("us", tz="UTC")
 Times = Sequence[int | None]
 
+DATABASE = duckdb.connect(config={"threads": 1})
+"""One for all oracles, since to open one takes long; each has a cursor of it, whose tables and views no other sees."""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -103,11 +106,11 @@ class Oracle:
     """DuckDB over the events that count; `t` is an event's time in microseconds, `seq` its place in the stream."""
 
     def __init__(self, events: pa.Table, kept: Sequence[int]) -> None:
-        self._db = duckdb.connect(config={"threads": 1})
+        self._db = DATABASE.cursor()
         times = events["ts"].cast(pa.int64())
         events = events.append_column("t", times).append_column("seq", pa.array(range(events.num_rows), pa.int64()))
         self._db.register("given", events.take(pa.array(kept, pa.int64())))
-        self._db.execute("CREATE TABLE events AS SELECT * FROM given")
+        self._db.execute("CREATE TEMP TABLE events AS SELECT * FROM given")
 
     def grouped(
         self, select: str, keys: Sequence[str], window: Window, ends: Sequence[int], where: str = "true"
