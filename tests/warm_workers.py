@@ -11,7 +11,7 @@ from pyspark.daemon import manager
 
 import windrow.spark.results
 import windrow.spark.slice
-import windrow.spark.slide  # noqa: F401
+import windrow.spark.slide_shard  # noqa: F401
 
 if __name__ == "__main__":
     manager()
