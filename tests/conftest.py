@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LONGEST = ("test_kill.py", "test_changes.py", "test_arrival_time.py")
+LONGEST = ("test_kill.py", "test_changes.py", "test_arrival_time.py", "test_command_run.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,11 +6,11 @@ import importlib.util
 import os
 from pathlib import Path
 
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-"""A JVM that soon ends is not worth compiling well, and its classes are those that others have verified before."""
+SHORT_LIVED = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""A JVM that soon ends is not worth compiling well: this halves its work."""
 
-SHORT_LIVED = {"spark.driver.extraJavaOptions": JAVA_OPTIONS}
 WARM = {"spark.python.daemon.module": "warm_workers"}
+"""Workers come from a daemon that has loaded what they need."""
 
 
 def use_installed_modules(home: Path) -> None:
