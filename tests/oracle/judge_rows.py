@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from .judge import DATABASE, canonical, plain_rows
+from .judge import canonical, cursor, plain_rows
 from .streams import Stream
 
 
@@ -103,7 +103,7 @@ class RowsOracle:
     """DuckDB over exactly the rows of each window; `t` is a row's time in microseconds, `seq` its place in the stream."""
 
     def __init__(self, events: pa.Table) -> None:
-        self._db = DATABASE.cursor()
+        self._db = cursor()
         times = events["ts"].cast(pa.int64())
         events = events.append_column("t", times).append_column("seq", pa.array(range(events.num_rows), pa.int64()))
         self._db.register("given", events)
