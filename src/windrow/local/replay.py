@@ -9,13 +9,16 @@ import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
+from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_duration, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
+from windrow.local.changed import changed_rows
 from windrow.local.expressions import evaluate, type_of
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.emission import SNAPSHOT
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
@@ -37,6 +40,7 @@ def replay(
     heartbeats: Iterable[Instant] = (),
     idle_clock: bool = False,
     aggregates: Mapping[str, type] | None = None,
+    clusterings: Mapping[str, type] | None = None,
     **streams: pa.Table,
 ) -> pa.Table:
     """All results of one query over tables of events, as the engine would give them batch by batch.
@@ -49,7 +53,7 @@ def replay(
     [7, 12]
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
-    that holds an event at the end. `aggregates` are user-defined ones, by name.
+    that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
@@ -60,7 +64,8 @@ def replay(
     >>> counts["n"].to_pylist()
     [2, 4, 2]
     """
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, aggregates=aggregates, **streams)
+    plugged = {"aggregates": aggregates, "clusterings": clusterings}
+    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)  # type: ignore[arg-type]
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 
@@ -82,6 +87,7 @@ class Replay:
         lateness: str = "0 seconds",
         idle_clock: bool = False,
         aggregates: Mapping[str, type] | None = None,
+        clusterings: Mapping[str, type] | None = None,
         blocks: Blocks | None = None,
         **streams: pa.Table,
     ) -> None:
@@ -99,9 +105,11 @@ class Replay:
             name.lower(): UserAggregate(implementation, _result_type(implementation))
             for name, implementation in (aggregates or {}).items()
         }
-        bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user))
+        plugins = KnownClusterings(clusterings or {})
+        bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user, plugins))
         self.query: QueryPlan = plan_query("query", bound)
         implementations = {name: registered.implementation for name, registered in user.items()}
+        implementations |= plugins.user
         self.plan: StreamPlan = plan_stream(bound.stream, [self.query], implementations)
         self._events = streams[bound.stream.name]
         self._time = time
@@ -170,9 +178,11 @@ class Replay:
     def _shown(self, rows: pa.Table) -> pa.Table:
         """HAVING, the select list, ORDER BY and LIMIT, as they are after slide on Spark."""
         query = self.query
+        if query.emit != SNAPSHOT:
+            return changed_rows(rows, query, lambda text, table: evaluate(_parsed(text), table))
         if query.having is not None:
             rows = rows.filter(evaluate(_parsed(query.having), rows))
-        shown = {name: rows[name] for name in query.window_columns}
+        shown = {name: rows[name] for name in query.leading}
         for output in query.outputs:
             shown[output.name] = evaluate(_parsed(output.sql), rows)
         if not query.order:

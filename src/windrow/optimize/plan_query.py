@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from windrow.optimize.number_rows import number_rows
 from windrow.optimize.round_slide import round_slide
+from windrow.optimize.share_clusters import join_clusters
 from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
@@ -13,7 +14,7 @@ from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 
 
 def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
-    """What one query asks for; its slide may be rounded to one of those `beside` it."""
+    """What one query asks for; its slide may be rounded to one of those `beside` it, whose clusters it may share."""
     plan = QueryPlan(
         name,
         query.stream.name,
@@ -25,20 +26,23 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
         query.having,
         query.order,
         query.limit,
+        clusters=query.clusters,
+        emit=query.emit,
     )
-    return round_slide(plan, beside)
+    beside = list(beside)
+    return join_clusters(round_slide(plan, beside), beside)
 
 
 def plan_stream(
     stream: Stream,
     queries: Sequence[QueryPlan],
-    user_aggregates: Mapping[str, type] | None = None,
+    user_code: Mapping[str, type] | None = None,
     *,
     keeps_rejected: bool = False,
 ) -> StreamPlan:
     """What runs over one scan of `stream` that all `queries` read."""
-    known = user_aggregates or {}
-    used = sorted({partial.user for query in queries for partial in query.partials if partial.user})
+    known = user_code or {}
+    used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
     spaces: tuple[Space | RowSpace, ...] = (*share_panes(queries), *number_rows(queries))
     return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
+from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
@@ -124,7 +126,8 @@ class QueryPlan:
 
     slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
     instant `due`), then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are expressions over these.
-    `about_us` is the slide that was asked for, where it may have been rounded.
+    `about_us` is the slide that was asked for, where it may have been rounded. With `clusters` there is a row for each
+    cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
     """
 
     name: str
@@ -138,10 +141,14 @@ class QueryPlan:
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     about_us: int | None = None
+    clusters: ClusterPartial | None = None
+    emit: str = SNAPSHOT
 
     @property
     def partials(self) -> tuple[Partial, ...]:
         """What it needs of every pane: the number of rows, and what its aggregates are drawn from."""
+        if self.clusters is not None:
+            return (ROWS.partial, self.clusters)
         return tuple(dict.fromkeys((ROWS.partial, *(aggregate.partial for aggregate in self.aggregates))))
 
     @property
@@ -150,14 +157,26 @@ class QueryPlan:
         return _hashed(self.window, self.partials)
 
     @property
-    def emitted(self) -> pa.Schema:
-        """The columns that slide emits for this query."""
+    def answered(self) -> pa.Schema:
+        """The columns of an answered window."""
         return emitted_schema(self.window, self.keys, self.aggregates)
 
     @property
-    def window_columns(self) -> tuple[str, ...]:
+    def emitted(self) -> pa.Schema:
+        """The columns that slide emits for this query."""
+        if self.emit == SNAPSHOT:
+            return self.answered
+        return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None)
+
+    @property
+    def leading(self) -> tuple[str, ...]:
         """The columns that lead every result."""
-        return window_columns(self.window)
+        return leading_columns(self.window, self.emit, self.clusters is not None)
+
+    @property
+    def compared(self) -> str:
+        """A name for what is compared from window to window; equal for queries of equal answers."""
+        return _hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
 
     @property
     def told_apart_by(self) -> tuple[str, ...]:
@@ -176,6 +195,17 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     """
     rows = ("window_row",) if isinstance(window, CountWindow) else ()
     return ("window_start", "window_end", *rows)
+
+
+def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
+    """The columns that lead every result: which window it is of, or when it changed, and how.
+
+    >>> leading_columns(TimeWindow(10, 5), "CHANGES", clustered=True)
+    ('op', 'time', 'change', 'other')
+    """
+    if emit == SNAPSHOT:
+        return window_columns(window)
+    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time")
 
 
 def emitted_schema(
@@ -202,7 +232,7 @@ class StreamPlan:
     queries: tuple[QueryPlan, ...]
     spaces: tuple[Space | RowSpace, ...]
     keeps_rejected: bool = False
-    user_aggregates: tuple[tuple[str, type], ...] = field(default=(), compare=False)
+    user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
@@ -238,8 +268,7 @@ class StreamPlan:
             texts = [space.where, *(key.sql for key in space.keys)]
             if isinstance(space, RowSpace):
                 texts.append(space.window.counted)
-            for partial in space.partials:
-                texts += [partial.argument, partial.filter]
+            texts += [text for partial in space.partials for text in partial.texts]
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)
 

@@ -102,7 +102,7 @@ def _query() -> str | None:
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:
-    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed")
+    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed", "unplaced")
     rows = zip(*(frame[name].tolist() for name in names))
     return [
         Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)
