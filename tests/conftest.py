@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from quick_spark import SHORT_LIVED, WARM, see_tests, use_installed_modules
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LONGEST = ("test_kill.py", "test_changes.py", "test_arrival_time.py")
+LONGEST = ("test_kill.py", "test_changes.py", "test_arrival_time.py", "test_command_run.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,11 +22,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.parent.name != "spark"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_processes(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What tests start by themselves starts fast, too."""
+    see_tests()
+    if "SPARK_HOME" not in os.environ:
+        use_installed_modules(tmp_path_factory.mktemp("spark_home"))
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(quick_processes: None) -> Iterator[SparkSession]:
     from windrow.spark.settings import local_spark
 
-    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # for a short life
-    session = local_spark("local[2]", quick)
+    session = local_spark("local[2]", SHORT_LIVED | WARM)
     yield session
     session.stop()

@@ -13,18 +13,16 @@ import pytest
 from tick_files import QUERY, SINK, STREAM, answers, expected, placed, write_ticks
 from typer.testing import CliRunner
 
+from quick_spark import SHORT_LIVED
 from windrow.cli.main import app
 
 PATIENCE = 300
 """Seconds after which a process hangs rather than works."""
 
 
-SHORT_LIVED = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"
-"""A JVM that soon ends is not worth compiling well: this halves its work."""
-
-
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "windrow.cli.main", *arguments, "--master", "local[2]", "--set", SHORT_LIVED]
+    choices = [part for name, value in SHORT_LIVED.items() for part in ("--set", f"{name}={value}")]
+    return [sys.executable, "-m", "windrow.cli.main", *arguments, "--master", "local[2]", *choices]
 
 
 def ended(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

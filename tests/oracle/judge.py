@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,14 @@ import pyarrow as pa
 
 TIME = pa.timestamp("us", tz="UTC")
 Times = Sequence[int | None]
+
+_OPEN = [duckdb.connect(config={"threads": 1})]
+atexit.register(_OPEN.clear)  # DuckDB's binding complains of what is left when Python ends
+
+
+def cursor() -> duckdb.DuckDBPyConnection:
+    """A connection whose temporary tables and views no other sees, to the one database: to open one takes long."""
+    return _OPEN[0].cursor()
 
 
 @dataclass(frozen=True)
@@ -103,11 +112,11 @@ class Oracle:
     """DuckDB over the events that count; `t` is an event's time in microseconds, `seq` its place in the stream."""
 
     def __init__(self, events: pa.Table, kept: Sequence[int]) -> None:
-        self._db = duckdb.connect(config={"threads": 1})
+        self._db = cursor()
         times = events["ts"].cast(pa.int64())
         events = events.append_column("t", times).append_column("seq", pa.array(range(events.num_rows), pa.int64()))
         self._db.register("given", events.take(pa.array(kept, pa.int64())))
-        self._db.execute("CREATE TABLE events AS SELECT * FROM given")
+        self._db.execute("CREATE TEMP TABLE events AS SELECT * FROM given")
 
     def grouped(
         self, select: str, keys: Sequence[str], window: Window, ends: Sequence[int], where: str = "true"

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import duckdb
 import pyarrow as pa
 
-from .judge import canonical, plain_rows
+from .judge import canonical, cursor, plain_rows
 from .streams import Stream
 
 
@@ -104,11 +103,11 @@ class RowsOracle:
     """DuckDB over exactly the rows of each window; `t` is a row's time in microseconds, `seq` its place in the stream."""
 
     def __init__(self, events: pa.Table) -> None:
-        self._db = duckdb.connect(config={"threads": 1})
+        self._db = cursor()
         times = events["ts"].cast(pa.int64())
         events = events.append_column("t", times).append_column("seq", pa.array(range(events.num_rows), pa.int64()))
         self._db.register("given", events)
-        self._db.execute("CREATE TABLE events AS SELECT * FROM given")
+        self._db.execute("CREATE TEMP TABLE events AS SELECT * FROM given")
         self._times = times.to_pylist()
 
     def answers(self, windows: Sequence[Answered], select: str, keys: Sequence[str], where: str) -> list[dict]:

@@ -1,4 +1,4 @@
-"""A job whose queries come and go: `python changed_job.py INPUT OUTPUT` runs until there is a file OUTPUT/end."""
+"""A job whose queries come and go: `python changed_job.py INPUT OUTPUT` runs until it is killed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import windrow
+from quick_spark import SHORT_LIVED
 from windrow.spark.job import Job
 from windrow.spark.settings import local_spark
 
@@ -28,9 +29,6 @@ def start(spark: SparkSession, source: Path, output: Path) -> Job:
 
 
 if __name__ == "__main__":
-    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # for a short life
     source, output = map(Path, sys.argv[1:])
-    job = start(local_spark("local[2]", quick), source, output)
-    while not job.wait(0.2):
-        if (output / "end").exists():
-            job.stop()
+    job = start(local_spark("local[2]", SHORT_LIVED), source, output)
+    job.wait()

@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import windrow
+from quick_spark import SHORT_LIVED
 from windrow.spark.settings import local_spark
 
 FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"}
@@ -39,5 +40,4 @@ def run(spark: SparkSession, source: Path, output: Path) -> None:
 
 
 if __name__ == "__main__":
-    quick = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}  # for a short life
-    run(local_spark("local[2]", quick), *map(Path, sys.argv[1:]))
+    run(local_spark("local[2]", SHORT_LIVED), *map(Path, sys.argv[1:]))

@@ -157,7 +157,7 @@ def test_queries_without_a_sink_get_names_of_their_own():
     assert add_script(job, f"{text}; {text}") == job.added == ["query_2", "query_3"]
 
 
-def test_after_a_kill_the_queries_are_what_they_were(tmp_path: Path):
+def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_path: Path):
     source, out = tmp_path / "in", tmp_path / "out"
     out.mkdir()
     put(source, *(events(number) for number in range(3)))
@@ -182,11 +182,10 @@ def test_after_a_kill_the_queries_are_what_they_were(tmp_path: Path):
         until(lambda: committed() >= 5)
         assert letters.ask({"drop": "last"})["queries"] == ["sums", "added"]
         put(source, events(5))
-    with child(source, out, changed_job.__file__) as process:
-        until(lambda: committed() >= 6)
-        assert letters.ask({"list": True})["queries"] == ["sums", "added"]
-        (out / "end").touch()
-        assert process.wait(PATIENCE) == 0
+    job = changed_job.start(spark, source, out)  # in another process: it knows only the folder
+    until(lambda: committed() >= 6)
+    assert letters.ask({"list": True})["queries"] == job.queries == ["sums", "added"]
+    job.stop()
     assert_same(rows_of(out / "sums"), answers(changed_job.SUMS, 6), ["k"])
     found, last = rows_of(out / "added"), rows_of(out / "last")
     first = min(row["window_end"] for row in found)

@@ -14,7 +14,7 @@ from windrow.errors import StateError
 from windrow.local.replay import Replay
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.slice import Slicer
-from windrow.spark import slide
+from windrow.spark import slide_shard
 from windrow.spark.slice import packed
 from windrow.spark.slide import SlideProcessor
 
@@ -29,9 +29,9 @@ SPACE = REPLAY.plan.spaces[0]
 @pytest.fixture(autouse=True)
 def fresh_worker() -> Iterator[None]:
     """A worker that holds no shards in memory."""
-    slide._HELD.clear()
+    slide_shard._HELD.clear()
     yield
-    slide._HELD.clear()
+    slide_shard._HELD.clear()
 
 
 def opened(shards: int = 1) -> TwsTester:
@@ -69,7 +69,7 @@ def test_state_goes_on_from_batch_to_batch_in_whichever_worker():
     shard, found = opened(), []
     for seconds in ((1, 2), (7, 11), (12, 30)):
         found += answers(shard.testInPandas(SHARD, payloads(*seconds)))
-        slide._HELD.clear()  # the next batch runs in another worker
+        slide_shard._HELD.clear()  # the next batch runs in another worker
     assert found == [(5, 3), (10, 10), (15, 30), (20, 23)]
 
 
@@ -97,7 +97,7 @@ def test_state_of_an_unknown_format_is_refused_by_name():
     blocks = shard.peekMapState("blocks", SHARD)
     newer = json.loads(blocks[("snapshot/0",)][0]) | {"format": 99}
     shard.updateMapState("blocks", SHARD, blocks | {("snapshot/0",): (json.dumps(newer).encode(),)})
-    slide._HELD.clear()
+    slide_shard._HELD.clear()
     with pytest.raises(StateError, match=r"holds state of format 99, and this version of Windrow reads format \d+"):
         shard.testInPandas(SHARD, payloads(7))
 
@@ -108,7 +108,7 @@ def test_state_that_was_cut_into_another_number_of_shards_is_refused():
     other = SlideProcessor(REPLAY.plan, 3, "run")
     other.init(shard.handle)
     shard.processor = other
-    slide._HELD.clear()
+    slide_shard._HELD.clear()
     with pytest.raises(StateError, match=r"in 2 shards, and this session cuts it into 3: .*shards=2"):
         shard.testInPandas(SHARD, payloads(7))
 
@@ -118,6 +118,6 @@ def test_a_block_that_is_missing_is_named():
     shard.testInPandas(SHARD, payloads(1, 2))
     kept = {key: value for key, value in shard.peekMapState("blocks", SHARD).items() if "panes" not in key[0]}
     shard.updateMapState("blocks", SHARD, kept)
-    slide._HELD.clear()
+    slide_shard._HELD.clear()
     with pytest.raises(StateError, match=rf"block 0 of {SPACE.name}\S* is missing in the checkpoint"):
         shard.testInPandas(SHARD, payloads(7, 11))

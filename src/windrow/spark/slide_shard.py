@@ -1,0 +1,132 @@
+"""One batch of a shard on Spark: the shard as its state has it, the payloads, and what it answers as frames."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+from pyspark import TaskContext
+from pyspark.sql.streaming.stateful_processor import MapState, ValueState
+
+from windrow.errors import StateError
+from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.payload import Payload
+from windrow.runtime.shard import Outcome, Shard
+from windrow.spark.slice import NO_PROBE
+from windrow.spark.slide import COUNTED, COUNTS, REJECTED_ROWS
+from windrow.spark.state import StateBlocks
+from windrow.storage.columns import encode
+
+_HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks, str]] = OrderedDict()
+"""The shards that this worker has in memory. Each is used only if its version is the one in the state store, and its
+plan the one that runs."""
+
+_HELD_MOST = 64
+FRAME_BYTES = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class StoredShard:
+    """Where a shard is kept between batches: in Spark's state, and in the memory of the worker that ran the last."""
+
+    plan: StreamPlan
+    shards: int
+    run: str
+    digest: str
+    key: int
+    version: ValueState
+    blocks: MapState
+
+    def opened(self) -> tuple[Shard, StateBlocks]:
+        """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
+        held = _HELD.pop((self.run, _query(), self.key), None)
+        while len(_HELD) >= _HELD_MOST:
+            _HELD.popitem(last=False)
+        stored = self.version.get() if self.version.exists() else None
+        version = stored[0] if stored else 0
+        blocks = held[1] if held else StateBlocks()
+        blocks.state, blocks.bytes_read, blocks.bytes_written = self.blocks, 0, 0
+        if held and held[0].version == version and held[2] == self.digest:
+            return held[0], blocks
+        snapshot = blocks.read("snapshot", 0) if version else None
+        self._check_shards(blocks, version)
+        return Shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
+
+    def save(self, shard: Shard, blocks: StateBlocks) -> None:
+        """Write what has changed, and keep the shard in memory."""
+        blocks.write("snapshot", 0, shard.save())
+        self.version.update((shard.version,))
+        _HELD[self.run, _query(), self.key] = (shard, blocks, self.digest)
+
+    def _check_shards(self, blocks: StateBlocks, version: int) -> None:
+        """Groups are spread by the number of shards, so a checkpoint keeps the one it began with."""
+        if not version:
+            blocks.write("shards", 0, str(self.shards).encode())
+        elif (kept := int(blocks.read("shards", 0))) != self.shards:
+            raise StateError(
+                f"the checkpoint has its state in {kept} shards, and this session cuts it into {self.shards}:"
+                f" start it with Session(spark, shards={kept})"
+            )
+
+
+def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Work off the payloads in `frames`, save the shard, and give its counts and its answers."""
+    began = time.perf_counter_ns()
+    payloads = [payload for frame in frames for payload in _payloads(frame)]
+    shard, blocks = stored.opened()
+    opened = time.perf_counter_ns()
+    outcome = shard.process(payloads)
+    slid = time.perf_counter_ns()
+    stored.save(shard, blocks)
+    saved = time.perf_counter_ns()
+    counts = {name: getattr(outcome, name) for name in COUNTED} | {
+        "groups": shard.groups,
+        "clock": NO_PROBE if shard.clock is None else shard.clock,
+        "scan_us": sum(int(frame["scan_us"].sum()) for frame in frames),
+        "slice_us": sum(int(frame["slice_us"].sum()) for frame in frames),
+        "slide_us": (slid - opened) // 1000,
+        "state_us": (opened - began + saved - slid) // 1000,
+        "state_read": blocks.bytes_read,
+        "state_written": blocks.bytes_written,
+    }
+    yield from _packed(outcome, counts)
+
+
+def _query() -> str | None:
+    """The Spark query that this task works for: one DataFrame may be started more than once."""
+    context = TaskContext.get()
+    return None if context is None else context.getLocalProperty("sql.streaming.queryId")
+
+
+def _payloads(frame: pd.DataFrame) -> list[Payload]:
+    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed", "unplaced")
+    rows = zip(*(frame[name].tolist() for name in names))
+    return [
+        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)
+        for shard, task, part, probe, name, body, *counts in rows
+    ]
+
+
+def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
+    """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one."""
+    waiting: list[tuple[str | None, bytes | None]] = [(None, None)]
+    size = 0
+    rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
+    for query, batch in [*outcome.results, *rejected]:
+        rows = encode(dict(zip(batch.schema.names, batch.columns)))
+        waiting.append((query, rows))
+        size += len(rows)
+        if size >= FRAME_BYTES:
+            yield _frame(waiting, counts)
+            waiting, size = [], 0
+    if waiting:
+        yield _frame(waiting, counts)
+
+
+def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int]) -> pd.DataFrame:
+    """Packed rows; the one of no query carries the counts."""
+    columns: dict[str, list] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
+    return pd.DataFrame(columns | {name: [0 if query else counts[name] for query, _ in rows] for name in COUNTS})
