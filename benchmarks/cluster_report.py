@@ -91,6 +91,8 @@ def aims(found: list[Line]) -> Iterator[str]:
         if line["case"] == "add":
             aim = " (aim 2,000,000)" if line["way"] == "windrow, picked" else ""
             yield f"add, {line['way']}: {line['points_per_s']:,.0f} points/s, {line['clusters']} clusters{aim}"
+        if line["case"] == "spark":
+            yield f"congested areas on Spark, ratio 300: {line['events_per_second']:,.0f} events/s (aim 200,000)"
         if line["case"] == "parts":
             shares = ", ".join(f"{name} {line[name]:.0%}" for name in ("copy", "merge", "report", "framework"))
             yield f"parts of a slide, {line['way']}: {shares}"

@@ -28,6 +28,7 @@ from cluster_cases import (
     window_over,
 )
 from cluster_report import Line, plot, report
+from cluster_spark import measure_spark
 from rich.console import Console
 
 from windrow.clustering import PICKED, SCANNED, Clustering, Clusters, IndexChoice, MicroClusters, Moves, clustering_for
@@ -51,7 +52,7 @@ def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | N
     console = Console()
     found: list[Line] = []
     slides = (measure_group_by, measure_ratios, measure_index, measure_summarization, measure_real)
-    for part in (*slides, measure_memory, measure_parts, measure_add, measure_quality):
+    for part in (*slides, measure_memory, measure_parts, measure_add, measure_quality, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
         found += part(quick)
     report(console, found)
