@@ -34,11 +34,19 @@ def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None)
     panes = cuts.panes_in(window.range_us)
     ways = [Alternative("refold", panes, f"folds all {panes} panes of the window")]
     if partial.reversible:
-        why = "adds the panes that enter and subtracts those that leave"
-        ways.append(Alternative("subtract", 2 * entering + 1, why))
+        name, why = running(partial, "panes")
+        ways.append(Alternative(name, 2 * entering + 1, why))
     nodes = 2 * panes.bit_length() + 1
     ways.append(Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one"))
     return sorted(ways, key=lambda way: way.merges)
+
+
+def running(partial: Partial, what: str) -> tuple[str, str]:
+    """The way that goes on from the last window, and what it does."""
+    why = f"adds the {what} that enter and subtracts those that leave"
+    if partial.held:
+        return "held", f"{why}, in memory; after a restart it is folded again"
+    return "subtract", why
 
 
 def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:
