@@ -12,7 +12,8 @@ from scipy.stats import median_abs_deviation
 from windrow.kernels import Rows, identity, take
 from windrow.kernels.ordered_values import LARGE, OrderedValues
 from windrow.kernels.sketches import Digest, DistinctSketch
-from windrow.kernels.value_index import CHUNK, ValueIndex
+from windrow.kernels.value_chunks import CHUNK
+from windrow.kernels.value_index import ValueIndex
 from windrow.kernels.value_runs import runs_of
 from windrow.kernels.value_versions import Version
 

@@ -36,7 +36,11 @@ def rows_of(parts: list[pa.RecordBatch]) -> list[tuple]:
 class DictState(dict):
     """The calls of Spark's MapState that blocks make."""
 
-    getValue, updateValue = dict.get, dict.__setitem__
+    def getValue(self, key):
+        return self.get(key)
+
+    def updateValue(self, key, value) -> None:
+        self[key] = value
 
     def removeKey(self, key) -> None:
         self.pop(key, None)

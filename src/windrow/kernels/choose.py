@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from windrow.errors import AggregateError
 from windrow.kernels import bits
-from windrow.kernels.columns import plain_type
 from windrow.kernels.collected import Collected
+from windrow.kernels.columns import plain_type
 from windrow.kernels.count import Count
 from windrow.kernels.counted_values import CountedValues
 from windrow.kernels.decimal_sum import DecimalSum

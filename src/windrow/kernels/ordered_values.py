@@ -161,7 +161,11 @@ def _plain(values: Values) -> int | Runs:
 def _distinct(values: Values | None) -> int:
     if values is None or isinstance(values, int):
         return 0 if values is None else 1
-    return values.index().distinct if isinstance(values, Version) else values.distinct
+    return values.ask("COUNT_DISTINCT", _distinct_of) if isinstance(values, Version) else values.distinct
+
+
+def _distinct_of(index: ValueIndex) -> int:
+    return index.distinct
 
 
 def _mode(values: Values) -> int:

@@ -28,7 +28,7 @@ class Runs(NamedTuple):
     def plus(self, other: Runs, sign: int = 1) -> Runs:
         """Both together, or without the `other` if `sign` is -1.
 
-        >>> some, more = (runs_of(np.array(keys), np.array(counts)) for keys, counts in (([1, 5], [2, 1]), ([5, 7], [1, 1])))
+        >>> some, more = runs_of(np.array([1, 5]), np.array([2, 1])), runs_of(np.array([5, 7]), np.array([1, 1]))
         >>> some.plus(more).counts.tolist(), some.plus(more).plus(some, -1).keys.tolist()
         ([2, 2, 1], [5, 7])
         """

@@ -22,8 +22,10 @@ def quantile_arguments(call: exp.Expr, name: str, scope: Scope) -> tuple[exp.Exp
         number = float(text)
     except ValueError:
         hint = "one call for each share: QUANTILE(price, 0.5), QUANTILE(price, 0.9)"
-        raise error_at(share, f"the share of {name} is a number from 0 to 1, and this is {text}", scope.text, hint) from None
+        raise error_at(
+            share, f"the share of {name} is a number from 0 to 1, and this is {text}", scope.text, hint
+        ) from None
     if not 0 <= number <= 1:
-        hint = f"a percentage is divided by 100: {number / 100:g}" if 2 <= number <= 100 else None
-        raise error_at(share, f"the share of {name} is from 0 to 1, and this is {text}", scope.text, hint)
+        way_out = f"a percentage is divided by 100: {number / 100:g}" if 2 <= number <= 100 else None
+        raise error_at(share, f"the share of {name} is from 0 to 1, and this is {text}", scope.text, way_out)
     return argument, number

@@ -43,7 +43,7 @@ class RowBlock:
         return self._stops[-1] if self._stops else 0
 
     def append(self, rows: pa.RecordBatch) -> int:
-        """Take in the first of `rows`, as many as there is room for, and say how many; a block that left some is full."""
+        """Take in the first of `rows`, as many as there is room for, and say how many; if it left some it is full."""
         ends = self.bytes + np.cumsum(sizes_of(rows))
         taken = int(np.searchsorted(ends, self._limit, side="right"))
         if taken == 0 and not self._pieces:
