@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import bits
-from windrow.kernels.columns import frozen, live, plain, reals
+from windrow.kernels.columns import live, plain, reals
 from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
 from windrow.kernels.value_codec import ValueCodec
 from windrow.kernels.value_index import ValueIndex
+from windrow.kernels.value_ranks import FLOATS, SIGNED, UNSIGNED, between, interpolated, reals_of
 from windrow.kernels.value_runs import Runs, joined_runs, one, runs_by_code
 from windrow.kernels.value_versions import Version
 
@@ -22,8 +23,6 @@ LARGE = 4096
 
 Values = int | Runs | Version
 """What a partial is: one value, some, or many."""
-
-FLOATS, SIGNED, UNSIGNED = range(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +55,12 @@ class OrderedValues:
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
         held = into["values"]
-        keys, counts, begins = runs_by_code(live(codes, rows).astype(np.int64), self._keys(rows.values), len(held))
-        single = (np.diff(begins) == 1) & (np.append(counts, 0)[begins[:-1]] == 1)
-        for slot in np.flatnonzero(np.diff(begins)).tolist():
-            own = slice(begins[slot], begins[slot + 1])
-            fresh = int(keys[begins[slot]]) if single[slot] else Runs(keys[own], counts[own])
+        codes = live(codes, rows).astype(np.int64, copy=False)
+        keys, counts, begins = runs_by_code(codes, self._keys(rows.values), len(held))
+        for slot in np.flatnonzero(begins[1:] > begins[:-1]).tolist():
+            first, stop = int(begins[slot]), int(begins[slot + 1])
+            single = stop - first == 1 and counts[first] == 1
+            fresh = int(keys[first]) if single else Runs(keys[first:stop], counts[first:stop])
             held[slot] = fresh if held[slot] is None else _changed(held[slot], _runs(fresh), 1)
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
@@ -85,19 +85,17 @@ class OrderedValues:
             spreads = [None if values is None else self._spread(values) for values in held]
             return Lowered(pa.array(spreads, pa.float64()).cast(type))
         share = 0.5 if answer == "MEDIAN" else float(answer.split()[1])
-        found = np.array([(0, 0, 0.0) if values is None else _around(values, share) for values in held], object)
-        lower, upper, parts = (found[:, i] for i in range(3)) if len(found) else ([], [], [])
-        below, above = (self._reals(np.array(keys, np.int64)) for keys in (lower, upper))
-        return Lowered(pa.array(_between(below, above, np.array(parts, float)), mask=~known).cast(type))
+        found = [(0, 0, 0.0) if values is None else _around(values, share) for values in held]
+        return Lowered(pa.array(self._between(found), pa.float64(), mask=~known).cast(type))
 
     def _keys(self, values: pa.Array) -> np.ndarray:
         values = plain(values)
         return bits.keys(values if bits.fits(values.type) else pa.array(reals(values)))
 
-    def _reals(self, keys: np.ndarray) -> np.ndarray:
-        """What keys stand for, as doubles."""
-        type = self.type if bits.fits(self.type) else pa.float64()
-        return reals(bits.unkeyed(frozen(keys), np.ones(len(keys), bool), type))
+    def _between(self, found: list[tuple[int, int, float]]) -> np.ndarray:
+        """What lies between each two keys, as Spark's `percentile` has it."""
+        lower, upper, parts = zip(*found) if found else ((), (), ())
+        return between(np.array(lower, np.int64), np.array(upper, np.int64), np.array(parts, float), self._kind())
 
     def _kind(self) -> int:
         if pa.types.is_unsigned_integer(self.type):
@@ -111,18 +109,17 @@ class OrderedValues:
         return self._spread_of(_runs(values))
 
     def _spread_of(self, values: ValueIndex | Runs) -> float:
-        below, above, part = _ends(values, 0.5)
-        pair = self._reals(np.array([below, above]))
-        middle = float(_between(pair[:1], pair[1:], np.array([part]))[0])
+        middle = float(self._between([_ends(values, 0.5)])[0])
         rank = (values.total - 1) * 0.5
         first, last = floor(rank), ceil(rank)
         if isinstance(values, ValueIndex) and isfinite(middle):
-            ends = np.array([values.deviation(middle, edge, self._kind()) for edge in (first, last)])
+            near, far = (values.deviation(middle, edge, self._kind()) for edge in (first, last))
         else:
             runs = values.runs() if isinstance(values, ValueIndex) else values
             with np.errstate(invalid="ignore"):
-                ends = np.sort(np.abs(np.repeat(self._reals(runs.keys), runs.counts) - middle))[[first, last]]
-        return float(_between(ends[:1], ends[1:], np.array([rank - first]))[0])
+                distances = np.abs(np.repeat(reals_of(runs.keys, self._kind()), runs.counts) - middle)
+                near, far = np.sort(distances)[[first, last]].tolist()
+        return interpolated(near, far, rank - first)
 
 
 def _changed(values: Values, runs: Runs, sign: int) -> Values | None:
@@ -187,9 +184,3 @@ def _ends(values: ValueIndex | Runs, share: float) -> tuple[int, int, float]:
     first = floor(rank)
     lower = values.select(first)
     return lower, lower if rank == first else values.select(first + 1), rank - first
-
-
-def _between(below: np.ndarray, above: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Interpolated as Spark's `percentile` does, where both ends differ."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.where((below == above) | (parts == 0), below, (1.0 - parts) * below + parts * above)

@@ -17,7 +17,10 @@ GROW, MISSING = -1, -2
 
 def empty_chunks(chunks: int) -> tuple[np.ndarray, ...]:
     """By place in memory: keys, counts, sizes, and how often the most frequent key occurs (-1: not known). In order of
-    keys: the place in memory, the first key that belongs there, and the total. Last, the free places."""
+    keys: the place in memory, the first key that belongs there, and the total. Last, the free places.
+
+    Where the most frequent key occurs once, so do all, and the counts are not kept: half the memory is left alone.
+    """
     return (
         np.empty((chunks, CHUNK), np.int64),
         np.empty((chunks, CHUNK), np.int64),
@@ -33,7 +36,7 @@ def empty_chunks(chunks: int) -> tuple[np.ndarray, ...]:
 @njit(cache=True, nogil=True)
 def fill_chunks(arrays, meta, keys, counts):
     """Build the chunks of sorted runs, each half full."""
-    held, numbers, sizes, _peaks, order, lows, totals, free = arrays
+    held, numbers, sizes, peaks, order, lows, totals, free = arrays
     half = CHUNK // 2
     chunks = max(1, -(-keys.size // half))
     for chunk in range(chunks):
@@ -45,6 +48,7 @@ def fill_chunks(arrays, meta, keys, counts):
             held[chunk, i - begin], numbers[chunk, i - begin] = keys[i], counts[i]
             total += counts[i]
         sizes[chunk], totals[chunk] = end - begin, total
+        peaks[chunk] = 1 if total == end - begin else -1
         meta[TOTAL] += total
     meta[CHUNKS], meta[DISTINCT], meta[FREE] = chunks, keys.size, sizes.size - chunks
     for i in range(meta[FREE]):
@@ -75,20 +79,35 @@ def change_chunks(arrays, meta, keys, counts, sign, done):
             chunk = order[at]
             size = sizes[chunk]
             place = _place_of(held, chunk, size, key)
-        if not found:
-            for j in range(size, place, -1):
-                held[chunk, j], numbers[chunk, j] = held[chunk, j - 1], numbers[chunk, j - 1]
-            held[chunk, place], numbers[chunk, place] = key, 0
-            sizes[chunk] += 1
-            meta[DISTINCT] += 1
-        numbers[chunk, place] += change
+        once = peaks[chunk] == 1
+        if once and change != (-1 if found else 1):
+            _count_all(numbers, chunk, size)
+            once = False
+        left = change if not found else np.int64(0) if once else numbers[chunk, place] + change
+        if left < 0:
+            return i, MISSING
+        if not once:
+            peaks[chunk] = -1
         totals[at] += change
         meta[TOTAL] += change
-        peaks[chunk] = -1
-        if numbers[chunk, place] == 0:
-            size = sizes[chunk] - 1
+        if not found:
+            for j in range(size, place, -1):
+                held[chunk, j] = held[chunk, j - 1]
+            held[chunk, place] = key
+            if not once:
+                for j in range(size, place, -1):
+                    numbers[chunk, j] = numbers[chunk, j - 1]
+            sizes[chunk] += 1
+            meta[DISTINCT] += 1
+        if not once:
+            numbers[chunk, place] = left
+        if left == 0:
+            size -= 1
             for j in range(place, size):
-                held[chunk, j], numbers[chunk, j] = held[chunk, j + 1], numbers[chunk, j + 1]
+                held[chunk, j] = held[chunk, j + 1]
+            if not once:
+                for j in range(place, size):
+                    numbers[chunk, j] = numbers[chunk, j + 1]
             sizes[chunk] = size
             meta[DISTINCT] -= 1
             if size < CHUNK // 8 and at + 1 < meta[CHUNKS] and size + sizes[order[at + 1]] <= CHUNK // 2:
@@ -123,17 +142,28 @@ def _place_of(held, chunk, size, key):
 
 
 @njit(cache=True, nogil=True)
+def _count_all(numbers, chunk, size):
+    """Write down the counts of a chunk in which every key occurs once."""
+    for j in range(size):
+        numbers[chunk, j] = 1
+
+
+@njit(cache=True, nogil=True)
 def _split(arrays, meta, at):
     """The upper half of a chunk moves into a new one behind it."""
     held, numbers, sizes, peaks, order, lows, totals, free = arrays
     meta[FREE] -= 1
     new, old, half = free[meta[FREE]], order[at], CHUNK // 2
+    if peaks[old] == 1:
+        _count_all(numbers, old, CHUNK)
+    peaks[new] = peaks[old]
     moved = 0
     for j in range(half, CHUNK):
         held[new, j - half], numbers[new, j - half] = held[old, j], numbers[old, j]
         moved += numbers[old, j]
     sizes[old], sizes[new] = half, CHUNK - half
-    peaks[old] = peaks[new] = -1
+    if peaks[old] != 1:
+        peaks[old] = peaks[new] = -1
     for j in range(meta[CHUNKS], at + 1, -1):
         order[j], lows[j], totals[j] = order[j - 1], lows[j - 1], totals[j - 1]
     order[at + 1], lows[at + 1], totals[at + 1] = new, held[new, 0], moved
@@ -147,11 +177,14 @@ def _join(arrays, meta, at):
     held, numbers, sizes, peaks, order, lows, totals, free = arrays
     chunk, gone = order[at], order[at + 1]
     size = sizes[chunk]
+    for part in (chunk, gone):
+        if peaks[part] == 1:
+            _count_all(numbers, part, sizes[part])
     for j in range(sizes[gone]):
         held[chunk, size + j], numbers[chunk, size + j] = held[gone, j], numbers[gone, j]
     sizes[chunk] = size + sizes[gone]
     totals[at] += totals[at + 1]
-    peaks[chunk] = -1
+    peaks[chunk] = 1 if peaks[chunk] == 1 and peaks[gone] == 1 else -1
     for j in range(at + 1, meta[CHUNKS] - 1):
         order[j], lows[j], totals[j] = order[j + 1], lows[j + 1], totals[j + 1]
     meta[CHUNKS] -= 1

@@ -7,15 +7,21 @@ from numba import njit
 
 from windrow.kernels.value_chunks import CHUNKS, DISTINCT, TOTAL
 
+FLOATS, SIGNED, UNSIGNED = range(3)
+"""What keys stand for: doubles, integers, or integers without a sign."""
+
 
 @njit(cache=True, nogil=True)
 def select_key(arrays, meta, rank):
-    held, numbers, _sizes, _peaks, order, _lows, totals, _free = arrays
+    """The key at place `rank`."""
+    held, numbers, _sizes, peaks, order, _lows, totals, _free = arrays
     at = 0
     while rank >= totals[at]:
         rank -= totals[at]
         at += 1
     chunk, place = order[at], 0
+    if peaks[chunk] == 1:
+        return held[chunk, rank]
     while rank >= numbers[chunk, place]:
         rank -= numbers[chunk, place]
         place += 1
@@ -24,6 +30,7 @@ def select_key(arrays, meta, rank):
 
 @njit(cache=True, nogil=True)
 def most_frequent(arrays, meta):
+    """The smallest of the keys that occur most often."""
     held, numbers, sizes, peaks, order, _lows, _totals, _free = arrays
     best, winner = np.int64(0), np.int64(0)
     for at in range(meta[CHUNKS]):
@@ -34,6 +41,8 @@ def most_frequent(arrays, meta):
                 peaks[chunk] = max(peaks[chunk], numbers[chunk, j])
         if peaks[chunk] > best:
             best, winner = peaks[chunk], np.int64(chunk)
+    if best == 1:
+        return held[winner, 0]
     for j in range(sizes[winner]):
         if numbers[winner, j] == best:
             return held[winner, j]
@@ -42,25 +51,52 @@ def most_frequent(arrays, meta):
 
 @njit(cache=True, nogil=True)
 def all_runs(arrays, meta):
-    held, numbers, sizes, _peaks, order, _lows, _totals, _free = arrays
+    """All keys in order, and their counts."""
+    held, numbers, sizes, peaks, order, _lows, _totals, _free = arrays
     keys, counts = np.empty(meta[DISTINCT], np.int64), np.empty(meta[DISTINCT], np.int64)
     n = 0
     for at in range(meta[CHUNKS]):
         chunk = order[at]
         for j in range(sizes[chunk]):
-            keys[n], counts[n] = held[chunk, j], numbers[chunk, j]
+            keys[n], counts[n] = held[chunk, j], 1 if peaks[chunk] == 1 else numbers[chunk, j]
             n += 1
     return keys, counts
 
 
 @njit(cache=True, nogil=True)
 def to_real(key, kind):
-    """What a key stands for, as a double: 0 is for floats, 1 for integers, 2 for those without a sign."""
-    if kind == 1:
+    """What a key stands for, as a double."""
+    if kind == SIGNED:
         return np.float64(key)
-    if kind == 2:
+    if kind == UNSIGNED:
         return np.float64(np.uint64(key ^ np.int64(-(2**63))))
     return np.array([key ^ ((key >> 63) & np.int64(2**63 - 1))]).view(np.float64)[0]
+
+
+@njit(cache=True, nogil=True)
+def reals_of(keys, kind):
+    """What keys stand for, as doubles."""
+    reals = np.empty(keys.size)
+    for i in range(keys.size):
+        reals[i] = to_real(keys[i], kind)
+    return reals
+
+
+@njit(cache=True, nogil=True)
+def interpolated(below, above, part):
+    """What lies `part` of the way from one value to the other: as in Spark's `percentile`, to the bit."""
+    if part == 0.0 or below == above:
+        return below
+    return (1.0 - part) * below + part * above
+
+
+@njit(cache=True, nogil=True)
+def between(lower, upper, parts, kind):
+    """What lies between each two keys."""
+    found = np.empty(lower.size)
+    for i in range(lower.size):
+        found[i] = interpolated(to_real(lower[i], kind), to_real(upper[i], kind), parts[i])
+    return found
 
 
 @njit(cache=True, nogil=True)
