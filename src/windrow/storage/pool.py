@@ -15,8 +15,8 @@ from windrow.storage.row_block import BLOCK_BYTES, RowBlock
 TRY_AGAIN = 64
 """Whether compression pays is seen at the first block and then at every 64th."""
 
-PAYS = 0.8
-"""Compression pays if it leaves at most so much of a block."""
+PAYS = 0.9
+"""Compression pays if it leaves at most so much of a block, unless a home says otherwise: in `pays`."""
 
 
 @dataclass(slots=True)
@@ -63,6 +63,7 @@ class BufferPool:
         self._held: dict[int, RowBlock] = {}
         self._kept: dict[int, bool] = {}
         self._compress, self._tries = False, 0
+        self._filled: int | None = None
 
     def __contains__(self, number: int) -> bool:
         return number in self._held
@@ -97,6 +98,9 @@ class BufferPool:
     def allocate(self, number: int) -> RowBlock:
         """An empty block, for which there is room."""
         assert not self.full
+        if self._filled is not None and self._filled in self._held:
+            self._held[self._filled].compact()  # it stays, so that it must not keep more than its own rows
+        self._filled = number
         block = self._held[number] = RowBlock(self._schema, self.block_bytes)
         return block
 
@@ -144,5 +148,5 @@ class BufferPool:
         if self._tries % TRY_AGAIN != 1:
             return encode(columns, compress=self._compress)
         plain, small = encode(columns, compress=False), encode(columns)
-        self._compress = len(small) <= PAYS * len(plain)
+        self._compress = len(small) <= getattr(self._store, "pays", PAYS) * len(plain)
         return small if self._compress else plain

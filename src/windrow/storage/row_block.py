@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ BLOCK_BYTES = 64 * 1024
 
 
 class RowBlock:
-    """Rows of one schema up to a number of bytes; they stay in the pieces that they came in until the block is full.
+    """Rows of one schema up to a number of bytes; they stay in the pieces that they came in.
 
     >>> schema = pa.schema([("x", pa.int64())])
     >>> block = RowBlock(schema, limit=24)
@@ -36,7 +37,9 @@ class RowBlock:
         """A block that was stored."""
         block = cls(rows.schema, limit)
         block._put(rows)
-        block.bytes, block.full = int(np.sum(sizes_of(rows))), full
+        width = fixed_width(rows.schema)
+        block.bytes = int(np.sum(sizes_of(rows))) if width is None else width * rows.num_rows
+        block.full = full
         return block
 
     def __len__(self) -> int:
@@ -44,17 +47,23 @@ class RowBlock:
 
     def append(self, rows: pa.RecordBatch) -> int:
         """Take in the first of `rows`, as many as there is room for, and say how many; if it left some it is full."""
-        ends = self.bytes + np.cumsum(sizes_of(rows))
-        taken = int(np.searchsorted(ends, self._limit, side="right"))
+        width = fixed_width(self._schema)
+        if width is not None:
+            taken = min(rows.num_rows, (self._limit - self.bytes) // width) if width else rows.num_rows
+            size = taken * width
+        else:
+            ends = np.cumsum(sizes_of(rows))
+            taken = int(np.searchsorted(ends, self._limit - self.bytes, side="right"))
+            size = int(ends[taken - 1]) if taken else 0
         if taken == 0 and not self._pieces:
+            needed = int(sizes_of(rows.slice(0, 1))[0])
             raise StorageError(
-                f"a row of {int(ends[0])} bytes does not fit into a block of {self._limit}: make blocks larger"
+                f"a row of {needed} bytes does not fit into a block of {self._limit}: make blocks larger"
             )
         if taken:
             self._put(rows.slice(0, taken))
-            self.bytes = int(ends[taken - 1])
-        if taken < rows.num_rows:
-            self._close()
+            self.bytes += size
+        self.full = taken < rows.num_rows
         return taken
 
     def from_row(self, row: int) -> pa.RecordBatch:
@@ -77,14 +86,31 @@ class RowBlock:
         rows = pa.Table.from_batches(self._pieces).combine_chunks().to_batches()[0]
         self._pieces, self._stops = [rows], [rows.num_rows]
 
-    def _close(self) -> None:
-        """The block is full. It lets go of what it was cut from, which may be much larger than itself."""
-        self.full = True
+    def compact(self) -> None:
+        """Let go of what the rows were cut from, which may be much larger than they are."""
         if len(self._pieces) == 1:
             piece = self._pieces[0]
             self._pieces = [piece.take(pa.array(np.arange(piece.num_rows)))]
         else:
             self._join()
+
+
+@lru_cache(maxsize=64)
+def fixed_width(schema: pa.Schema) -> int | None:
+    """How many bytes a row takes, where all take the same.
+
+    >>> fixed_width(pa.schema([("n", pa.int64()), ("b", pa.bool_())])), fixed_width(pa.schema([("s", pa.string())]))
+    (9, None)
+    """
+    widths = [_width(field.type) for field in schema]
+    return None if None in widths else sum(width for width in widths if width is not None)
+
+
+def _width(type: pa.DataType) -> int | None:
+    try:
+        return -(-type.bit_width // 8)
+    except ValueError:
+        return None
 
 
 def sizes_of(rows: pa.RecordBatch) -> np.ndarray:
@@ -104,7 +130,7 @@ def _sizes(column: pa.Array) -> np.ndarray | int:
     if pa.types.is_string(type) or pa.types.is_binary(type):
         offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
         return 4 + np.diff(offsets)
-    try:
-        return -(-type.bit_width // 8)
-    except ValueError:  # nested: all rows are taken to be alike
+    width = _width(type)
+    if width is None:  # nested: all rows are taken to be alike
         return -(-column.get_total_buffer_size() // max(1, len(column)))
+    return width
