@@ -26,13 +26,13 @@ class Ticks:
     def __init__(self, rate: int, batch: int = 16_384) -> None:
         random = np.random.default_rng(1)
         self.rows, self._rate, self._batch = 0, rate, batch
-        count = 64 * batch
+        count = 16 * batch
         self._prices = random.uniform(10, 500, count).round(2)
         self._volumes = random.integers(1, 10_000, count)
         self._symbols = (np.arange(count + batch) % SYMBOLS).astype(np.int32)
 
     def next(self) -> pa.RecordBatch:
-        low, at = self.rows, self.rows % (63 * self._batch)
+        low, at = self.rows, self.rows % (15 * self._batch)
         numbers = np.arange(low, low + self._batch)
         self.rows += self._batch
         part = slice(at, at + self._batch)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from windrow.errors import StorageError
 
-SLOT_BYTES = 16 * 1024
-"""The file is cut into slots of this size; a block takes as many as it needs, wherever they are free."""
+SLOT_BYTES = 17 * 1024
+"""The file is cut into slots of this size; a block takes as many as it needs, wherever they are free. Four of them hold
+64 KB of rows with what is said about their columns."""
 
 
 @dataclass(frozen=True, slots=True)
