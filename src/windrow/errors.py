@@ -70,6 +70,10 @@ class StateError(WindrowError):
     """State in a checkpoint that this version cannot read."""
 
 
+class StorageError(WindrowError):
+    """A block that cannot be written or read, or a place for blocks that cannot be used."""
+
+
 class AggregateError(WindrowError):
     """An aggregate that cannot take the arguments it was given."""
 

@@ -81,7 +81,7 @@ class Case:
         return Rows(values, np.array([row[2] for row in rows], np.int64), mask)
 
     def type_of(self, answer: str) -> pa.DataType:
-        return self.result or RULES[answer](self.partial.type)[1]
+        return self.result or RULES[answer.split()[0]](self.partial.type)[1]
 
     def answered(self, fields: Fields) -> list[list[Any]]:
         return [self.kernel.lower(fields, answer, self.type_of(answer)).values.to_pylist() for answer in self.answers]
@@ -129,6 +129,9 @@ ORDERED = [
     (pa.null(), st.none()),
 ]
 
+NUMBERS = [ORDERED[1], ORDERED[3], (pa.float64(), wild)]
+ranked = ("MEDIAN", "QUANTILE 0.0", "QUANTILE 0.3", "QUANTILE 1.0", "MAD", "MODE", "COUNT_DISTINCT")
+
 CASES = [
     Case(Partial("count"), st.none(), ("COUNT",), pa.int64()),
     _case("count", pa.string(), st.text(max_size=2), "COUNT"),
@@ -146,6 +149,13 @@ CASES = [
     *(_case("first", type, values, "FIRST") for type, values in [*ORDERED, (nested, nests)]),
     *(_case("last", type, values, "LAST", ignore_nulls=True) for type, values in [*ORDERED, (nested, nests)]),
     _case("truth", pa.bool_(), st.booleans(), "BOOL_AND", "BOOL_OR"),
+    *(_case("values", type, values, *ranked) for type, values in NUMBERS),
+    *(_case("values", type, values, "MODE", "COUNT_DISTINCT") for type, values in (ORDERED[6], ORDERED[8])),
+    _case("values", pa.decimal128(20, 2), decimals, "MEDIAN", "QUANTILE 0.9", "MAD"),
+    *(_case("counted", type, values, "MODE", "COUNT_DISTINCT") for type, values in ORDERED[11:]),
+    *(_case("collect", type, values, "COLLECT_LIST") for type, values in (ORDERED[5], ORDERED[10], (nested, nests))),
+    *(_case("distinct_sketch", type, values, "APPROX_COUNT_DISTINCT") for type, values in (ORDERED[5], ORDERED[11])),
+    _case("digest", pa.float64(), wild, "APPROX_QUANTILE 0.5", "APPROX_QUANTILE 0.0", "APPROX_QUANTILE 1.0"),
     Case(Partial("user", "x", pa.int64(), user="latest"), _whole(64), ("latest",), pa.string()),
     Case(
         Partial("user", "x, y", pair, user="path"),

@@ -39,6 +39,8 @@ def same(case: Case, left, right, rows=()) -> bool:
 
 
 def _equal(case: Case, a, b, slack: float) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(_equal(case, left, right, slack) for left, right in zip(a, b))
     if not isinstance(a, float) or not isinstance(b, float):
         return a == b
     if case.partial.kind == "moments":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from statistics import multimode
 
 import pyarrow as pa
 from hypothesis import given, settings
@@ -40,6 +41,17 @@ def _edges(column: str) -> list[Case]:
     ]
 
 
+def _smallest_mode(values: list | None) -> object:
+    """DuckDB has the first of ties, and Windrow the smallest."""
+    known = [value for value in values or () if value is not None]
+    return min(multimode(known)) if known else None
+
+
+def _listed(column: str) -> Case:
+    known = f"list({column} {ORDER}) FILTER (WHERE {column} IS NOT NULL)"
+    return Case(f"COLLECT_LIST({column})", known, read=lambda values: values or [])
+
+
 SPREADS = ("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP")
 CASES = [
     like("COUNT(*)"),
@@ -62,6 +74,15 @@ CASES = [
     like("BOOL_OR(b)"),
     like("BOOL_OR(d > 0) FILTER (WHERE b)"),
     like("MAX(s) FILTER (WHERE i > 0)"),
+    *(Case(f"MEDIAN({column})", f"median({column}::DOUBLE)", 1e-12) for column in "idm"),
+    *(Case(f"QUANTILE({c}, {q})", f"quantile_cont({c}::DOUBLE, {q})", 1e-12) for c in "idm" for q in (0, 0.3, 1)),
+    Case("PERCENTILE(d, 0.75) FILTER (WHERE b)", "quantile_cont(d, 0.75) FILTER (WHERE b)", 1e-12),
+    *(Case(f"MAD({column})", f"mad({column}::DOUBLE)", 1e-12) for column in "idm"),
+    *(Case(f"MODE({column})", f"list({column})", read=_smallest_mode) for column in "idmsb"),
+    *(like(f"COUNT(DISTINCT {column})") for column in "idmswb"),
+    like("COUNT(DISTINCT i) FILTER (WHERE b)"),
+    *(Case(f"APPROX_COUNT_DISTINCT({c})", f"count(DISTINCT {c})") for c in "isw"),
+    *(_listed(column) for column in "ims"),
 ]
 
 COLUMNS = {

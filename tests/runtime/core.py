@@ -103,7 +103,7 @@ def forced(plan: StreamPlan, way: str) -> StreamPlan:
     for space in plan.spaces:
         folds = []
         for fold in space.folds:
-            ways = tuple("refold" if way == "subtract" and not p.reversible else way for p in fold.partials)
+            ways = tuple("refold" if way in ("subtract", "held") and not p.reversible else way for p in fold.partials)
             folds.append(replace(fold, maintenance=ways))
         spaces.append(replace(space, folds=tuple(folds)))
     return replace(plan, spaces=tuple(spaces))

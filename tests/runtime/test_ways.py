@@ -19,6 +19,7 @@ from windrow.windows import log
 from .core import Core, forced, in_order, plan_of, rows_of
 
 AGGREGATES = "COUNT(*) AS n, SUM(i) AS s, SUM(d) AS t, MAX(i) AS m, LAST(i) AS l, VAR_SAMP(d) AS v, trail(i) AS o"
+AGGREGATES += ", MEDIAN(d) AS e, COUNT(DISTINCT i) AS u, COLLECT_LIST(i) AS c, APPROX_COUNT_DISTINCT(k) AS a"
 COLUMNS = {
     "k": (pa.int64(), st.none() | st.integers(0, 30)),
     "i": (pa.int64(), st.none() | st.integers(-9, 9)),
@@ -45,8 +46,8 @@ def assert_equal(found: list[dict], wanted: list[dict]) -> None:
         assert variance == exact or math.isclose(variance, exact, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("way", ["subtract", "tree"])
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("way", ["subtract", "held", "tree"])
+@settings(max_examples=40, deadline=None)
 @given(
     stream=streams(COLUMNS, unbounded="never"),
     grouped=st.booleans(),

@@ -79,7 +79,8 @@ class Run:
             grouped = f"GROUP BY {', '.join(keys)}" if keys else ""
             session.query(
                 name,
-                f"""SELECT {selected} COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean, MAX(at) AS latest, MIN(x) AS low
+                f"""SELECT {selected} COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean, MAX(at) AS latest, MIN(x) AS low,
+                           MEDIAN(i) AS mid, QUANTILE(x, 0.3) AS third, COUNT(DISTINCT k) AS names
                     FROM ticks [RANGE {reach} SLIDE {slide} OFFSET {offset}] {grouped}""",
             )
         session.query(
@@ -100,9 +101,12 @@ class Run:
             F.avg("m").alias("mean"),
             F.max("at").alias("latest"),
             F.min("x").alias("low"),
+            F.median("i").alias("mid"),
+            F.percentile("x", F.lit(0.3)).alias("third"),
+            F.count_distinct("k").alias("names"),
         )
         shown = ["w.start AS window_start", "w.end AS window_end", *(f"k{i}" for i in range(len(keys)))]
-        return counted.selectExpr(*shown, "n", "total", "mean", "latest", "low")
+        return counted.selectExpr(*shown, "n", "total", "mean", "latest", "low", "mid", "third", "names")
 
 
 @pytest.fixture(scope="module")

@@ -39,6 +39,15 @@ AGGREGATES = [
     "BOOL_OR(b)",
     "SUM(i) FILTER (WHERE b)",
     "MAX(d) FILTER (WHERE i % 2 = 0)",
+    "MEDIAN(d)",
+    "QUANTILE(i, 0.3)",
+    "MAD(m)",
+    "MODE(k)",
+    "COUNT(DISTINCT d)",
+    "COUNT(DISTINCT k)",
+    "COLLECT_LIST(day)",
+    "APPROX_COUNT_DISTINCT(at)",
+    "APPROX_QUANTILE(d, 0.5)",
 ]
 EVERY = ", ".join(f"{text} AS a{i}" for i, text in enumerate(AGGREGATES))
 TEXTS = {

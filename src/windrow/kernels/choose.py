@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from windrow.errors import AggregateError
 from windrow.kernels import bits
+from windrow.kernels.collected import Collected
 from windrow.kernels.columns import plain_type
 from windrow.kernels.count import Count
+from windrow.kernels.counted_values import CountedValues
 from windrow.kernels.decimal_sum import DecimalSum
 from windrow.kernels.edge_value import EdgeValue
 from windrow.kernels.extreme import Extreme
@@ -16,6 +18,8 @@ from windrow.kernels.float_sum import FloatSum
 from windrow.kernels.integer_sum import IntegerSum
 from windrow.kernels.kernel import Kernel
 from windrow.kernels.moments import Moments
+from windrow.kernels.ordered_values import OrderedValues
+from windrow.kernels.sketches import Digest, DistinctSketch
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
@@ -27,6 +31,7 @@ WITHOUT_TYPE: dict[str, Kernel] = {
     "float_sum": FloatSum(),
     "moments": Moments(),
     "truth": Truth(),
+    "digest": Digest(),
 }
 
 
@@ -54,6 +59,14 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
             return chosen(type, largest=partial.kind == "max")
         case "first" | "last":
             return EdgeValue(type, latest=partial.kind == "last", ignore_nulls=partial.ignore_nulls)
+        case "values":
+            return OrderedValues(type)
+        case "counted":
+            return CountedValues(type)
+        case "collect":
+            return Collected(type)
+        case "distinct_sketch":
+            return DistinctSketch(type)
     raise AggregateError(f"no kernel keeps a partial of kind {partial.kind!r}")
 
 

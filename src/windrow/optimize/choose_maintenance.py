@@ -37,8 +37,8 @@ def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None)
         return _of_clusters(partial, panes, entering)
     ways = [Alternative("refold", panes, f"folds all {panes} panes of the window")]
     if partial.reversible:
-        why = "adds the panes that enter and subtracts those that leave"
-        ways.append(Alternative("subtract", 2 * entering + 1, why))
+        name, why = running(partial, "panes")
+        ways.append(Alternative(name, 2 * entering + 1, why))
     nodes = 2 * panes.bit_length() + 1
     ways.append(Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one"))
     return sorted(ways, key=lambda way: way.merges)
@@ -55,6 +55,14 @@ def _of_clusters(partial: ClusterPartial, panes: int, entering: int) -> list[Alt
     if partial.reversible:
         ways.append(Alternative("exclude", 2 * entering, "merges the panes that enter and excludes those that leave"))
     return sorted(ways, key=lambda way: (way.merges, way.name))
+
+
+def running(partial: Partial, what: str) -> tuple[str, str]:
+    """The way that goes on from the last window, and what it does."""
+    why = f"adds the {what} that enter and subtracts those that leave"
+    if partial.held:
+        return "held", f"{why}, in memory; after a restart it is folded again"
+    return "subtract", why
 
 
 def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.optimize.choose_maintenance import Alternative, alternatives
+from windrow.optimize.choose_maintenance import Alternative, alternatives, running
 from windrow.plan.aggregates import Partial
 from windrow.plan.row_window import CountWindow
 
@@ -29,8 +29,8 @@ def row_alternatives(partial: Partial, window: CountWindow) -> list[Alternative]
     nodes = entering + 2 * (window.rows or _ROWS).bit_length()
     ways = [Alternative("tree", nodes, "folds at most 2 log2(rows) nodes of a tree, and builds one for each row")]
     if partial.reversible:
-        why = "adds the rows that enter and subtracts those that leave"
-        ways.append(Alternative("subtract", 2 * entering + 1, why))
+        name, why = running(partial, "rows")
+        ways.append(Alternative(name, 2 * entering + 1, why))
     if window.rows is not None:
         ways.append(Alternative("refold", window.rows, f"folds all {window.rows} rows of the window"))
     return sorted(ways, key=lambda way: way.merges)

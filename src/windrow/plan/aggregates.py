@@ -45,6 +45,11 @@ class Partial:
         """Whether a pane can be taken out of a window again without a trace."""
         return self.kind in REVERSIBLE
 
+    @property
+    def held(self) -> bool:
+        """Whether a window of it is held in memory only, and folded again from its panes after a restart."""
+        return self.kind in HELD
+
     def __str__(self) -> str:
         text = f"{self.user or self.kind}({self.argument or '*'})"
         return f"{text} where {self.filter}" if self.filter else text
@@ -59,7 +64,10 @@ class Aggregate:
     type: pa.DataType
 
 
-REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth"})
+HELD = frozenset({"values", "counted", "collect"})
+"""Partials that grow with the rows of a window: to write them at every save would be to write the window again."""
+
+REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth"}) | HELD
 
 Rule = Callable[[pa.DataType], tuple[str, pa.DataType]]
 
@@ -117,6 +125,23 @@ def _same(kind: str) -> Rule:
     return lambda type: (kind, type)
 
 
+def _ordered(type: pa.DataType) -> tuple[str, pa.DataType]:
+    _moments(type)  # for its error
+    return "values", pa.float64()
+
+
+def _value_kind(type: pa.DataType) -> str:
+    """The partial that counts values: in order where they fit 64 bits, else in a table."""
+    if pa.types.is_nested(type):
+        raise AggregateError("needs values that can be ordered")
+    narrow = pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type)
+    return "values" if narrow or (pa.types.is_temporal(type) and not pa.types.is_interval(type)) else "counted"
+
+
+def _number(kind: str) -> Rule:
+    return lambda type: (kind, _moments(type)[1])
+
+
 RULES: dict[str, Rule] = {
     "COUNT": lambda type: ("count", pa.int64()),
     "SUM": _sum,
@@ -131,6 +156,14 @@ RULES: dict[str, Rule] = {
     "LAST": _same("last"),
     "BOOL_AND": _truth,
     "BOOL_OR": _truth,
+    "MEDIAN": _ordered,
+    "QUANTILE": _ordered,
+    "MAD": _ordered,
+    "MODE": lambda type: (_value_kind(type), type),
+    "COUNT_DISTINCT": lambda type: (_value_kind(type), pa.int64()),
+    "COLLECT_LIST": lambda type: ("collect", pa.list_(type)),
+    "APPROX_COUNT_DISTINCT": lambda type: ("distinct_sketch", _value_kind(type) and pa.int64()),
+    "APPROX_QUANTILE": _number("digest"),
 }
 
 ROWS = Aggregate("COUNT", Partial("count"), pa.int64())
@@ -145,12 +178,12 @@ def aggregate(
     filter: str | None = None,
     ignore_nulls: bool = False,
 ) -> Aggregate:
-    """The built-in aggregate `function` over `argument`.
+    """The built-in aggregate `function` over `argument`; a number may follow its name: "QUANTILE 0.9".
 
     >>> aggregate("AVG", "price", pa.float64()).partial == aggregate("SUM", "price", pa.float64()).partial
     True
     """
-    kind, result = RULES[function](type)
+    kind, result = RULES[function.split()[0]](type)
     if kind in ("first", "last"):
         return Aggregate(function, Partial(kind, argument, type, filter, ignore_nulls), result)
     return Aggregate(function, Partial(kind, argument, type, filter), result)

@@ -9,6 +9,7 @@ from windrow.errors import AggregateError
 from windrow.language import error_at, expression_sql
 from windrow.plan.aggregates import ROWS, Aggregate, Partial, aggregate
 from windrow.plan.bound import Scope
+from windrow.plan.quantile_arguments import SHARES, quantile_arguments
 from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_condition, checked_type, type_name
 
@@ -30,8 +31,16 @@ NAMES: dict[type[exp.Expr], str] = {
     exp.LastValue: "LAST",
     exp.LogicalAnd: "BOOL_AND",
     exp.LogicalOr: "BOOL_OR",
+    exp.Median: "MEDIAN",
+    exp.Quantile: "QUANTILE",
+    exp.Mode: "MODE",
+    exp.ArrayAgg: "COLLECT_LIST",
+    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT",
+    exp.ApproxQuantile: "APPROX_QUANTILE",
 }
 ALIASES = {"STD": "STDDEV_SAMP", "ANY": "BOOL_OR", "SOME": "BOOL_OR", "MEAN": "AVG"}
+ALIASES |= {"MAD": "MAD", "QUANTILE": "QUANTILE", "PERCENTILE": "QUANTILE", "APPROX_QUANTILE": "APPROX_QUANTILE"}
+ALIASES |= {"APPROX_PERCENTILE": "APPROX_QUANTILE", "PERCENTILE_APPROX": "APPROX_QUANTILE"}
 """Names that the language keeps as they are written."""
 
 _WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
@@ -62,6 +71,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         call = call.this
     if any(calls_in(inner, scope) for inner in call.iter_expressions()):
         raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
+    if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
+        return _built_in("COUNT_DISTINCT", call.this.expressions[0], filter, False, schema, scope)
     if any(isinstance(inner, exp.Distinct) for inner in call.iter_expressions()):
         raise not_yet(written, "DISTINCT in an aggregate", scope.text)
     if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
@@ -71,12 +82,21 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
     if name is None:
         raise not_yet(written, _function_name(call), scope.text, _KNOWN)
+    if name in SHARES:
+        argument, share = quantile_arguments(call, name, scope)
+        return _built_in(f"{name} {share}", argument, filter, False, schema, scope)
     argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
+    return _built_in(name, argument, filter, ignore_nulls, schema, scope)
+
+
+def _built_in(
+    name: str, argument: exp.Expr, filter: str | None, ignore_nulls: bool, schema: pa.Schema, scope: Scope
+) -> Aggregate:
     taken = checked_type(argument, schema, scope)
     try:
         return aggregate(name, expression_sql(argument), taken, filter=filter, ignore_nulls=ignore_nulls)
     except AggregateError as error:
-        message = f"{name} {error}, and {expression_sql(argument)} is {type_name(taken)}"
+        message = f"{name.split()[0]} {error}, and {expression_sql(argument)} is {type_name(taken)}"
         raise error_at(argument, message, scope.text, f"CAST({expression_sql(argument)} AS DOUBLE)") from None
 
 

@@ -16,6 +16,7 @@ from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.exclude import Exclude
+from windrow.windows.held import Held
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
@@ -129,6 +130,8 @@ def maintenance_of(
             return Accumulate(view, space, blocks, snapshot)
         case "subtract":
             return Subtract(view, space, blocks, snapshot)
+        case "held":
+            return Held(view, space, blocks)
     if way not in OVER_CONTEXTS or window is None or window.range_us is None:
         raise AssertionError(f"unknown maintenance {way}")
     cells = max(1, window.range_us // window.slide_us)

@@ -10,7 +10,7 @@ SMALL = 2048
 """Below this many bytes compression costs more than it saves."""
 
 
-def encode(columns: dict[str, pa.Array]) -> bytes:
+def encode(columns: dict[str, pa.Array], *, compress: bool = True) -> bytes:
     """The bytes of a set of equally long columns.
 
     >>> decode(encode({"slot": pa.array([1, 2])})).column("slot").to_pylist()
@@ -18,7 +18,7 @@ def encode(columns: dict[str, pa.Array]) -> bytes:
     """
     batch = pa.record_batch(list(columns.values()), names=list(columns))
     sink = pa.BufferOutputStream()
-    options = _PLAIN if batch.nbytes < SMALL else _OPTIONS
+    options = _OPTIONS if compress and batch.nbytes >= SMALL else _PLAIN
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return sink.getvalue().to_pybytes()

@@ -1,0 +1,21 @@
+"""A process that is watched from outside: what it says, and how much memory it has had."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+
+def run_watched(command: list[str]) -> dict:
+    """Run `command`, which prints one line of JSON and waits for a line; adds the most memory that it held at once."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        line = process.stdout.readline()
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        process.stdin.write("\n")
+        process.stdin.flush()
+        process.wait()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return json.loads(line) | {"most MB resident": int(found[1]) / 1024 if found else None}

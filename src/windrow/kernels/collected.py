@@ -1,0 +1,114 @@
+"""COLLECT_LIST: the values of a window, in the order of their events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels.columns import live, plain
+from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
+
+Piece = tuple[np.ndarray, pa.Array]
+"""Times and values of some rows."""
+
+
+class PieceCodec:
+    """A list of times and values for each slot; NULL where there are none."""
+
+    def __init__(self, type: pa.DataType) -> None:
+        self.type = pa.list_(pa.struct([("time", pa.int64()), ("value", type)]))
+
+    def to_arrow(self, objects: np.ndarray) -> pa.Array:
+        pieces = [piece for held in objects if held is not None for piece in held]
+        item = self.type.value_type
+        times = np.concatenate([np.empty(0, np.int64), *(times for times, _ in pieces)])
+        values = pa.concat_arrays([pa.array([], item[1].type), *(values for _, values in pieces)])
+        items = pa.StructArray.from_arrays([pa.array(times), values], fields=list(item))
+        lengths = [0 if held is None else sum(len(times) for times, _ in held) for held in objects]
+        offsets = np.cumsum([0, *lengths]).astype(np.int32)
+        mask = pa.array([held is None for held in objects], pa.bool_())
+        return pa.ListArray.from_arrays(pa.array(offsets), items, type=self.type, mask=mask)
+
+    def from_arrow(self, column: pa.Array) -> np.ndarray:
+        objects = np.empty(len(column), object)
+        times, values = column.values.flatten()
+        offsets, times = column.offsets.to_numpy(), times.to_numpy()
+        for slot in np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)).tolist():
+            first, stop = int(offsets[slot]), int(offsets[slot + 1])
+            objects[slot] = ((times[first:stop], values.slice(first, stop - first)),)
+        return objects
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The values that are not NULL, in pieces that are shared and never changed; what leaves is cut off in front.
+
+    A window's panes leave in the order they came, which is all that `remove` can undo.
+
+    >>> from windrow.kernels.partials import identity
+    >>> collected = Collected(pa.string())
+    >>> partials = identity(collected, 1)
+    >>> collected.lift(partials, np.zeros(3, int), Rows(pa.array(["b", None, "a"]), np.array([20, 15, 10])))
+    >>> collected.lower(partials, "COLLECT_LIST", pa.list_(pa.string())).values.to_pylist()
+    [['a', 'b']]
+    """
+
+    type: pa.DataType
+    reversible = True
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        codec = PieceCodec(self.type)
+        return (Field("pieces", OBJECT, codec.type, None, codec=codec),)
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        assert rows.values is not None
+        codes, held = live(codes, rows), into["pieces"]
+        order = np.argsort(codes, kind="stable")
+        order = order[np.searchsorted(codes[order], 0) :]
+        times, values = rows.times[order], plain(rows.values).take(pa.array(order))
+        slots, begins = np.unique(codes[order], return_index=True)
+        for slot, first, stop in zip(slots.tolist(), begins.tolist(), [*begins[1:].tolist(), len(order)]):
+            piece = (times[first:stop], values.slice(first, stop - first))
+            held[slot] = (*(held[slot] or ()), piece)
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        held, given = into["pieces"], _given(slots, newer["pieces"])
+        for slot, pieces in given.items():
+            held[slot] = (*(held[slot] or ()), *pieces)
+
+    def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
+        held, given = into["pieces"], _given(slots, older["pieces"])
+        for slot, pieces in given.items():
+            held[slot] = _without(held[slot], sum(len(times) for times, _ in pieces)) or None
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        held = partials["pieces"]
+        pieces = [piece for parts in held if parts is not None for piece in parts]
+        lengths = np.array([sum(len(times) for times, _ in parts or ()) for parts in held], np.int64)
+        times = np.concatenate([np.empty(0, np.int64), *(times for times, _ in pieces)])
+        values = pa.concat_arrays([pa.array([], self.type), *(values for _, values in pieces)])
+        order = np.lexsort((times, np.repeat(np.arange(len(held)), lengths)))
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        return Lowered(pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(order))).cast(type))
+
+
+def _given(slots: np.ndarray, elements: np.ndarray) -> dict[int, list[Piece]]:
+    """What each slot is given, in order."""
+    given: dict[int, list[Piece]] = {}
+    for slot, pieces in zip(slots.tolist(), elements):
+        if pieces is not None:
+            given.setdefault(slot, []).extend(pieces)
+    return given
+
+
+def _without(pieces: tuple[Piece, ...], count: int) -> tuple[Piece, ...]:
+    """The pieces without their first `count` rows."""
+    for number, (times, values) in enumerate(pieces):
+        if count < len(times):
+            return ((times[count:], values.slice(count)), *pieces[number + 1 :])
+        count -= len(times)
+    return ()

@@ -1,0 +1,31 @@
+"""The arguments of QUANTILE and APPROX_QUANTILE: what is asked of, and which share of it lies below the answer."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.language import error_at, expression_sql
+from windrow.plan.bound import Scope
+
+SHARES = frozenset({"QUANTILE", "APPROX_QUANTILE"})
+"""The aggregates that take a share."""
+
+
+def quantile_arguments(call: exp.Expr, name: str, scope: Scope) -> tuple[exp.Expr, float]:
+    """The argument and the share, a number from 0 to 1 that is written out."""
+    given = call.expressions if isinstance(call, exp.Anonymous) else [call.this, call.args.get("quantile")]
+    if len(given) != 2 or given[1] is None:
+        raise error_at(call, f"{name} takes a value and a share", scope.text, f"{name}(price, 0.9)")
+    argument, share = given
+    text = expression_sql(share)
+    try:
+        number = float(text)
+    except ValueError:
+        hint = "one call for each share: QUANTILE(price, 0.5), QUANTILE(price, 0.9)"
+        raise error_at(
+            share, f"the share of {name} is a number from 0 to 1, and this is {text}", scope.text, hint
+        ) from None
+    if not 0 <= number <= 1:
+        way_out = f"a percentage is divided by 100: {number / 100:g}" if 2 <= number <= 100 else None
+        raise error_at(share, f"the share of {name} is from 0 to 1, and this is {text}", scope.text, way_out)
+    return argument, number

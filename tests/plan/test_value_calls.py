@@ -1,0 +1,67 @@
+"""Calls of aggregates that need the values of a window: what is asked for, and what is refused."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import windrow
+from windrow.errors import NotSupportedYet, QueryError
+
+EVENTS = pa.table(
+    {
+        "ts": pa.array([1, 2, 3], pa.timestamp("s", tz="UTC")),
+        "x": [1.0, 2.0, 4.0],
+        "s": ["a", "b", "a"],
+        "l": [[1], [], [2]],
+    }
+)
+
+
+def answered(call: str) -> object:
+    query = f"SELECT {call} AS a FROM events [RANGE 10 SECONDS SLIDE 10 SECONDS]"
+    return windrow.replay(query, events=EVENTS, flush=True)["a"].to_pylist()[0]
+
+
+@pytest.mark.parametrize(
+    "call, answer",
+    [
+        ("QUANTILE(x, 0)", 1.0),
+        ("QUANTILE(x, 1)", 4.0),
+        ("quantile(x, 0.75)", 3.0),
+        ("PERCENTILE(x, 0.25)", 1.5),
+        ("QUANTILE(x, 0.5) - MEDIAN(x)", 0.0),
+        ("MODE(s)", "a"),
+        ("ARRAY_AGG(s)", ["a", "b", "a"]),
+        ("COUNT(DISTINCT upper(s))", 2),
+        ("APPROX_PERCENTILE(x, 0)", 1.0),
+    ],
+)
+def test_a_call_may_be_written_in_several_ways(call, answer):
+    assert answered(call) == answer
+
+
+@pytest.mark.parametrize(
+    "call, said",
+    [
+        ("QUANTILE(x, 1.5)", "the share of QUANTILE is from 0 to 1, and this is 1.5"),
+        ("QUANTILE(x, -0.1)", "the share of QUANTILE is from 0 to 1, and this is -0.1"),
+        ("QUANTILE(x, 90)", r"a percentage is divided by 100: 0\.9"),
+        ("APPROX_QUANTILE(x, 2)", "the share of APPROX_QUANTILE is from 0 to 1"),
+        ("QUANTILE(x, x)", "the share of QUANTILE is a number from 0 to 1, and this is `x`"),
+        ("MEDIAN(s)", "MEDIAN needs numbers, and `s` is STRING"),
+        ("APPROX_QUANTILE(s, 0.5)", "APPROX_QUANTILE needs numbers"),
+        ("MODE(l)", "MODE needs values that can be ordered"),
+        ("COUNT(DISTINCT l)", "COUNT_DISTINCT needs values that can be ordered"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_with_its_place(call, said):
+    with pytest.raises(QueryError, match=said) as error:
+        answered(call)
+    assert error.value.line == 1
+
+
+@pytest.mark.parametrize("call", ["COUNT(DISTINCT x, s)", "SUM(DISTINCT x)", "MEDIAN(DISTINCT x)"])
+def test_other_distinct_aggregates_are_not_there_yet(call):
+    with pytest.raises(NotSupportedYet, match="DISTINCT in an aggregate is not supported yet"):
+        answered(call)
