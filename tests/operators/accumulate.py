@@ -1,0 +1,42 @@
+"""Changes, accumulated: what the answer is at every instant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from windrow.operators.changes import Changes
+
+from .plans import shown
+
+Change = tuple[int, int, tuple]
+
+
+def changes_of(parts: Sequence[Changes]) -> list[Change]:
+    """Time, weight and row of every change."""
+    found = []
+    for part in parts:
+        rows = zip(*(column.to_pylist() for column in part.columns))
+        found += [(int(t), int(w), shown(row)) for t, w, row in zip(part.times, part.weights, rows)]
+    return found
+
+
+def netted(changes: Sequence[Change]) -> list[Change]:
+    """One change for each instant and row."""
+    sums: Counter = Counter()
+    for time, weight, row in changes:
+        sums[time, row] += weight
+    return sorted(((t, w, row) for (t, row), w in sums.items() if w), key=repr)
+
+
+def answers_of(changes: Sequence[Change], instants: Sequence[int]) -> dict[int, list[tuple]]:
+    """The rows that are there at each of `instants`; every change must be at one of them."""
+    assert {time for time, _, _ in changes} <= set(instants)
+    answers, there = {}, Counter()
+    for instant in instants:
+        for time, weight, row in changes:
+            if time == instant:
+                there[row] += weight
+        assert all(count >= 0 for count in there.values())
+        answers[instant] = sorted(there.elements(), key=repr)
+    return answers
