@@ -103,32 +103,35 @@ def table_join(case: Case, kind: str, residual: str | None) -> Case:
 
 
 FUNCTIONS = ("SUM", "COUNT", "MIN", "MAX", "AVG")
-SETS = ((Union, "UNION"), (Minus, "EXCEPT"), (Intersect, "INTERSECT"))
+SETS = {"union": Union, "except": Minus, "intersect": Intersect}
+
+
+KINDS = ("select", "project", "distinct", "group", "aggregate", "table", "union", "except", "intersect", "join", "left")
 
 
 @st.composite
-def cases(draw, depth: int = 4) -> Case:
-    """A plan of at most this depth."""
-    kinds = ["select", "project", "distinct", "group", "table", "set", "set", "join", "join"]
-    kind = draw(st.sampled_from(["scan", *kinds])) if depth else "scan"
+def cases(draw, depth: int = 4, kind: str | None = None) -> Case:
+    """A plan of at most this depth, whose root is of this kind."""
+    kind = kind or (draw(st.sampled_from((*KINDS, "scan"))) if depth else "scan")
     if kind == "scan":
         return scan(draw(st.sampled_from(["a", "b"])), draw(st.sampled_from(RANGES)))
     child = draw(cases(depth - 1))
-    if kind == "select":
-        return select(child, draw(st.sampled_from(PREDICATES)))
-    if kind == "project":
-        return project(child, draw(st.sampled_from(["v + 1", "v * 2"])))
-    if kind == "distinct":
-        return distinct(child)
-    if kind == "group":
-        return grouped(child, draw(st.sampled_from(FUNCTIONS)), draw(st.booleans()))
-    how = draw(st.sampled_from(["inner", "left"]))
-    if kind == "table":
-        return table_join(child, how, draw(st.sampled_from([None, "v < tv"])))
+    match kind:
+        case "select":
+            return select(child, draw(st.sampled_from(PREDICATES)))
+        case "project":
+            return project(child, draw(st.sampled_from(["v + 1", "v * 2"])))
+        case "distinct":
+            return distinct(child)
+        case "group" | "aggregate":
+            return grouped(child, draw(st.sampled_from(FUNCTIONS)), kind == "group")
+        case "table":
+            residual = draw(st.sampled_from([None, "v < tv"]))
+            return table_join(child, draw(st.sampled_from(["inner", "left"])), residual)
     other = draw(cases(draw(st.integers(0, depth - 1))))
-    if kind == "set":
-        operator, word = draw(st.sampled_from(SETS))
-        return combined(operator, word, child, other, draw(st.booleans()))
+    if kind in SETS:
+        return combined(SETS[kind], kind, child, other, draw(st.booleans()))
+    how = "left" if kind == "left" else "inner"
     return join(child, other, how, draw(st.sampled_from([None, "v < v2"])))
 
 
@@ -141,7 +144,7 @@ def streams(most: int = 12) -> st.SearchStrategy[dict[str, list[Event]]]:
     event = st.tuples(
         st.integers(0, 15), st.sampled_from([1, 1, 2, None]), value, st.sampled_from(["a", "a", "b", None])
     )
-    events = st.lists(event, max_size=most).map(lambda rows: sorted(rows, key=lambda row: row[0]))
+    events = st.lists(event, min_size=3, max_size=most).map(lambda rows: sorted(rows, key=lambda row: row[0]))
     return st.fixed_dictionaries({"a": events, "b": events})
 
 
