@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Literal
 
 from windrow.plan.changes import Distinct, Expire, Expiry, Group, Join, Node, Scan, SetNode, Union
@@ -55,14 +55,14 @@ def answers_expiry(node: Node) -> bool:
 def _in_scans(plan: Node) -> Node:
     if isinstance(plan, Scan):
         return Expire(plan, "scan")
-    return _with_children(plan, tuple(_in_scans(child) for child in plan.children))
+    return plan.with_children([_in_scans(child) for child in plan.children])
 
 
 def _pulled_up(plan: Node, place: Literal["operator", "apart"]) -> Node:
-    children = tuple(_pulled_up(child, place) for child in plan.children)
+    children = [_pulled_up(child, place) for child in plan.children]
     if answers_expiry(plan):
-        children = tuple(_expired(child, place) for child in children)
-    placed = _with_children(plan, children)
+        children = [_expired(child, place) for child in children]
+    placed = plan.with_children(children)
     if isinstance(placed, Distinct) and place == "operator":
         return replace(placed, renewing=True)
     return placed
@@ -70,8 +70,3 @@ def _pulled_up(plan: Node, place: Literal["operator", "apart"]) -> Node:
 
 def _expired(node: Node, place: Literal["operator", "apart"]) -> Node:
     return node if explicit(node) else Expire(node, place)
-
-
-def _with_children(plan: Node, children: tuple[Node, ...]) -> Node:
-    names = [field.name for field in fields(plan) if isinstance(getattr(plan, field.name), Node)]
-    return replace(plan, **dict(zip(names, children)))

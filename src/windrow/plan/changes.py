@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Literal
 
@@ -45,6 +46,11 @@ class Node:
         """The steps that it takes changes from."""
         values = (getattr(self, field.name) for field in fields(self))
         return tuple(value for value in values if isinstance(value, Node))
+
+    def with_children(self, children: Sequence[Node]) -> Node:
+        """The same step over other children."""
+        names = [field.name for field in fields(self) if isinstance(getattr(self, field.name), Node)]
+        return replace(self, **dict(zip(names, children)))
 
     @property
     def columns(self) -> tuple[Column, ...]:
