@@ -29,14 +29,14 @@ def netted(changes: Sequence[Change]) -> list[Change]:
     return sorted(((t, w, row) for (t, row), w in sums.items() if w), key=repr)
 
 
-def answers_of(changes: Sequence[Change], instants: Sequence[int]) -> dict[int, list[tuple]]:
-    """The rows that are there at each of `instants`; every change must be at one of them."""
-    assert {time for time, _, _ in changes} <= set(instants)
-    answers, there = {}, Counter()
+def answers_of(changes: Sequence[Change], instants: Sequence[int], *, some: bool = False) -> dict[int, list[tuple]]:
+    """The rows that are there at each of `instants`; unless these are only some, every change is at one of them."""
+    assert some or {time for time, _, _ in changes} <= set(instants)
+    answers, there, done = {}, Counter(), 0
     for instant in instants:
-        for time, weight, row in changes:
-            if time == instant:
-                there[row] += weight
+        while done < len(changes) and changes[done][0] <= instant:
+            there[changes[done][2]] += changes[done][1]
+            done += 1
         assert all(count >= 0 for count in there.values())
         answers[instant] = sorted(there.elements(), key=repr)
     return answers

@@ -165,13 +165,15 @@ def shown(row: tuple) -> tuple:
     return tuple("NaN" if value != value else value for value in row)
 
 
-def expected(case: Case, events: dict[str, list[Event]]) -> dict[int, list[tuple]]:
-    """What DuckDB answers at every instant."""
+def expected(
+    case: Case, events: dict[str, list[Event]], instants: list[int] | None = None
+) -> dict[int, list[tuple]]:
+    """What DuckDB answers at `instants`, or at every one at which anything may change."""
     with duckdb.connect() as connection:
         for name, rows in events.items():
             connection.register(name, table_of(rows))
         connection.register("facts", TABLE)
-        instants = instants_of(events)
+        instants = instants_of(events) if instants is None else instants
         connection.register("instants", pa.table({"t": pa.array(instants, INT)}))
         answers: dict[int, list[tuple]] = {instant: [] for instant in instants}
         for t, *row in connection.execute(f"SELECT t, k, v, s FROM ({case.sql})").fetchall():

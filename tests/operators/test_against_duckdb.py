@@ -68,7 +68,7 @@ cuts = st.lists(st.integers(-1, 25), max_size=5, unique=True).map(sorted)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(data=st.data())
 def test_every_instant_is_what_a_snapshot_query_says(kind, data):
     case = data.draw(cases(kind=kind))

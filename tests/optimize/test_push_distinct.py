@@ -13,7 +13,7 @@ from windrow.optimize.push_distinct import push_distinct
 from windrow.plan.changes import Distinct, Join
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_pushed_plans_say_the_same(data):
     left, right = data.draw(cases(2)), data.draw(cases(1))
