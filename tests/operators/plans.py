@@ -157,7 +157,9 @@ def instants_of(events: dict[str, list[Event]]) -> list[int]:
 def table_of(rows: list[Event]) -> pa.Table:
     names = ("ts", "k", "v", "s")
     types = (INT, INT, REAL, TEXT)
-    return pa.table({name: pa.array([row[i] for row in rows], type) for i, (name, type) in enumerate(zip(names, types))})
+    return pa.table(
+        {name: pa.array([row[i] for row in rows], type) for i, (name, type) in enumerate(zip(names, types))}
+    )
 
 
 def shown(row: tuple) -> tuple:
@@ -165,9 +167,7 @@ def shown(row: tuple) -> tuple:
     return tuple("NaN" if value != value else value for value in row)
 
 
-def expected(
-    case: Case, events: dict[str, list[Event]], instants: list[int] | None = None
-) -> dict[int, list[tuple]]:
+def expected(case: Case, events: dict[str, list[Event]], instants: list[int] | None = None) -> dict[int, list[tuple]]:
     """What DuckDB answers at `instants`, or at every one at which anything may change."""
     with duckdb.connect() as connection:
         for name, rows in events.items():

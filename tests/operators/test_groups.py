@@ -47,15 +47,21 @@ def measure(text: str) -> Measure:
 
 def answers(plan: Group, rows: list[tuple], cuts: list[int]) -> dict[int, dict]:
     """The row of every group at every instant, from the accumulated changes."""
-    pipeline = Pipeline({"q": place_expiry(plan, Expiry.HYBRID)}, evaluate_text, MemoryBlocks(), user={"longest": Longest})
+    pipeline = Pipeline(
+        {"q": place_expiry(plan, Expiry.HYBRID)}, evaluate_text, MemoryBlocks(), user={"longest": Longest}
+    )
     there: dict = {}
     found, done = {}, 0
     for clock in [*cuts, 19] if cuts else range(20):
         now = [row for row in rows[done:] if row[0] <= clock]
         done += len(now)
-        batch = pa.record_batch({name: pa.array([row[i + 1] for row in now], t) for i, (name, t) in enumerate(TYPES.items())})
+        batch = pa.record_batch(
+            {name: pa.array([row[i + 1] for row in now], t) for i, (name, t) in enumerate(TYPES.items())}
+        )
         changes = pipeline.advance({"s": Arrivals(np.array([row[0] for row in now], np.int64), batch)}, clock)["q"]
-        for time, weight, *row in zip(changes.times.tolist(), changes.weights.tolist(), *map(list, map(pa.Array.to_pylist, changes.columns))):
+        for time, weight, *row in zip(
+            changes.times.tolist(), changes.weights.tolist(), *map(list, map(pa.Array.to_pylist, changes.columns))
+        ):
             for instant in range(max(found, default=-1) + 1, time):
                 found[instant] = dict(there)
             if weight < 0:
@@ -91,7 +97,7 @@ def test_every_row_is_what_the_groups_events_give(rows, cuts):
 
 def same(mine, theirs) -> bool:
     if isinstance(mine, float) and isinstance(theirs, float):
-        return math.isnan(mine) and math.isnan(theirs) or math.isclose(mine, theirs, abs_tol=1e-12)
+        return (math.isnan(mine) and math.isnan(theirs)) or math.isclose(mine, theirs, abs_tol=1e-12)
     return mine == theirs
 
 

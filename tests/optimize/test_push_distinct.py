@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.operators.plans import cases, distinct, join, project, scan, streams
 from tests.operators.test_against_duckdb import check
+
 from windrow.optimize.push_distinct import push_distinct
 from windrow.plan.changes import Distinct, Join
 

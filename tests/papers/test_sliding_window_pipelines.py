@@ -145,7 +145,10 @@ def test_figure_2_b_counts_the_distinct_letters_at_every_instant(way):
 
 def test_figure_6_pairs_have_the_smaller_min_and_the_larger_max():
     """|w| = 5; every pair at the instant of its younger row, and none of rows more than a window apart."""
-    left, right = scan("s", "x", pa.string(), 5), Project(scan("r", "y", pa.string(), 5), (Computed("y", "y", pa.string()),))
+    left, right = (
+        scan("s", "x", pa.string(), 5),
+        Project(scan("r", "y", pa.string(), 5), (Computed("y", "y", pa.string()),)),
+    )
     given = {
         "s": arrivals("x", {1: "a", 4: "b", 7: "a"}, pa.string()),
         "r": arrivals("y", {2: "b", 3: "a", 8: "a"}, pa.string()),

@@ -74,9 +74,13 @@ class Simulation:
         """Let events arrive at their times and go on until `until`; all changes of the answer, as they left."""
         coming: list[tuple[int, Stage, Changes]] = []
         for stage in self._stages.values():
-            if stage.stream in arrivals:
+            if stage.stream is not None and stage.stream in arrivals:
                 arrived = arrivals[stage.stream]
-                rows = arrived.rows.combine_chunks().to_batches()[0] if isinstance(arrived.rows, pa.Table) else arrived.rows
+                rows = (
+                    arrived.rows.combine_chunks().to_batches()[0]
+                    if isinstance(arrived.rows, pa.Table)
+                    else arrived.rows
+                )
                 changes = arrivals_of(stage.node, arrived.times.tolist(), rows)
                 coming += [(int(change.times[0]), stage, change) for change in single_changes(changes)]
         coming.sort(key=lambda arrival: arrival[0], reverse=True)
@@ -151,9 +155,10 @@ class Simulation:
     def _nothing_older(self, stage: Stage, i: int, heads: dict[int, int]) -> bool:
         """Whether no other input can still send a change that is older than the head of input i."""
         for other, child in enumerate(stage.inputs):
-            if other != i and other not in heads and self.way != CLOCK_TRIGGERED:
-                if self.way is Expiry.INPUT or self.get_time(self._stages[child]) < heads[i]:
-                    return False
+            if other == i or other in heads or self.way == CLOCK_TRIGGERED:
+                continue
+            if self.way is Expiry.INPUT or self.get_time(self._stages[child]) < heads[i]:
+                return False
         return True
 
     def _probed(self, stage: Stage) -> int:

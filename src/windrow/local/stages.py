@@ -29,6 +29,7 @@ class Stage:
         self.stream: str | None = None
         self._operator: Operator | None = None
         self._expiring: list[ExpireRows | None] = [None]
+        inputs: tuple[Node, ...]
         match node:
             case Scan(stream=stream):
                 self.stream, inputs = stream, (node,)
@@ -42,9 +43,7 @@ class Stage:
                 inputs = tuple(_own_input(child) for child in children)
                 self._operator = operator_for(node, around)
                 renewing = isinstance(node, Distinct) and node.renewing
-                self._expiring = [
-                    _expiring(child, around, renewing) if _is_own(child) else None for child in children
-                ]
+                self._expiring = [_expiring(child, around, renewing) if _is_own(child) else None for child in children]
         self.inputs: tuple[Node, ...] = () if self.stream is not None else inputs
         self._types = [[column.type for column in given.columns] for given in inputs]
         self.queues: list[deque[Changes]] = [deque() for _ in inputs]

@@ -29,14 +29,18 @@ class HeldValues:
         assert rows.values is not None
         groups = pairs.slots[pairs.codes]
         passing = np.ones(len(groups), bool) if rows.mask is None else rows.mask
-        slots = self._table.slots_of([pa.array(groups), rows.values, pa.array(passing), pa.array(rows.times)], len(groups))
+        slots = self._table.slots_of(
+            [pa.array(groups), rows.values, pa.array(passing), pa.array(rows.times)], len(groups)
+        )
         side = self._table.side
         side["group"][slots] = groups
         self._table.touch(slots)
         firsts, lasts = pairs.firsts, pairs.lasts
         number = np.full(int(max(side["group"].max(), groups.max())) + 1, -1)
         number[pairs.slots[firsts]] = np.arange(len(firsts))
-        entries = np.flatnonzero((number[side["group"][: len(self._table)]] >= 0) & (side["n"][: len(self._table)] != 0))
+        entries = np.flatnonzero(
+            (number[side["group"][: len(self._table)]] >= 0) & (side["n"][: len(self._table)] != 0)
+        )
         entries = np.union1d(entries, slots)
         owners = number[side["group"][entries]]
         values = self._rows(entries)
@@ -79,7 +83,8 @@ def _intervals(
 ) -> Intervals:
     """Where each entry is there: it begins with `counts` at `low`, is changed at the pairs `codes`, and ends at `high`.
 
-    >>> there = _intervals(np.array([0, 0]), np.array([3, 5]), np.array([-1, 2]), np.array([1]), np.array([2]), np.array([9]))
+    >>> one, two, nine = (np.array([number]) for number in (1, 2, 9))
+    >>> there = _intervals(np.array([0, 0]), np.array([3, 5]), np.array([-1, 2]), one, two, nine)
     >>> there.low.tolist(), there.high.tolist(), there.often.tolist()
     ([2, 5], [3, 9], [1, 2])
     """

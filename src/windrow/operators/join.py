@@ -113,6 +113,11 @@ def _concatenated(parts: list[Changes]) -> Changes:
     """All rows of `parts` in order; unlike `joined`, both sides of a pair must stay as long as they are."""
     if len(parts) == 1:
         return parts[0]
-    numbers = [np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "since", "until", "weights")]
     columns = [pa.concat_arrays([part.columns[i] for part in parts]) for i in range(len(parts[0].columns))]
-    return Changes(*numbers, tuple(columns))
+    return Changes(
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.since for part in parts]),
+        np.concatenate([part.until for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+        tuple(columns),
+    )

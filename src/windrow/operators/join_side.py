@@ -20,9 +20,7 @@ class JoinSide:
     Rows are told apart by their time and their end as well, so that what a `-` takes away is what its `+` brought.
     """
 
-    def __init__(
-        self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: dict | None = None
-    ) -> None:
+    def __init__(self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
         self._types = tuple(types)
         side = ("weight", "key", "next")
         self._rows = RowTable([*types, pa.int64(), pa.int64()], side, space, blocks, snapshot)

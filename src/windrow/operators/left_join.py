@@ -17,8 +17,8 @@ from windrow.storage.blocks import Blocks
 class LeftJoinRows:
     """A join, and beside it the left rows without those that the join has paired.
 
-    A left row without a partner stands there, with NULLs, as often as it came, until the first pair with it is made, and
-    again when the last one has gone: the W-MINUS of Hammad et al. (2003), Algorithm 4.3, with the pairs as R.
+    A left row without a partner stands there, with NULLs, as often as it came, until the first pair with it is made,
+    and again when the last one has gone: the W-MINUS of Hammad et al. (2003), Algorithm 4.3, with the pairs as R.
     """
 
     def __init__(

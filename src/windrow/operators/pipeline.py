@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from windrow.kernels.columns import plain
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.expire import ExpireRows
 from windrow.operators.group import GroupRows
@@ -177,9 +178,8 @@ def _types(node: Node) -> list[pa.DataType]:
 
 
 def _arrive(operator: ScanRows, node: Scan, arrived: Arrivals) -> None:
-    columns = [arrived.rows.column(name) for name in node.names]
-    plain = [column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column for column in columns]
-    operator.add(arrived.times, plain)
+    columns = [plain(arrived.rows.column(name)) for name in node.names]
+    operator.add(arrived.times, [column.cast(type) for column, type in zip(columns, _types(node))])
 
 
 def _steps(arrivals: Sequence[Arrivals], clock: int) -> list[int]:

@@ -36,9 +36,7 @@ class Waiting:
     came, are never moved; small runs are merged as in a log-structured tree, so that there are few.
     """
 
-    def __init__(
-        self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: dict | None = None
-    ) -> None:
+    def __init__(self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
         self._types, self._space, self._store = tuple(types), space, blocks
         snapshot = snapshot or {"next": 0, "runs": []}
         self._next: int = snapshot["next"]

@@ -11,8 +11,8 @@ from windrow.plan.changes import Distinct, Expire, Expiry, Group, Join, Node, Sc
 def place_expiry(plan: Node, way: Expiry) -> Node:
     """The plan with W-Expire where `way` wants it (sections 3.1 to 3.3); its root sends every expiry as `-`.
 
-    With negative tuples it is in every scan. In the hybrid it is pulled up above joins, up to the first step that has to
-    answer to an expiry. In time probing, and in the input-triggered baseline, each such step does it for itself.
+    With negative tuples it is in every scan. In the hybrid it is pulled up above joins, up to the first step that has
+    to answer to an expiry. In time probing, and in the input-triggered baseline, each such step does it for itself.
 
     >>> sales = Scan("sales", (), 60)
     >>> place_expiry(Distinct(sales), Expiry.HYBRID) == Distinct(Expire(sales))

@@ -1,4 +1,4 @@
-"""Plans over changes: queries whose answers change with every arrival and every expiry. Equal plans are equal values."""
+"""Plans over changes: answers that change with every arrival and every expiry. Equal plans are equal values."""
 
 from __future__ import annotations
 
