@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, Kernel, Rows
+from windrow.kernels import Fields, Kernel, Rows, take
+from windrow.kernels.edge_value import EdgeValue
+from windrow.operators.group_partials import GroupPartials
 from windrow.operators.instants import Instants
 from windrow.operators.interval_fold import Intervals, fold_intervals
 from windrow.operators.row_table import RowTable
@@ -16,24 +18,32 @@ class HeldValues:
     """Every distinct (group, value, time) that is there, and how often.
 
     Over the pairs of group and instant of a batch a value is there in intervals of pairs, from where it came, or the
-    group's first, to where it went, or the group's last.
+    group's first, to where it went, or the group's last. The last fold of each group is kept as it was: folded again in
+    another order a float could differ in its last bit, and a `-` must take away what its `+` brought.
     """
 
     def __init__(
         self, kernel: Kernel, type: pa.DataType, space: str, blocks: Blocks, snapshot: dict | None = None
     ) -> None:
         self._kernel = kernel
-        self._table = RowTable([pa.int64(), type, pa.bool_(), pa.int64()], ("n", "group"), space, blocks, snapshot)
+        snapshot = snapshot or {"last": None, "values": None, "turns": 0}
+        self._turns: int = snapshot["turns"]
+        self._last = GroupPartials(kernel, f"{space}.last", blocks, snapshot["last"])
+        self._table = RowTable(
+            [pa.int64(), type, pa.bool_(), pa.int64()], ("n", "group", "turn"), space, blocks, snapshot["values"]
+        )
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:
         assert rows.values is not None
         groups = pairs.slots[pairs.codes]
         passing = np.ones(len(groups), bool) if rows.mask is None else rows.mask
+        known = len(self._table)
         slots = self._table.slots_of(
             [pa.array(groups), rows.values, pa.array(passing), pa.array(rows.times)], len(groups)
         )
         side = self._table.side
         side["group"][slots] = groups
+        self._take_turns(slots[weights > 0], known)
         self._table.touch(slots)
         firsts, lasts = pairs.firsts, pairs.lasts
         number = np.full(int(max(side["group"].max(), groups.max())) + 1, -1)
@@ -44,11 +54,11 @@ class HeldValues:
         entries = np.union1d(entries, slots)
         owners = number[side["group"][entries]]
         values = self._rows(entries)
-        standing = Intervals(np.arange(len(entries)), owners, owners + 1, np.maximum(side["n"][entries], 0))
-        before = fold_intervals(self._kernel, values, standing, len(firsts))
+        before = self._last.of(pairs.slots[firsts])
         moves = np.searchsorted(entries, slots)
         there = _intervals(moves, pairs.codes, weights, side["n"][entries], firsts[owners], lasts[owners] + 1)
         after = fold_intervals(self._kernel, values, there, len(pairs))
+        self._last.put(pairs.slots[lasts], take(after, lasts))
         np.add.at(side["n"], slots, weights)
         if self._table.crowded:
             self._table.sweep(side["n"] != 0)
@@ -56,25 +66,39 @@ class HeldValues:
 
     def sweep(self, kept: np.ndarray) -> None:
         """Number the groups anew; those that are gone have no values."""
+        self._last.sweep(kept)
         here = np.flatnonzero(self._table.side["n"][: len(self._table)] != 0)
-        columns, often = list(self._table.columns_of(here)), self._table.side["n"][here]
+        columns, side = list(self._table.columns_of(here)), self._table.side
+        often, turns = side["n"][here], side["turn"][here]
         groups = np.searchsorted(kept, columns[0].to_numpy())
         columns[0] = pa.array(groups)
         self._table.sweep(np.zeros(self._table.capacity, bool))
         slots = self._table.slots_of(columns, len(here))
-        self._table.side["n"][slots], self._table.side["group"][slots] = often, groups
+        side = self._table.side
+        side["n"][slots], side["group"][slots], side["turn"][slots] = often, groups, turns
 
     def save(self, version: int, groups: int) -> None:
         self._table.save(version)
+        self._last.save(version, groups)
 
     def snapshot(self) -> dict:
-        return self._table.snapshot()
+        return {"last": self._last.snapshot(), "values": self._table.snapshot(), "turns": self._turns}
+
+    def _take_turns(self, slots: np.ndarray, known: int) -> None:
+        """Copies of a value at one time are one entry: it comes with the first of them, for LAST with the last."""
+        turns = self._turns + np.arange(len(slots))
+        self._turns += len(slots)
+        if isinstance(self._kernel, EdgeValue) and self._kernel.latest:
+            self._table.side["turn"][slots] = turns  # of a repeated slot, numpy keeps the last
+        else:
+            new = np.flatnonzero(slots >= known)[::-1]
+            self._table.side["turn"][slots[new]] = turns[new]
 
     def _rows(self, entries: np.ndarray) -> Rows:
-        """The values of `entries`, each with a time of its own: of events at one time, the first that came is first."""
+        """The values of `entries`, each with a time of its own: events at one time are in the order they came."""
         _, values, passing, times = self._table.columns_of(entries)
         ranks = np.empty(len(entries), np.int64)
-        ranks[np.lexsort((entries, times.to_numpy()))] = np.arange(len(entries))
+        ranks[np.lexsort((self._table.side["turn"][entries], times.to_numpy()))] = np.arange(len(entries))
         return Rows(values, ranks, passing.to_numpy(zero_copy_only=False))
 
 

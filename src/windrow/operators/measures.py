@@ -7,11 +7,11 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, Kernel, Rows, from_arrow, grow, identity, take, to_arrow
+from windrow.kernels import Fields, Kernel, Rows, identity, take
+from windrow.operators.group_partials import GroupPartials
 from windrow.operators.instants import Instants
 from windrow.operators.running import running
 from windrow.storage.blocks import Blocks
-from windrow.storage.chunks import SlotChunks
 
 
 class Folded(Protocol):
@@ -37,47 +37,26 @@ class Reversible:
 
     def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
         self._kernel = kernel
-        self._chunks = SlotChunks(space, blocks, snapshot)
-        parts = [
-            from_arrow(kernel, {name: batch.column(name) for name in batch.schema.names if name != "rows"})
-            for batch in self._chunks.load()
-        ]
-        self._state = identity(kernel, 0)
-        for part in parts:
-            self._state = {name: np.concatenate([self._state[name], part[name]]) for name in self._state}
+        self._last = GroupPartials(kernel, space, blocks, snapshot)
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:
-        width = int(pairs.slots.max()) + 1
-        if width > self._width:
-            self._state = grow(self._kernel, self._state, max(width, 2 * self._width))
-        older = take(self._state, pairs.slots[pairs.firsts])
-        after = take(self._state, pairs.slots)
+        older, after = self._last.of(pairs.slots[pairs.firsts]), self._last.of(pairs.slots)
         everything = np.arange(len(pairs))
         for fold, times in ((self._kernel.combine, weights), (self._kernel.remove, -weights)):
             moved = np.maximum(times, 0)
             if moved.any():
                 fold(after, everything, self._moved(pairs, rows, moved))
-        self._put(pairs.slots[pairs.lasts], take(after, pairs.lasts))
+        self._last.put(pairs.slots[pairs.lasts], take(after, pairs.lasts))
         return older, after
 
     def sweep(self, kept: np.ndarray) -> None:
-        self._state = take(grow(self._kernel, self._state, max(self._width, int(kept.max(initial=-1)) + 1)), kept)
-        self._chunks.touch(np.arange(len(kept)))
+        self._last.sweep(kept)
 
     def save(self, version: int, groups: int) -> None:
-        state = grow(self._kernel, self._state, max(groups, self._width))
-        self._chunks.save(
-            lambda slots: to_arrow(self._kernel, take(state, np.arange(slots.start, slots.stop)), whole=True),
-            groups,
-            version,
-        )
+        self._last.save(version, groups)
 
     def snapshot(self) -> dict:
-        return self._chunks.snapshot()
-
-    @property
-    def _width(self) -> int:
-        return len(next(iter(self._state.values())))
+        return self._last.snapshot()
 
     def _moved(self, pairs: Instants, rows: Rows, moved: np.ndarray) -> Fields:
         """For each pair the fold of the rows that came, or went, since the batch began; `moved` says how often."""
@@ -88,11 +67,6 @@ class Reversible:
             codes, rows = codes[places], repeated(rows, places)
         self._kernel.lift(partials, codes, rows)
         return running(self._kernel, partials, pairs.begins)
-
-    def _put(self, slots: np.ndarray, partials: Fields) -> None:
-        for name, column in partials.items():
-            self._state[name][slots] = column
-        self._chunks.touch(slots)
 
 
 def repeated(rows: Rows, places: np.ndarray) -> Rows:
