@@ -26,7 +26,8 @@ def netted(changes: Sequence[Change]) -> list[Change]:
     sums: Counter = Counter()
     for time, weight, row in changes:
         sums[time, row] += weight
-    return sorted(((t, w, row) for (t, row), w in sums.items() if w), key=repr)
+    found = [(time, weight, row) for (time, row), weight in sums.items() if weight]
+    return sorted(found, key=lambda change: (change[0], repr(change)))
 
 
 def answers_of(changes: Sequence[Change], instants: Sequence[int], *, some: bool = False) -> dict[int, list[tuple]]:
