@@ -1,0 +1,62 @@
+"""W-Expire: sends a row again as its opposite when its time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.operators.changes import NEVER, Changes, merged
+from windrow.operators.waiting import Waiting
+from windrow.plan.changes import Expire
+from windrow.storage.blocks import Blocks
+
+
+class ExpireRows:
+    """Keeps all rows whose time is not over and sends each again with the opposite weight at its end.
+
+    Hammad et al. (2003), section 3.2: t- has the minTS of t, and maxTS = t.minTS + |w|. Above it nothing expires by
+    itself: `until` is NEVER, except that a renewing DISTINCT is told (`tells`). A `-` that came in between is kept like
+    any other change; its opposite cancels that of the row it took away, so nothing has to be looked for.
+    """
+
+    def __init__(
+        self, node: Expire, space: str, blocks: Blocks, snapshot: dict | None = None, tells: bool = False
+    ) -> None:
+        self._tells = tells
+        types = [column.type for column in node.columns]
+        self._waiting = Waiting(types, space, blocks, snapshot)
+
+    @property
+    def next_due(self) -> int | None:
+        """The next instant at which a row expires."""
+        return self._waiting.next_due
+
+    @property
+    def nbytes(self) -> int:
+        return self._waiting.nbytes
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        (changes,) = inputs
+        self._waiting.add(*_ending(changes))
+        over, ends = self._waiting.take(clock)
+        until = over.until if self._tells else np.full(len(over), NEVER)
+        gone = Changes(ends, over.since, until, -over.weights, over.columns)
+        if not self._tells:
+            changes = Changes(
+                changes.times, changes.since, np.full(len(changes), NEVER), changes.weights, changes.columns
+            )
+        return merged([gone, changes])
+
+    def save(self, version: int) -> None:
+        self._waiting.save(version)
+
+    def snapshot(self) -> dict:
+        return self._waiting.snapshot()
+
+
+def _ending(changes: Changes) -> tuple[Changes, np.ndarray]:
+    """The changes that will expire, and when."""
+    ending = changes.until != NEVER
+    kept = changes.keep(ending) if len(changes) else changes
+    return kept, kept.until

@@ -1,0 +1,152 @@
+"""W-Group-By and W-Aggregate: the row of a group, whenever it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from windrow.kernels import Fields, Rows, kernel_for
+from windrow.kernels.columns import plain
+from windrow.operators.changes import NEVER, Changes, nothing
+from windrow.operators.held_values import HeldValues
+from windrow.operators.instants import Instants, instants_of
+from windrow.operators.measures import Folded, Reversible
+from windrow.operators.operator import Evaluate
+from windrow.operators.row_table import RowTable
+from windrow.operators.row_wise import true_rows
+from windrow.operators.words import Words
+from windrow.plan.aggregates import ROWS, Partial
+from windrow.plan.changes import Group
+from windrow.storage.blocks import Blocks
+
+
+class GroupRows:
+    """Folds changes into the partials of their groups and sends `-` the old row, `+` the new one, where they differ.
+
+    Hammad et al. (2003), Algorithm 4.2. A batch is folded at once: the state of every group after each instant at which
+    it changed is a running fold. A group without rows has no row: the paper's NULL tuple is the `-` of the last one.
+    """
+
+    def __init__(
+        self,
+        node: Group,
+        evaluate: Evaluate,
+        user: Mapping[str, type],
+        space: str,
+        blocks: Blocks,
+        snapshot: dict | None = None,
+    ) -> None:
+        snapshot = snapshot or {}
+        self._node, self._evaluate = node, evaluate
+        child = node.child
+        self._places = {name: i for i, name in enumerate(child.names)}
+        types = [child.columns[self._places[key]].type for key in node.keys]
+        self._groups = RowTable(types, ("n", "since"), f"{space}.groups", blocks, snapshot.get("groups"))
+        self._partials = tuple(dict.fromkeys((ROWS.partial, *(m.aggregate.partial for m in node.measures))))
+        self._kernels = {partial: kernel_for(partial, user) for partial in self._partials}
+        kept = snapshot.get("partials", {})
+        self._folded: dict[Partial, Folded] = {}
+        for partial, kernel in self._kernels.items():
+            place = (f"{space}.{partial.name}", blocks, kept.get(partial.name))
+            if kernel.reversible:
+                self._folded[partial] = Reversible(kernel, *place)
+            else:
+                self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)
+        self.overflows = 0
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        (changes,) = inputs
+        if not len(changes):
+            return nothing([column.type for column in self._node.columns])
+        slots = self._groups.slots_of([changes.columns[self._places[key]] for key in self._node.keys], len(changes))
+        pairs = instants_of(slots, changes.times)
+        folded = self._follow(changes, pairs)
+        before, after = ({partial: both[i] for partial, both in folded.items()} for i in (0, 1))
+        rows = self._rows(before, after)
+        out = self._differences(pairs, before[ROWS.partial]["n"], after[ROWS.partial]["n"], rows)
+        self._groups.side["n"][pairs.slots[pairs.lasts]] = after[ROWS.partial]["n"][pairs.lasts]
+        self._groups.touch(slots)
+        self._sweep()
+        return out
+
+    def save(self, version: int) -> None:
+        self._groups.save(version)
+        for folded in self._folded.values():
+            folded.save(version, len(self._groups))
+
+    def snapshot(self) -> dict:
+        partials = {partial.name: folded.snapshot() for partial, folded in self._folded.items()}
+        return {"groups": self._groups.snapshot(), "partials": partials}
+
+    def _follow(self, changes: Changes, pairs: Instants) -> dict[Partial, tuple[Fields, Fields]]:
+        """Every partial before the batch and after each instant."""
+        batch = changes.batch(self._node.child.names)
+        weights, times = changes.weights[pairs.order], changes.since[pairs.order]
+        order = pa.array(pairs.order)
+        followed = {}
+        for partial, folded in self._folded.items():
+            values = None if partial.argument is None else plain(self._value(partial.argument, batch)).take(order)
+            mask = None if partial.filter is None else true_rows(self._value(partial.filter, batch))[pairs.order]
+            followed[partial] = folded.follow(pairs, Rows(values, times, mask), weights)
+        return followed
+
+    def _value(self, text: str, batch: pa.RecordBatch) -> pa.Array:
+        return batch.column(self._places[text]) if text in self._places else self._evaluate(text, batch)
+
+    def _rows(self, before: dict[Partial, Fields], after: dict[Partial, Fields]) -> list[pa.Array]:
+        """The measures of all states: first those before the batch, then those after each pair."""
+        columns = []
+        for measure in self._node.measures:
+            aggregate, both = measure.aggregate, []
+            for states in (before, after):
+                kernel = self._kernels[aggregate.partial]
+                lowered = kernel.lower(states[aggregate.partial], aggregate.answer, aggregate.type)
+                both.append(lowered.values)
+            self.overflows += lowered.overflows
+            columns.append(pa.concat_arrays(both))
+        return columns
+
+    def _differences(self, pairs: Instants, had: np.ndarray, has: np.ndarray, rows: list[pa.Array]) -> Changes:
+        """`-` and `+` of every pair whose row is not what it was."""
+        groups = len(had)
+        counts = np.concatenate([had, has])
+        after = groups + np.arange(len(pairs))
+        before = np.where(pairs.begins, np.cumsum(pairs.begins) - 1, after - 1)
+        words = Words([column.type for column in rows]).of(rows, len(counts))
+        same = (words[before] == words[after]).all(axis=1)
+        was, is_ = counts[before] > 0, counts[after] > 0
+        leaves, comes = was & ~(same & is_), is_ & ~(same & was)
+        since = self._groups.side["since"]
+        started = _started(pairs.slots, pairs.times, comes, since)
+        minus, plus = np.flatnonzero(leaves), np.flatnonzero(comes)
+        which = np.concatenate([minus, plus])
+        states = np.concatenate([before[minus], after[plus]])
+        weights = np.repeat([-1, 1], [len(minus), len(plus)])
+        order = np.lexsort((weights, pairs.times[which]))
+        which, states, weights = which[order], states[order], weights[order]
+        keys = self._groups.columns_of(pairs.slots[which])
+        times = pairs.times[which]
+        taken = tuple(column.take(pa.array(states)) for column in rows)
+        begun = np.where(weights > 0, times, started[which])
+        return Changes(times, begun, np.full(len(which), NEVER), weights, keys + taken)
+
+    def _sweep(self) -> None:
+        if self._groups.crowded:
+            kept = self._groups.sweep(self._groups.side["n"] != 0)
+            if kept is not None:
+                for folded in self._folded.values():
+                    folded.sweep(kept)
+
+
+@njit(cache=True, nogil=True)
+def _started(slots, times, comes, since):
+    """When the row that stood before each pair came; `since` is when each group's last one did, and is brought on."""
+    started = np.empty(slots.size, np.int64)
+    for i in range(slots.size):
+        started[i] = since[slots[i]]
+        if comes[i]:
+            since[slots[i]] = times[i]
+    return started

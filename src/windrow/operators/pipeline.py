@@ -1,0 +1,200 @@
+"""A plan over changes as it runs: arrivals and the clock in, changes of the answers out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels.columns import plain
+from windrow.operators.changes import Changes, joined, nothing
+from windrow.operators.expire import ExpireRows
+from windrow.operators.group import GroupRows
+from windrow.operators.join import JoinRows
+from windrow.operators.left_join import LeftJoinRows
+from windrow.operators.net import by_sign, net
+from windrow.operators.operator import Evaluate, Operator
+from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
+from windrow.operators.scan import ScanRows
+from windrow.operators.sets import SetRows, rule_of
+from windrow.operators.table_join import TableJoinRows
+from windrow.plan.changes import (
+    Distinct,
+    Expire,
+    Group,
+    Join,
+    Node,
+    Project,
+    Scan,
+    Select,
+    SetNode,
+    TableJoin,
+    Union,
+)
+from windrow.storage.blocks import Blocks
+
+STEP_ROWS = 32_768
+"""Arrivals that are worked off at once: joins of new with new rows are of these alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Events of one stream as they came: their times in microseconds, and the columns of its scans."""
+
+    times: np.ndarray
+    rows: pa.RecordBatch | pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What operators need beside their plan: row expressions, tables, users' aggregates, and where state lives."""
+
+    evaluate: Evaluate
+    blocks: Blocks
+    tables: Mapping[str, pa.Table]
+    user: Mapping[str, type]
+
+
+def space_of(node: Node) -> str:
+    """The name of a node's state: by what it holds, never by the query that asks for it."""
+    return "changes." + hashlib.sha256(repr(node).encode()).hexdigest()[:16]
+
+
+def operator_for(node: Node, around: Surroundings, snapshot: dict | None = None, tells: bool = False) -> Operator:
+    """The operator of `node`. `tells`: an Expire whose parent is a renewing DISTINCT."""
+    place = (space_of(node) + ("t" if tells else ""), around.blocks, snapshot)
+    match node:
+        case Scan():
+            return ScanRows(node, *place)
+        case Expire():
+            return ExpireRows(node, *place, tells)
+        case Select():
+            return SelectRows(node, around.evaluate)
+        case Project():
+            return ProjectRows(node, around.evaluate)
+        case Group():
+            return GroupRows(node, around.evaluate, around.user, *place)
+        case Union(all=True):
+            return UnionAll()
+        case Distinct(renewing=renewing):
+            return SetRows(rule_of(node), _types(node), *place, renewing)
+        case SetNode():
+            return SetRows(rule_of(node), _types(node), *place)
+        case Join(kind="left"):
+            return LeftJoinRows(node, around.evaluate, *place)
+        case Join():
+            return JoinRows(node, around.evaluate, *place)
+        case TableJoin(table=table):
+            return TableJoinRows(node, around.evaluate, around.tables[table])
+    raise TypeError(f"no operator runs {type(node).__name__}")
+
+
+class Pipeline:
+    """The operators of one or more plans; equal sub-plans run once.
+
+    `plans` have been through `place_expiry`. Deterministic: the same arrivals and clocks give the same changes, and
+    for each instant the same net changes however the arrivals are cut into batches.
+    """
+
+    def __init__(
+        self,
+        plans: Mapping[str, Node],
+        evaluate: Evaluate,
+        blocks: Blocks,
+        *,
+        tables: Mapping[str, pa.Table] | None = None,
+        user: Mapping[str, type] | None = None,
+        snapshot: dict | None = None,
+    ) -> None:
+        self.plans = dict(plans)
+        around = Surroundings(evaluate, blocks, tables or {}, user or {})
+        snapshot = snapshot or {"version": 0, "operators": {}}
+        self._version: int = snapshot["version"]
+        self._operators: dict[tuple[Node, bool], Operator] = {}
+        self._inputs: dict[tuple[Node, bool], list[tuple[Node, bool]]] = {}
+        for plan in self.plans.values():
+            self._build((plan, False), around, snapshot["operators"])
+
+    def advance(self, arrivals: Mapping[str, Arrivals], clock: int) -> dict[str, Changes]:
+        """Take `arrivals` by stream and settle every instant up to `clock`; the net changes of each plan, in order.
+
+        Where events at the instant of the clock may still come, the caller lets the clock stay just before it.
+        """
+        for (node, _), operator in self._operators.items():
+            if isinstance(operator, ScanRows) and isinstance(node, Scan) and node.stream in arrivals:
+                _arrive(operator, node, arrivals[node.stream])
+        parts: dict[str, list[Changes]] = {name: [] for name in self.plans}
+        for until in _steps(list(arrivals.values()), clock):
+            for name, changes in self._step(until).items():
+                parts[name].append(changes)
+        return {name: joined(part) for name, part in parts.items()}
+
+    @property
+    def late(self) -> dict[str, int]:
+        """How many events came too late, by stream."""
+        counted: dict[str, int] = {}
+        for (node, _), operator in self._operators.items():
+            if isinstance(operator, ScanRows) and isinstance(node, Scan):
+                counted[node.stream] = max(counted.get(node.stream, 0), operator.late)
+        return counted
+
+    @property
+    def overflows(self) -> int:
+        return sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
+
+    def save(self) -> None:
+        """Write what has changed since the last save into the blocks."""
+        self._version += 1
+        for operator in self._operators.values():
+            operator.save(self._version)
+
+    def snapshot(self) -> dict:
+        """All but the blocks themselves, as plain values, as of the last save."""
+        kept = {space_of(node) + ("t" if tells else ""): op.snapshot() for (node, tells), op in self._operators.items()}
+        return {"version": self._version, "operators": kept}
+
+    def _build(self, key: tuple[Node, bool], around: Surroundings, kept: Mapping[str, dict]) -> None:
+        if key in self._operators:
+            return
+        node, tells = key
+        renewing = isinstance(node, Distinct) and node.renewing
+        self._inputs[key] = [(child, renewing and isinstance(child, Expire)) for child in node.children]
+        for child in self._inputs[key]:
+            self._build(child, around, kept)
+        self._operators[key] = operator_for(node, around, kept.get(space_of(node) + ("t" if tells else "")), tells)
+
+    def _step(self, clock: int) -> dict[str, Changes]:
+        done: dict[tuple[Node, bool], Changes] = {}
+        for key, operator in self._operators.items():  # children come before their parents
+            done[key] = operator.process([done[child] for child in self._inputs[key]], clock)
+        return {name: _answered(plan, done[plan, False]) for name, plan in self.plans.items()}
+
+
+def _types(node: Node) -> list[pa.DataType]:
+    return [column.type for column in node.columns]
+
+
+def _arrive(operator: ScanRows, node: Scan, arrived: Arrivals) -> None:
+    columns = [plain(arrived.rows.column(name)) for name in node.names]
+    operator.add(arrived.times, [column.cast(type) for column, type in zip(columns, _types(node))])
+
+
+def _steps(arrivals: Sequence[Arrivals], clock: int) -> list[int]:
+    """The instants up to which to work, one after the other, with about STEP_ROWS arrivals each; the clock last."""
+    rows = sum(len(arrived.times) for arrived in arrivals)
+    if rows <= STEP_ROWS:
+        return [clock]
+    times = np.sort(np.concatenate([arrived.times for arrived in arrivals]))
+    cuts = np.unique(times[STEP_ROWS - 1 :: STEP_ROWS])
+    return [*cuts[cuts < clock].tolist(), clock]
+
+
+def _answered(plan: Node, changes: Changes) -> Changes:
+    """The net changes; operators that settle whole instants have netted theirs."""
+    if not len(changes):
+        return nothing(_types(plan))
+    netted = isinstance(plan, (Group, Distinct, SetNode)) and not (isinstance(plan, Union) and plan.all)
+    return by_sign(changes) if netted else net(changes, _types(plan))

@@ -1,0 +1,58 @@
+"""Operators that look at one row at a time: a `-` is treated as its `+` was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.operators.changes import Changes, merged
+from windrow.operators.operator import Evaluate, Stateless
+from windrow.plan.changes import Project, Select
+
+
+def true_rows(condition: pa.Array) -> np.ndarray:
+    """Where a condition is true: neither false nor NULL."""
+    return condition.fill_null(False).to_numpy(zero_copy_only=False)
+
+
+class SelectRows(Stateless):
+    """The rows for which a predicate is true."""
+
+    def __init__(self, node: Select, evaluate: Evaluate) -> None:
+        self._predicate, self._names, self._evaluate = node.predicate, node.names, evaluate
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        (changes,) = inputs
+        if not len(changes):
+            return changes
+        return changes.keep(true_rows(self._evaluate(self._predicate, changes.batch(self._names))))
+
+
+class ProjectRows(Stateless):
+    """Other columns of the same rows; a plain name is the column itself."""
+
+    def __init__(self, node: Project, evaluate: Evaluate) -> None:
+        self._node, self._evaluate = node, evaluate
+        self._places = {name: i for i, name in enumerate(node.child.names)}
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        (changes,) = inputs
+        batch = changes.batch(self._node.child.names)
+        columns = []
+        for output in self._node.outputs:
+            if output.sql in self._places:
+                column = changes.columns[self._places[output.sql]]
+            else:
+                column = self._evaluate(output.sql, batch)
+            columns.append(column if column.type == output.type else column.cast(output.type))
+        return changes.with_columns(columns)
+
+
+class UnionAll(Stateless):
+    """The rows of both sides, in order of time."""
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        left, right = inputs
+        return merged([left, right])

@@ -1,0 +1,47 @@
+"""The leaf of a plan over changes: events of a stream, once the clock has reached them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.operators.changes import NEVER, Changes, nothing
+from windrow.operators.waiting import Waiting
+from windrow.plan.changes import Scan
+from windrow.storage.blocks import Blocks
+
+
+class ScanRows:
+    """Puts events in order of time; those that the clock had passed before they came are late and only counted."""
+
+    def __init__(self, node: Scan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._range = node.range_us
+        self._types = [column.type for column in node.columns]
+        snapshot = snapshot or {"clock": None, "waiting": None}
+        self._clock: int | None = snapshot["clock"]
+        self._waiting = Waiting(self._types, space, blocks, snapshot["waiting"])
+        self.late = 0
+
+    def add(self, times: np.ndarray, columns: Sequence[pa.Array]) -> None:
+        """Events as they arrive, with their times in microseconds."""
+        until = np.full(len(times), NEVER) if self._range is None else times + self._range
+        arrived = Changes(times, times, until, np.ones(len(times), np.int64), tuple(columns))
+        if self._clock is not None:
+            timely = times > self._clock
+            self.late += len(times) - int(timely.sum())
+            arrived = arrived.keep(timely) if len(times) else arrived
+        self._waiting.add(arrived, arrived.times)
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        assert not inputs
+        self._clock = clock if self._clock is None else max(clock, self._clock)
+        changes, _ = self._waiting.take(clock)
+        return changes if len(changes) else nothing(self._types)
+
+    def save(self, version: int) -> None:
+        self._waiting.save(version)
+
+    def snapshot(self) -> dict:
+        return {"clock": self._clock, "waiting": self._waiting.snapshot()}
