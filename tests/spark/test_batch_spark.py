@@ -79,7 +79,8 @@ class Run:
             grouped = f"GROUP BY {', '.join(keys)}" if keys else ""
             session.query(
                 name,
-                f"""SELECT {selected} COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean, MAX(at) AS latest, MIN(x) AS low
+                f"""SELECT {selected} COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean, MAX(at) AS latest, MIN(x) AS low,
+                           COVAR_SAMP(i, m) AS common, REGR_R2(m, i) AS fit
                     FROM ticks [RANGE {reach} SLIDE {slide} OFFSET {offset}] {grouped}""",
             )
         session.query(
@@ -100,9 +101,11 @@ class Run:
             F.avg("m").alias("mean"),
             F.max("at").alias("latest"),
             F.min("x").alias("low"),
+            F.covar_samp("i", "m").alias("common"),
+            F.regr_r2("m", "i").alias("fit"),
         )
         shown = ["w.start AS window_start", "w.end AS window_end", *(f"k{i}" for i in range(len(keys)))]
-        return counted.selectExpr(*shown, "n", "total", "mean", "latest", "low")
+        return counted.selectExpr(*shown, "n", "total", "mean", "latest", "low", "common", "fit")
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,12 @@ AGGREGATES = [
         for name in ("MIN", "MAX", "FIRST", "LAST")
         for column in ("i", "d", "m", "k", "b", "day", "at")
     ),
+    "REGR_SLOPE(i, ts)",
+    "REGR_INTERCEPT(i, ts)",
+    "REGR_R2(m, at)",
+    "CORR(i, m)",
+    "COVAR_POP(day, day)",
+    "COVAR_SAMP(i, i) FILTER (WHERE b)",
     "FIRST(i) IGNORE NULLS",
     "LAST(k) IGNORE NULLS",
     "BOOL_AND(b)",

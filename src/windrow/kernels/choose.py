@@ -16,6 +16,7 @@ from windrow.kernels.float_sum import FloatSum
 from windrow.kernels.integer_sum import IntegerSum
 from windrow.kernels.kernel import Kernel
 from windrow.kernels.moments import Moments
+from windrow.kernels.pair_moments import PairMoments
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
@@ -54,6 +55,8 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
             return chosen(type, largest=partial.kind == "max")
         case "first" | "last":
             return EdgeValue(type, latest=partial.kind == "last", ignore_nulls=partial.ignore_nulls)
+        case "pair_moments":
+            return PairMoments.of(type)
     raise AggregateError(f"no kernel keeps a partial of kind {partial.kind!r}")
 
 

@@ -83,9 +83,21 @@ def _bounded_decimal(precision: int, scale: int) -> pa.DataType:
 
 
 def _moments(type: pa.DataType) -> tuple[str, pa.DataType]:
-    if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
+    if _is_number(type):
         return "moments", pa.float64()
     raise AggregateError("needs numbers")
+
+
+def _pair_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
+    """Of two arguments in a struct; times count in seconds since the epoch."""
+    for each in type:
+        if not (_is_number(each.type) or pa.types.is_timestamp(each.type) or pa.types.is_date(each.type)):
+            raise AggregateError("needs numbers or times")
+    return "pair_moments", pa.float64()
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))
 
 
 def _truth(type: pa.DataType) -> tuple[str, pa.DataType]:
@@ -117,11 +129,20 @@ RULES: dict[str, Rule] = {
     "VAR_POP": _moments,
     "STDDEV_SAMP": _moments,
     "STDDEV_POP": _moments,
+    "REGR_SLOPE": _pair_moments,
+    "REGR_INTERCEPT": _pair_moments,
+    "REGR_R2": _pair_moments,
+    "CORR": _pair_moments,
+    "COVAR_POP": _pair_moments,
+    "COVAR_SAMP": _pair_moments,
     "FIRST": _same("first"),
     "LAST": _same("last"),
     "BOOL_AND": _truth,
     "BOOL_OR": _truth,
 }
+
+PAIRS = frozenset(name for name, rule in RULES.items() if rule is _pair_moments)
+"""Those that take two arguments, y and x."""
 
 ROWS = Aggregate("COUNT", Partial("count"), pa.int64())
 """COUNT(*): kept for every group, since a group is in a window as long as it has rows there."""

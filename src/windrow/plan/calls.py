@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from windrow.errors import AggregateError
 from windrow.language import error_at, expression_sql
-from windrow.plan.aggregates import ROWS, Aggregate, Partial, aggregate
+from windrow.plan.aggregates import PAIRS, ROWS, Aggregate, Partial, aggregate
 from windrow.plan.bound import Scope
 from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_condition, checked_type, type_name
@@ -24,6 +24,12 @@ NAMES: dict[type[exp.Expr], str] = {
     exp.Stddev: "STDDEV_SAMP",
     exp.StddevSamp: "STDDEV_SAMP",
     exp.StddevPop: "STDDEV_POP",
+    exp.RegrSlope: "REGR_SLOPE",
+    exp.RegrIntercept: "REGR_INTERCEPT",
+    exp.RegrR2: "REGR_R2",
+    exp.Corr: "CORR",
+    exp.CovarPop: "COVAR_POP",
+    exp.CovarSamp: "COVAR_SAMP",
     exp.First: "FIRST",
     exp.FirstValue: "FIRST",
     exp.Last: "LAST",
@@ -71,6 +77,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
     if name is None:
         raise not_yet(written, _function_name(call), scope.text, _KNOWN)
+    if name in PAIRS:
+        return _pair(name, call, filter, schema, scope)
     argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
     taken = checked_type(argument, schema, scope)
     try:
@@ -97,15 +105,34 @@ def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) 
     return Aggregate("COUNT", Partial("count", filter=" AND ".join(conditions) or None), ROWS.type)
 
 
+def _pair(name: str, call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """An aggregate of two columns."""
+    arguments = [node for node in call.args.values() if isinstance(node, exp.Expr)]
+    if len(arguments) != 2:
+        raise error_at(call, f"{name} takes 2 arguments, not {len(arguments)}", scope.text)
+    argument, taken = _struct(arguments, schema, scope)
+    try:
+        return aggregate(name, argument, taken, filter=filter)
+    except AggregateError as error:
+        written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
+        raise error_at(call, f"{name} {error}, and {written}", scope.text, "CAST(... AS DOUBLE)") from None
+
+
+def _struct(arguments: list[exp.Expr], schema: pa.Schema, scope: Scope) -> tuple[str, pa.DataType]:
+    """Several arguments as one; fields are named by their places, since the same column may be there twice."""
+    types = [checked_type(argument, schema, scope) for argument in arguments]
+    fields = [f"{expression_sql(argument)} AS col{i}" for i, argument in enumerate(arguments, start=1)]
+    taken = pa.struct([pa.field(f"col{i}", type) for i, type in enumerate(types, start=1)])
+    return f"STRUCT({', '.join(fields)})", taken
+
+
 def _user(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
     name, arguments = call.name.lower(), call.expressions
     if not arguments:
         raise error_at(call, f"{call.name} needs an argument", scope.text)
-    types = [checked_type(argument, schema, scope) for argument in arguments]
     if len(arguments) == 1:
-        argument, taken = expression_sql(arguments[0]), types[0]
-    else:  # several arguments travel as one struct
-        argument = f"struct({', '.join(map(expression_sql, arguments))})"
-        taken = pa.struct([pa.field(f"col{i}", type) for i, type in enumerate(types, start=1)])
+        argument, taken = expression_sql(arguments[0]), checked_type(arguments[0], schema, scope)
+    else:
+        argument, taken = _struct(arguments, schema, scope)
     partial = Partial("user", argument, taken, filter, user=name)
     return Aggregate(name, partial, scope.catalog.aggregates[name].type)
