@@ -97,6 +97,12 @@ class Stairs:
         since = self._granule_at(now - horizon)
         return since, self._folded(top, since, now + 1, width)
 
+    def own(self, level: int, width: int) -> list[Fields]:
+        """The fold over what `level` holds alone: from where its window begins to where the one below begins."""
+        window = [identity(kernel, width) for kernel in self.kernels]
+        self._steps[level].fold.fold_into(window)
+        return window
+
     def release(self, slots: np.ndarray) -> None:
         """Nothing to do: a group that has left the chain has left its folds."""
 
