@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType
 
+from windrow.clustering import KnownClusterings, check_plugin
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
@@ -48,6 +49,7 @@ class Session:
         self._sources: dict[str, Source] = {}
         self._tables: dict[str, pa.Schema] = {}
         self._aggregates: dict[str, UserAggregate] = {}
+        self._clusterings: dict[str, type] = {}
         self._queries: dict[str, QueryPlan] = {}
         self._engine = SparkEngine(self.spark)
 
@@ -90,8 +92,15 @@ class Session:
         missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]
         if missing:
             raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
+        self._check_plugin(name, self._clusterings, "a clustering")
         type = to_arrow_type(DataType.fromDDL(result) if isinstance(result, str) else result, timezone="UTC")
         self._aggregates[name.lower()] = UserAggregate(implementation, type)
+
+    def clustering(self, name: str, implementation: type) -> None:
+        """Register a user's clustering: a class with `init`, `add`, `merge`, `copy`, `report`, perhaps `exclude`."""
+        self._check_plugin(name, self._aggregates, "an aggregate")
+        check_plugin(name, implementation)
+        self._clusterings[name.lower()] = implementation
 
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other."""
@@ -157,14 +166,19 @@ class Session:
         return self._planned(name, parse_query(text), beside)
 
     def _planned(self, name: str, query: Query, beside: Iterable[QueryPlan]) -> QueryPlan:
-        catalog = Catalog(self._engine, self._streams, self._tables, self._aggregates)
+        known = KnownClusterings(self._clusterings)
+        catalog = Catalog(self._engine, self._streams, self._tables, self._aggregates, known)
         return plan_query(name, bind(query, catalog), beside)
 
     def stream_plan(self, queries: list[QueryPlan], *, keeps_rejected: bool = False) -> StreamPlan:
         """What runs over one scan of the stream that all `queries` read."""
         stream = self._streams[queries[0].stream]
-        implementations = {name: registered.implementation for name, registered in self._aggregates.items()}
-        return plan_stream(stream, queries, implementations, keeps_rejected=keeps_rejected)
+        code = {name: registered.implementation for name, registered in self._aggregates.items()}
+        return plan_stream(stream, queries, code | self._clusterings, keeps_rejected=keeps_rejected)
+
+    def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
+        if name.lower() in others:
+            raise SettingsError(f"there is {what} {name!r} already: give one of them another name")
 
     def _check_name(self, name: str) -> None:
         if name in self._streams or name in self._tables:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.clustering import Attached, Clusters, check_coordinates, clustering_for, hull
+from windrow.clustering import Attached, Clusters, clustering_for, hull
 from windrow.errors import ClusteringError
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
 from windrow.plan.aggregates import Partial
@@ -213,12 +213,6 @@ def test_a_plugin_is_told_what_it_lacks_and_blamed_for_what_it_does():
         lifted(clustering_for("boxes", (1.0,), 2, attached=[MEAN], user={"boxes": Boxes}), 1)
     with pytest.raises(ClusteringError, match="CONVEX_HULL needs two columns"):
         clustering_for("C_BIRCH", (1.0,), 3, attached=[hull()])
-
-
-def test_columns_that_are_no_numbers_are_told():
-    check_coordinates(["x", "y"], [pa.int32(), pa.decimal128(9, 2)])
-    with pytest.raises(ClusteringError, match="needs numbers, and flag is of type bool"):
-        check_coordinates(["x", "flag"], [pa.float32(), pa.bool_()])
 
 
 def test_a_report_may_be_columns_or_a_list():

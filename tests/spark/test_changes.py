@@ -98,10 +98,10 @@ def test_queries_come_and_go_while_the_others_go_on(spark: SparkSession, tmp_pat
 
 
 def test_an_aggregate_that_was_registered_anew_cannot_join_the_state_of_the_one_before():
-    running = StreamPlan("ticks", 0, (), (), user_aggregates=(("spread", int),))
-    check_beside(running, StreamPlan("ticks", 0, (), (), user_aggregates=(("spread", int), ("other", str))))
-    with pytest.raises(ChangeError, match="aggregate 'spread' has been registered anew"):
-        check_beside(running, StreamPlan("ticks", 0, (), (), user_aggregates=(("spread", str),)))
+    running = StreamPlan("ticks", 0, (), (), user_code=(("spread", int),))
+    check_beside(running, StreamPlan("ticks", 0, (), (), user_code=(("spread", int), ("other", str))))
+    with pytest.raises(ChangeError, match="'spread' has been registered anew"):
+        check_beside(running, StreamPlan("ticks", 0, (), (), user_code=(("spread", str),)))
 
 
 def test_the_command_line_changes_a_running_job(spark: SparkSession, tmp_path: Path):

@@ -1,11 +1,11 @@
 """Clusterings: plug-ins, the indexes that they do not see, and their summaries as partials."""
 
-from windrow.clustering.choose import PLUGINS, clustering_for, hull
+from windrow.clustering.choose import PLUGINS, check_plugin, clustering_for, hull, kernel_of
+from windrow.clustering.describe import KnownClusterings
 from windrow.clustering.index import PICKED, SCANNED, IndexChoice
 from windrow.clustering.kernel import POINT, Attached, Clustering, Report
 from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Plugin
-from windrow.clustering.points import check_coordinates
 
 __all__ = [
     "PICKED",
@@ -16,11 +16,13 @@ __all__ = [
     "Clustering",
     "Clusters",
     "IndexChoice",
+    "KnownClusterings",
     "MicroClusters",
     "Moves",
     "Plugin",
     "Report",
-    "check_coordinates",
+    "check_plugin",
     "clustering_for",
     "hull",
+    "kernel_of",
 ]

@@ -42,6 +42,9 @@ class CBirch:
         if len(parameters) == 2:
             whole("k, the number of clusters,", parameters[1])
 
+    def reach(self, parameters: Parameters) -> float:
+        return float(parameters[0])
+
     def init(self, parameters: Parameters) -> Birch:
         return Birch(MicroClusters(), float(parameters[0]), int(parameters[1]) if len(parameters) > 1 else None)
 

@@ -14,6 +14,9 @@ from windrow.clustering.k_means import KMeans
 from windrow.clustering.kernel import POINT, Attached, Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.errors import ClusteringError
+from windrow.kernels import Kernel, kernel_for
+from windrow.plan.aggregates import Partial
+from windrow.plan.clusters import HULL, ClusterPartial
 
 PLUGINS: dict[str, type] = {"C_BIRCH": CBirch, "K_MEANS": KMeans, "DENSITY_GRID": DensityGrid, "DBSCAN": Dbscan}
 NEEDED = ("init", "add", "merge", "copy", "report")
@@ -54,6 +57,35 @@ def clustering_for(
         except ValueError as error:
             raise ClusteringError(f"{name}: {error}") from error
     return Clustering(name, plugin, tuple(parameters), dimensions, tuple(attached), indexes)
+
+
+def kernel_of(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
+    """The kernel of `partial`, be it of a clustering or of an aggregate; `user` gives the users' own code by name."""
+    if not isinstance(partial, ClusterPartial):
+        return kernel_for(partial, user)
+    place = {text: i for i, text in enumerate(partial.texts)}
+    own = {} if partial.user is None else {partial.algorithm: user[partial.user]}
+    return clustering_for(
+        partial.algorithm,
+        partial.parameters,
+        len(partial.coordinates),
+        attached=[_attached(other, place, user) for other in partial.attached],
+        user=own,
+    )
+
+
+def _attached(partial: Partial, place: Mapping[str, int], user: Mapping[str, type]) -> Attached:
+    if partial == HULL.partial:
+        return hull()
+    argument = None if partial.argument is None else place[partial.argument]
+    return Attached(kernel_for(partial, user), argument, None if partial.filter is None else place[partial.filter])
+
+
+def check_plugin(name: str, plugin: type) -> None:
+    """Refuse a class that has not what a clustering needs."""
+    if name.upper() in PLUGINS:
+        raise ClusteringError(f"there is a clustering {name.upper()} already: give yours another name")
+    made(name, plugin)
 
 
 def made(name: str, plugin: type) -> Any:

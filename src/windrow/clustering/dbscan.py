@@ -45,6 +45,9 @@ class Dbscan:
         positive("eps, the distance,", parameters[0])
         whole("the minimum of points", parameters[1])
 
+    def reach(self, parameters: Parameters) -> float:
+        return float(parameters[0])
+
     def init(self, parameters: Parameters) -> Points:
         return Points(None, float(parameters[0]), int(parameters[1]))
 

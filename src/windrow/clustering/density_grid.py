@@ -47,6 +47,9 @@ class DensityGrid:
         positive("the side of a cell", parameters[0])
         whole("the minimum of points in a cell", parameters[1])
 
+    def reach(self, parameters: Parameters) -> float:
+        return float(parameters[0])
+
     def init(self, parameters: Parameters) -> Grid:
         return Grid(None, float(parameters[0]), int(parameters[1]))
 

@@ -26,10 +26,12 @@ POINT = -1
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """Another aggregate of each cluster: its kernel, and which child of the rows' struct it takes (None: no value)."""
+    """Another aggregate of each cluster: its kernel, which child of the rows' struct it takes (None: no value), and
+    which tells the rows that it takes (None: all)."""
 
     kernel: Kernel
     argument: int | None
+    filter: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,11 @@ class Clustering:
     @property
     def reversible(self) -> bool:
         return hasattr(self.plugin, "exclude") and all(other.kernel.reversible for other in self.attached)
+
+    @property
+    def reach(self) -> float:
+        """The distance that the algorithm does not tell apart, if it says so."""
+        return float(self.plugin.reach(self.parameters)) if hasattr(self.plugin, "reach") else 0.0
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -242,7 +249,11 @@ class Clustering:
             if attached.argument is not None and attached.argument != POINT:
                 values = children[attached.argument]
             fields = moved(attached.kernel, summary.partials[i], moves.own, number)
-            given = Rows(None if values is None else values.take(places), times)
+            mask = None
+            if attached.filter is not None:
+                told = children[attached.filter].take(places).fill_null(False)
+                mask = told.to_numpy(zero_copy_only=False)
+            given = Rows(None if values is None else values.take(places), times, mask)
             attached.kernel.lift(fields, moves.incoming, given)
             summary.partials[i] = fields
 

@@ -46,8 +46,9 @@ class Plugin(Protocol):
 
     May have: `add_many(summary, points)` with an array of one row a point, instead of `add`; `exclude(summary,
     other)`, which takes out again what was merged, without a trace; `check(parameters, dimensions)`, which raises
-    ValueError for parameters that make no sense. `add_many`, `merge` and `exclude` that return Moves, and reports
-    with `members`, let a query ask for other aggregates of each cluster.
+    ValueError for parameters that make no sense; `reach(parameters)`, the distance within which clusters of
+    windows that follow each other are taken for the same. `add_many`, `merge` and `exclude` that return Moves, and
+    reports with `members`, let a query ask for other aggregates of each cluster.
     """
 
     def init(self, parameters: Parameters) -> Any:

@@ -7,20 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.errors import ClusteringError
 from windrow.kernels.columns import plain
-
-
-def check_coordinates(names: Sequence[str], types: Sequence[pa.DataType]) -> None:
-    """Refuse columns that are no numbers.
-
-    >>> check_coordinates(["x", "city"], [pa.float64(), pa.string()])
-    Traceback (most recent call last):
-    windrow.errors.ClusteringError: a clustering needs numbers, and city is of type string
-    """
-    for name, type in zip(names, types):
-        if not (pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type)):
-            raise ClusteringError(f"a clustering needs numbers, and {name} is of type {type}")
 
 
 def points_of(columns: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
+from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_duration, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
@@ -37,6 +38,7 @@ def replay(
     heartbeats: Iterable[Instant] = (),
     idle_clock: bool = False,
     aggregates: Mapping[str, type] | None = None,
+    clusterings: Mapping[str, type] | None = None,
     **streams: pa.Table,
 ) -> pa.Table:
     """All results of one query over tables of events, as the engine would give them batch by batch.
@@ -49,7 +51,7 @@ def replay(
     [7, 12]
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
-    that holds an event at the end. `aggregates` are user-defined ones, by name.
+    that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
@@ -60,7 +62,8 @@ def replay(
     >>> counts["n"].to_pylist()
     [2, 4, 2]
     """
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, aggregates=aggregates, **streams)
+    plugged = {"aggregates": aggregates, "clusterings": clusterings}
+    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)  # type: ignore[arg-type]
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 
@@ -82,6 +85,7 @@ class Replay:
         lateness: str = "0 seconds",
         idle_clock: bool = False,
         aggregates: Mapping[str, type] | None = None,
+        clusterings: Mapping[str, type] | None = None,
         blocks: Blocks | None = None,
         **streams: pa.Table,
     ) -> None:
@@ -99,9 +103,11 @@ class Replay:
             name.lower(): UserAggregate(implementation, _result_type(implementation))
             for name, implementation in (aggregates or {}).items()
         }
-        bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user))
+        plugins = KnownClusterings(clusterings or {})
+        bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user, plugins))
         self.query: QueryPlan = plan_query("query", bound)
         implementations = {name: registered.implementation for name, registered in user.items()}
+        implementations |= plugins.user
         self.plan: StreamPlan = plan_stream(bound.stream, [self.query], implementations)
         self._events = streams[bound.stream.name]
         self._time = time

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from windrow.plan.aggregates import Partial
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A way to fold panes into windows: how many times a slide combines the partials of all groups."""
+    """A way to fold panes into windows: how many times a slide combines the partials of all groups, at worst."""
 
     name: str
     merges: float
@@ -32,6 +33,8 @@ def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None)
     if window.range_us is None:
         return [Alternative("accumulate", entering, "the window only grows, so new panes are all it takes")]
     panes = cuts.panes_in(window.range_us)
+    if isinstance(partial, ClusterPartial):
+        return _of_clusters(partial, panes, entering)
     ways = [Alternative("refold", panes, f"folds all {panes} panes of the window")]
     if partial.reversible:
         why = "adds the panes that enter and subtracts those that leave"
@@ -39,6 +42,19 @@ def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None)
     nodes = 2 * panes.bit_length() + 1
     ways.append(Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one"))
     return sorted(ways, key=lambda way: way.merges)
+
+
+def _of_clusters(partial: ClusterPartial, panes: int, entering: int) -> list[Alternative]:
+    """Summaries are dear to merge, so they are folded over contexts, which share what they can."""
+    ways = [Alternative("repetitive", panes, f"merges all {panes} panes of the window")]
+    nodes = panes.bit_length() - 1 + panes.bit_count() - 1 + entering - 1
+    why = "merges one node of each level of a lattice, whose levels are windows that double; all ranges share it"
+    ways.append(Alternative("binary", max(nodes, 1), why))
+    why = "merges three times in the mean, but all panes of the window at once whenever the front has run out"
+    ways.append(Alternative("stacks", panes + 1, why))
+    if partial.reversible:
+        ways.append(Alternative("exclude", 2 * entering, "merges the panes that enter and excludes those that leave"))
+    return sorted(ways, key=lambda way: (way.merges, way.name))
 
 
 def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:

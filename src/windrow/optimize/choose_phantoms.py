@@ -7,13 +7,18 @@ streams", 2005). How many groups there are is seen in the events themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
+from windrow.plan.aggregates import Partial
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.pipeline import Space
 
 COMBINE = 3.0
 """What it costs to fold an entry into a coarser one, if an event into an entry costs 1."""
+
+SUMMARY_EVENT, SUMMARY_COMBINE = 40.0, 4000.0
+"""What it costs to take an event into the summary of a clustering, and to merge such a summary into another."""
 
 COMMUTATIVE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "moments", "truth", "min", "max"})
 """Partials that may be folded in any order; FIRST and LAST need the events' own."""
@@ -27,7 +32,11 @@ Entries = Callable[[Sequence[Space]], float]
 
 def can_share(space: Space) -> bool:
     """Whether a space can be fed from finer entries."""
-    return all(partial.kind in COMMUTATIVE for partial in space.partials)
+    return all(_commutes(partial) for partial in space.partials)
+
+
+def _commutes(partial: Partial) -> bool:
+    return partial.movable if isinstance(partial, ClusterPartial) else partial.kind in COMMUTATIVE
 
 
 def choose_phantoms(spaces: Sequence[Space], events: int, entries: Entries) -> list[list[Space]]:
@@ -66,8 +75,16 @@ def choose_phantoms(spaces: Sequence[Space], events: int, entries: Entries) -> l
 
 def cost(spaces: Sequence[Space], events: int, entries: Entries) -> float:
     """What it costs to fold `events` into each of `spaces`, in events folded into one partial."""
-    own = [len(space.partials) for space in spaces]
     if len(spaces) == 1:
-        return float(events * own[0])
-    shared = len({partial for space in spaces for partial in space.partials})
-    return events * (shared + len({space.where for space in spaces}) / 8) + COMBINE * entries(spaces) * sum(own)
+        return events * _folding(spaces[0].partials)
+    shared = _folding({partial for space in spaces for partial in space.partials})
+    merging = sum(SUMMARY_COMBINE if _clusters(p) else COMBINE for space in spaces for p in space.partials)
+    return events * (shared + len({space.where for space in spaces}) / 8) + entries(spaces) * merging
+
+
+def _folding(partials: Iterable[Partial]) -> float:
+    return sum(SUMMARY_EVENT if _clusters(partial) else 1.0 for partial in partials)
+
+
+def _clusters(partial: Partial) -> bool:
+    return isinstance(partial, ClusterPartial)

@@ -38,7 +38,7 @@ def _users(plan: StreamPlan) -> dict[str, list[str]]:
     users: dict[str, list[str]] = {text: [] for text in plan.expressions}
     for query in plan.queries:
         texts = [query.where, *(key.sql for key in query.keys)]
-        texts += [text for partial in query.partials for text in (partial.argument, partial.filter)]
+        texts += [text for partial in query.partials for text in partial.texts]
         for text in {text for text in texts if text is not None}:
             users[text].append(query.name)
     return users

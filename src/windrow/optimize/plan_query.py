@@ -25,6 +25,7 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
         query.having,
         query.order,
         query.limit,
+        clusters=query.clusters,
     )
     return round_slide(plan, beside)
 
@@ -32,13 +33,13 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
 def plan_stream(
     stream: Stream,
     queries: Sequence[QueryPlan],
-    user_aggregates: Mapping[str, type] | None = None,
+    user_code: Mapping[str, type] | None = None,
     *,
     keeps_rejected: bool = False,
 ) -> StreamPlan:
     """What runs over one scan of `stream` that all `queries` read."""
-    known = user_aggregates or {}
-    used = sorted({partial.user for query in queries for partial in query.partials if partial.user})
+    known = user_code or {}
+    used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
     spaces: tuple[Space | RowSpace, ...] = (*share_panes(queries), *number_rows(queries))
     return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing)

@@ -31,6 +31,16 @@ class Partial:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The row expressions that it needs."""
+        return tuple(text for text in (self.argument, self.filter) if text is not None)
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """The users' own code that it needs, by name."""
+        return () if self.user is None else (self.user,)
+
+    @property
     def reversible(self) -> bool:
         """Whether a pane can be taken out of a window again without a trace."""
         return self.kind in REVERSIBLE

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from windrow.language import Query, Windrow, error_at, expression_sql, query_window_of, window_of
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
+from windrow.plan.bind_clusters import refuse_cluster_calls
 from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.catalog import Catalog
@@ -43,9 +44,9 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
         named = named | {common.alias.lower(): common.this for common in tree.args["with_"].expressions}
     source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
-    aggregates = (
-        tree.args.get("group") or tree.args.get("having") or any(calls_in(node, scope) for node in tree.selects)
-    )
+    refuse_cluster_calls(tree, source.columns, scope)
+    aggregates = any(tree.args.get(clause) for clause in ("group", "having", "cluster"))
+    aggregates = aggregates or any(calls_in(node, scope) for node in tree.selects)
     if isinstance(source, BoundAnswers):
         if aggregates:
             raise not_yet(tree.selects[0], "an aggregate over a windowed sub-query", scope.text)

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from windrow.language import Windrow, error_at, expression_sql
 from windrow.plan.aggregates import Aggregate
+from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.from_clause import needs_window
@@ -27,7 +28,8 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         raise needs_window(source.stream.name, tree.args["from_"].this, scope.text)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     keys = _keys(tree, source, aliases, scope) | _partition(source, scope)
-    lift = _Lift(source, scope, keys, {}, window_columns(source.window))
+    clusters = bind_clusters(tree, source, scope)
+    lift = _Lift(source, scope, keys, {}, window_columns(source.window), clusters)
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
@@ -42,6 +44,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         None if kept is None else expression_sql(kept),
         order,
         bind_limit(tree, scope.text),
+        None if clusters is None else clusters.partial(),
     )
     check_outputs(query, outputs, kept, scope)
     return BoundAnswers(query, outputs)
@@ -65,15 +68,19 @@ class _Lift:
     keys: dict[str, Key]
     aggregates: dict[Aggregate, int]
     leading: tuple[str, ...]
+    clusters: ClusterScope | None = None
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
         return self._lifted(node.copy())
 
     def _lifted(self, node: exp.Expr) -> exp.Expr:
+        of_cluster = None if self.clusters is None else self.clusters.asked(node)
+        if of_cluster is not None:
+            return self._column_of(of_cluster, node)
         if is_call(node, self.scope):
             meant = substituted(node, self.source.columns, self.scope.text)
             aggregate = resolve(meant, self.source.stream.schema, self.scope)
-            return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)
+            return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self.leading:
             return placed_as(exp.column(node.name.lower()), node)
         key = self._key(node)
@@ -89,6 +96,9 @@ class _Lift:
             elif isinstance(value, list):
                 node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
         return node
+
+    def _column_of(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
+        return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)
 
     def _check_around(self, column: exp.Column) -> None:
         """An unknown name is said first: of the column, and of the function that it stands in."""

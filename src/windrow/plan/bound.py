@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.pipeline import Key, Ordering, Output
 from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
@@ -37,6 +38,7 @@ class BoundQuery:
     having: str | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
+    clusters: ClusterPartial | None = None
 
 
 @dataclass(frozen=True, slots=True)

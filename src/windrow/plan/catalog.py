@@ -1,15 +1,35 @@
-"""What a query may name: streams, tables, and the aggregates that users have registered."""
+"""What a query may name: streams, tables, clusterings, and the aggregates that users have registered."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.plan.timing import Timing
+
+
+class Clusterings(Protocol):
+    """Whoever knows the clusterings, asked beforehand whether one can run."""
+
+    def described(self, name: str, parameters: tuple[Any, ...], dimensions: int, attached: bool) -> Described:
+        """What there is to know of clustering `name`, with other aggregates of its clusters if `attached`.
+
+        Raises ClusteringError if there is none of that name, or it cannot run.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A clustering: its name as it is kept, and what its summaries can do (see ClusterPartial)."""
+
+    name: str
+    differential: bool
+    movable: bool
+    user: str | None
 
 
 class Engine(Protocol):
@@ -51,3 +71,4 @@ class Catalog:
     streams: Mapping[str, Stream] = field(default_factory=dict)
     tables: Mapping[str, pa.Schema] = field(default_factory=dict)
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
+    clusterings: Clusterings | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
@@ -124,7 +125,8 @@ class QueryPlan:
 
     slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
     instant `due`), then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are expressions over these.
-    `about_us` is the slide that was asked for, where it may have been rounded.
+    `about_us` is the slide that was asked for, where it may have been rounded. With `clusters` there is a row for each
+    cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
     """
 
     name: str
@@ -138,10 +140,13 @@ class QueryPlan:
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     about_us: int | None = None
+    clusters: ClusterPartial | None = None
 
     @property
     def partials(self) -> tuple[Partial, ...]:
         """What it needs of every pane: the number of rows, and what its aggregates are drawn from."""
+        if self.clusters is not None:
+            return (ROWS.partial, self.clusters)
         return tuple(dict.fromkeys((ROWS.partial, *(aggregate.partial for aggregate in self.aggregates))))
 
     @property
@@ -202,7 +207,7 @@ class StreamPlan:
     queries: tuple[QueryPlan, ...]
     spaces: tuple[Space | RowSpace, ...]
     keeps_rejected: bool = False
-    user_aggregates: tuple[tuple[str, type], ...] = field(default=(), compare=False)
+    user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
@@ -238,8 +243,7 @@ class StreamPlan:
             texts = [space.where, *(key.sql for key in space.keys)]
             if isinstance(space, RowSpace):
                 texts.append(space.window.counted)
-            for partial in space.partials:
-                texts += [partial.argument, partial.filter]
+            texts += [text for partial in space.partials for text in partial.texts]
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)
 

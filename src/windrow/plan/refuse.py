@@ -18,7 +18,6 @@ _CLAUSES = {
     "hint": "a hint",
     "sort": "SORT BY",
     "distribute": "DISTRIBUTE BY",
-    "cluster": "CLUSTER BY",
     "windows": "WINDOW",
 }
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from windrow.kernels import Fields, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.window import TimeWindow
+from windrow.runtime.cluster_rows import ClusterRows
 
 ANSWER_ROWS = 1 << 17
 """About so many rows of answers are made into results at once, however many are due."""
@@ -20,7 +22,8 @@ class Answers:
 
     `count` windows are answered, each with all its groups. `starts` is None where windows have no beginning; `rows` are
     the numbers of the last rows of windows that count rows, and `instants` when those with a slide in time were due.
-    `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered.
+    `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
+    `clusters` which clusters there are in the rows, for each clustering.
     """
 
     count: int
@@ -32,16 +35,25 @@ class Answers:
     instants: np.ndarray | None = None
     kept: tuple[Partial, ...] = ()
     window: TimeWindow | None = None
+    clusters: Mapping[Partial, ClusterRows] = field(default_factory=dict)
 
     def since(self, first_end: int) -> Answers:
         """The answers of windows that end at `first_end` or later."""
         chosen = np.flatnonzero(self.ends >= first_end)
         if len(chosen) == len(self.ends):
             return self
+        clusters = {partial: rows.of(chosen, len(self.ends)) for partial, rows in self.clusters.items()}
+        return replace(
+            self.taken(chosen), partials=tuple(take(fields, chosen) for fields in self.partials), clusters=clusters
+        )
+
+    def taken(self, rows: np.ndarray) -> Answers:
+        """Some of the rows, without their partials, some of them perhaps several times."""
         return replace(
             self,
-            starts=None if self.starts is None else self.starts[chosen],
-            ends=self.ends[chosen],
-            slots=self.slots[chosen],
-            partials=tuple(take(fields, chosen) for fields in self.partials),
+            starts=None if self.starts is None else self.starts[rows],
+            ends=self.ends[rows],
+            slots=self.slots[rows],
+            partials=(),
+            clusters={},
         )

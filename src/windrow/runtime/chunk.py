@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.kernels import Rows
 from windrow.plan.aggregates import Partial
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.pipeline import Key
 from windrow.runtime.keys import encode_keys
@@ -56,6 +57,10 @@ class Chunk:
 
     def rows(self, partial: Partial) -> Rows:
         """The events as the kernel of `partial` takes them."""
+        if isinstance(partial, ClusterPartial):
+            columns = [self.column(text) for text in partial.texts]
+            names = [str(i) for i in range(len(columns))]
+            return Rows(pa.StructArray.from_arrays(columns, names), self.times)
         values = None if partial.argument is None else self.column(partial.argument)
         mask = None if partial.filter is None else self.passed(partial.filter)
         return Rows(values, self.times, mask)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from windrow.kernels import Fields, Kernel
+from windrow.kernels import Fields
 from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import Fold
 from windrow.plan.window import TimeWindow
 from windrow.runtime.history import EVER
+from windrow.runtime.shared_folds import SharedFold
+from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
-from windrow.windows.entries import Entries
 from windrow.windows.exclude import Exclude
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
@@ -22,7 +22,6 @@ from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
 from windrow.windows.ruled import Ruled
 from windrow.windows.running import Accumulate, Subtract
-from windrow.windows.tree import Tree
 from windrow.windows.two_stacks import TwoStacks
 
 OVER_CONTEXTS: dict[str, type[Ruled]] = {
@@ -33,29 +32,10 @@ OVER_CONTEXTS: dict[str, type[Ruled]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """A log as one maintenance sees it: with its own partials only."""
-
-    log: PaneLog
-    members: tuple[int, ...]
-    names: tuple[str, ...]
-    kernels: tuple[Kernel, ...]
-
-    @classmethod
-    def of(cls, log: PaneLog, order: Mapping[Partial, int], partials: tuple[Partial, ...]) -> View:
-        members = tuple(order[partial] for partial in partials)
-        return cls(log, members, tuple(partial.name for partial in partials), tuple(log.kernels[i] for i in members))
-
-    def between(self, first: int, stop: int) -> Entries:
-        entries = self.log.between(first, stop)
-        return Entries(entries.panes, entries.slots, tuple(entries.partials[i] for i in self.members))
-
-
 class FoldState:
     """The running state of one window: a maintenance for each way that its partials are kept.
 
-    A tree is not its own: all windows of a space read the same.
+    What is `shared` is not its own: other windows of the space read the same.
     """
 
     def __init__(
@@ -63,7 +43,7 @@ class FoldState:
         fold: Fold,
         log: PaneLog,
         order: Mapping[Partial, int],
-        tree: tuple[tuple[Partial, ...], Tree] | None,
+        shared: Sequence[SharedFold],
         space: str,
         blocks: Blocks,
         snapshot: Mapping[str, dict],
@@ -71,11 +51,12 @@ class FoldState:
         self.window, self.partials = fold.window, fold.partials
         self.own: dict[str, Maintenance] = {}
         self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
+        read = {other.way: other for other in shared if fold.window in other.windows}
+        self.lattice = read["binary"].name if "binary" in read else None
         for way in dict.fromkeys(fold.maintenance):
             members = tuple(p for p, chosen in zip(fold.partials, fold.maintenance) if chosen == way)
-            if way == "tree":
-                assert tree is not None
-                self._ways.append(tree)
+            if way in read:
+                self._ways.append((read[way].partials, read[way].maintenance))
                 continue
             name = _name(way, fold, members)
             view, place = View.of(log, order, members), f"{space}.{name}.window"
@@ -116,7 +97,7 @@ class FoldState:
         found: dict[Partial, Fields] = {}
         for members, maintenance in self._ways:
             found |= zip(members, maintenance.answer(panes, width))
-        return found
+        return {partial: found[partial] for partial in self.partials}
 
     def needs_from(self, clock: int) -> int:
         """The first instant that a window after `clock` reaches back to."""
@@ -140,7 +121,7 @@ def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
 def maintenance_of(
     way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None, window: TimeWindow | None = None
 ) -> Maintenance:
-    """The maintenance with the name `way`; a tree is not among them, since it needs to know more."""
+    """The maintenance with the name `way`; what windows share is not among them."""
     match way:
         case "refold":
             return Refold(view)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.kernels import Fields
-from windrow.runtime.fold import View, maintenance_of
+from windrow.runtime.fold import maintenance_of
+from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance

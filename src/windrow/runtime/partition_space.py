@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import kernel_for
+from windrow.clustering import kernel_of
 from windrow.plan.pipeline import RowSpace
 from windrow.runtime.answers import Answers
 from windrow.runtime.groups import Groups
@@ -38,7 +38,7 @@ class PartitionSpaceState:
         since: int | None = None,
     ) -> None:
         self.space, self._window = space, space.window
-        self._kernels = [kernel_for(partial, user) for partial in space.partials]
+        self._kernels = [kernel_of(partial, user) for partial in space.partials]
         kept = snapshot or {"since": since, "passed": None}
         self._since: int | None = kept["since"]
         self._passed: int | None = kept["passed"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import kernel_for
+from windrow.clustering import kernel_of
 from windrow.plan.cuts import Cuts, covered
 from windrow.plan.pipeline import RowSpace
 from windrow.runtime.answers import Answers
@@ -50,7 +50,7 @@ class RowSpaceState:
         self.space, self._window = space, space.window
         self._axis = space.window.axis
         self._cuts = None if self._axis is None else Cuts.of([self._axis])
-        self._kernels = {partial.name: kernel_for(partial, user) for partial in space.partials}
+        self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
         kept = snapshot or {"since": since, "first": None, "last": None, "low": 0, "high": 0, "kept_from": None}
         if snapshot is None and space.window.counted is None:  # of others nobody has counted those before
             kept["order"] = {"count": rows, "arrived": 0, "waiting": None}

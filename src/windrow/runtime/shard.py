@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.clustering import kernel_of
 from windrow.errors import StateError
-from windrow.kernels import kernel_for
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import Answers
@@ -66,7 +66,7 @@ class Shard:
         self.clock: int | None = kept["clock"]
         self._rows: int = kept.get("rows", 0)
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
-        self._user = dict(plan.user_aggregates)
+        self._user = dict(plan.user_code)
         self._spaces: dict[Space | RowSpace, State] = {}
         self._asking: dict[tuple[Space | RowSpace, TimeWindow | None], list[QueryPlan]] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
@@ -181,8 +181,11 @@ def _state(
 
 
 def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
-    """The rows of one query: times, keys, and the aggregates drawn from their partials."""
+    """The rows of one query: times, keys, and the aggregates drawn from their partials, or from clusters."""
     overflows = 0
+    clusters = None if query.clusters is None else answers.clusters[query.clusters]
+    if clusters is not None:
+        answers = answers.taken(clusters.rows)
     starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else pa.array(answers.starts)
     schema = query.emitted
     columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
@@ -192,9 +195,12 @@ def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type
         columns.append(pa.array(answers.instants))
     columns += state.groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
-        kernel = kernel_for(aggregate.partial, user)
-        number = (answers.kept or query.partials).index(aggregate.partial)
-        lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
+        if clusters is not None:
+            lowered = clusters.lower(aggregate)
+        else:
+            kernel = kernel_of(aggregate.partial, user)
+            number = (answers.kept or query.partials).index(aggregate.partial)
+            lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
         overflows += lowered.overflows
         columns.append(lowered.values)
     return pa.record_batch(columns, schema=schema), overflows

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.kernels import kernel_for, to_arrow
+from windrow.clustering import kernel_of
+from windrow.kernels import to_arrow
 from windrow.optimize.choose_phantoms import choose_phantoms
 from windrow.plan.pipeline import RowSpace, Space, StreamPlan
 from windrow.runtime.chunk import Chunk
@@ -43,9 +44,9 @@ class Slicer:
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
         self._plan, self._task, self._shards = plan, task, list(shards)
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
-        user = dict(plan.user_aggregates)
+        user = dict(plan.user_code)
         partials = {partial for space in plan.spaces for partial in space.partials}
-        self._kernels = {partial: kernel_for(partial, user) for partial in partials}
+        self._kernels = {partial: kernel_of(partial, user) for partial in partials}
         self._cuts = plan.cuts
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0

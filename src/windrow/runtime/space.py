@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import merge
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, concat, kernel_for, take
+from windrow.clustering import kernel_of
+from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import ANSWER_ROWS, Answers
 from windrow.runtime.belated import Belated
-from windrow.runtime.fold import FoldState, View
+from windrow.runtime.fold import FoldState
+from windrow.runtime.followers import Followers
 from windrow.runtime.groups import Groups
 from windrow.runtime.history import EVER, History
+from windrow.runtime.shared_folds import shared_folds
 from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.log import PaneLog
-from windrow.windows.tree import Tree
 
 
 class SpaceState:
@@ -45,7 +48,7 @@ class SpaceState:
         self._cuts = space.cuts
         snapshot = snapshot or {}
         self._partials = space.partials
-        self._kernels = {partial.name: kernel_for(partial, user) for partial in self._partials}
+        self._kernels = {partial.name: kernel_of(partial, user) for partial in self._partials}
         self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"))
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
@@ -60,9 +63,10 @@ class SpaceState:
             first = self._history.first_window(query.window, query.partials) if known is None else known
             self._firsts[query.need] = first
         kept: dict[str, dict] = snapshot.get("folds", {})
-        self._tree = _tree(space, self.log, blocks, kept.get("tree"))
+        self._shared = shared_folds(space, self.log, blocks, kept)
         self._order = order = {partial: i for i, partial in enumerate(self._partials)}
-        self._folds = [FoldState(fold, self.log, order, self._tree, space.name, blocks, kept) for fold in space.folds]
+        self._folds = [FoldState(fold, self.log, order, self._shared, space.name, blocks, kept) for fold in space.folds]
+        self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
         self._needs = {fold.window: [q.need for q in queries if q.window == fold.window] for fold in self._folds}
         self._delete_others(kept)
@@ -117,13 +121,15 @@ class SpaceState:
 
         With `newest`, the input has ended with an event at that time, and all windows that hold one are answered.
         """
-        if self._tree is not None:
-            self._tree[1].close(self._cuts.pane_at(clock if newest is None else self.last_end(clock, newest)))
+        last = clock if newest is None else self.last_end(clock, newest)
+        for shared in self._shared:
+            shared.maintenance.close(self._cuts.pane_at(last))
         due = self._turns.between(before, clock) if newest is None else range(len(self._folds))
+        together: dict[object, list[FoldState]] = {}
         for fold in (self._folds[number] for number in due):
-            window = fold.window
-            until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
-            self._answer(fold, before, until, emit)
+            together.setdefault(fold.lattice or fold.window, []).append(fold)
+        for folds in together.values():
+            self._answer(folds, before, clock, emit, newest)
 
     def first_end(self, query: QueryPlan) -> int:
         """The end of the first window that `query` is answered for."""
@@ -147,8 +153,9 @@ class SpaceState:
         freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before)]))
         for fold in self._folds:
             fold.leave(before, freed)
-        if self._tree is not None:
-            self._tree[1].drop(before)
+        self._followers.release(freed)
+        for shared in self._shared:
+            shared.maintenance.drop(before)
         self.log.drop(before)
         self._history.forget(before)
 
@@ -158,6 +165,7 @@ class SpaceState:
         self._belated.save(version)
         for maintenance in self._maintenances().values():
             maintenance.save(version)
+        self._followers.save(version)
 
     def snapshot(self) -> dict:
         return {
@@ -167,27 +175,56 @@ class SpaceState:
             "history": self._history.snapshot(),
             "firsts": self._firsts,
             "folds": {name: maintenance.snapshot() for name, maintenance in self._maintenances().items()},
+            "followers": self._followers.snapshot(),
         }
 
-    def _answer(self, fold: FoldState, before: int | None, clock: int, emit: Callable[[Answers], None]) -> None:
-        first = min(self._firsts[need] for need in self._needs[fold.window])
-        waiting: list[tuple[int, np.ndarray, dict[Partial, Fields]]] = []
+    def _answer(
+        self,
+        folds: Sequence[FoldState],
+        before: int | None,
+        clock: int,
+        emit: Callable[[Answers], None],
+        newest: int | None,
+    ) -> None:
+        """Answer one window, or those that read one lattice: by time, since a lattice forgets what was asked."""
+        waiting: dict[TimeWindow, list[tuple[int, np.ndarray, dict[Partial, Fields]]]] = {}
         rows = 0
-        for number in fold.due(before, clock, first, self._next_pane, len(self.groups)):
+        for fold, number in self._in_turn(folds, before, clock, newest):
             folded = fold.folded(number, self.groups.width)
             if len(self._belated):
                 folded = self._belated.added(fold.window, fold.panes_of(number), self._order, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present):
-                waiting.append(
-                    (number, present, {partial: take(fields, present) for partial, fields in folded.items()})
-                )
+                part = {partial: take(fields, present) for partial, fields in folded.items()}
+                waiting.setdefault(fold.window, []).append((number, present, part))
                 rows += len(present)
             if rows >= ANSWER_ROWS:
-                emit(_joined(fold, waiting))
-                waiting, rows = [], 0
-        if waiting:
-            emit(_joined(fold, waiting))
+                self._give(folds, waiting, emit)
+                waiting, rows = {}, 0
+        self._give(folds, waiting, emit)
+
+    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list], emit: Callable) -> None:
+        for fold in folds:
+            if fold.window in waiting:
+                answers = _joined(fold, waiting[fold.window])
+                sizes = {number: len(present) for number, present, _ in waiting[fold.window]}
+                emit(self._followers.with_clusters(answers, sizes))
+
+    def _in_turn(
+        self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None
+    ) -> Iterator[tuple[FoldState, int]]:
+        """The windows of `folds` that are due, by their ends."""
+        due = [(fold, self._due(fold, before, clock, newest)) for fold in folds]
+        if len(due) == 1:
+            return ((folds[0], number) for number in due[0][1])
+        ends = [((fold.window.end(number), i, number) for number in numbers) for i, (fold, numbers) in enumerate(due)]
+        return ((folds[i], number) for _, i, number in merge(*ends))
+
+    def _due(self, fold: FoldState, before: int | None, clock: int, newest: int | None) -> Iterator[int]:
+        window = fold.window
+        until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
+        first = min(self._firsts[need] for need in self._needs[window])
+        return fold.due(before, until, first, self._next_pane, len(self.groups))
 
     def _next_pane(self, first: int) -> int | None:
         """The oldest pane from `first` on that holds anything."""
@@ -196,7 +233,7 @@ class SpaceState:
 
     def _maintenances(self) -> dict:
         own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
-        return own if self._tree is None else own | {"tree": self._tree[1]}
+        return own | {shared.name: shared.maintenance for shared in self._shared}
 
     def _delete_others(self, kept: Mapping[str, dict]) -> None:
         """Delete what was kept folded for windows that nobody asks for any more."""
@@ -213,21 +250,3 @@ def _joined(fold: FoldState, answers: Sequence[tuple[int, np.ndarray, dict[Parti
     slots = np.concatenate([present for _, present, _ in answers])
     partials = tuple(concat([part[partial] for _, _, part in answers]) for partial in fold.partials)
     return Answers(len(answers), starts, ends, slots, partials, kept=fold.partials, window=window)
-
-
-def _tree(space: Space, log: PaneLog, blocks: Blocks, snapshot: dict | None) -> tuple[tuple[Partial, ...], Tree] | None:
-    """The tree that all windows of a space read which fold some partial with one."""
-    members: dict[Partial, None] = {}
-    windows = []
-    for fold in space.folds:
-        mine = [partial for partial, way in zip(fold.partials, fold.maintenance) if way == "tree"]
-        members |= dict.fromkeys(mine)
-        windows += [fold.window] if mine else []
-    if not windows:
-        return None
-    finest = min(windows, key=lambda window: (window.slide_us, window.offset_us))
-    cells = max(-(-(window.range_us or 0) // finest.slide_us) for window in windows)
-    order = {partial: i for i, partial in enumerate(space.partials)}
-    view = View.of(log, order, tuple(members))
-    tree = Tree(view, finest.slide_us, finest.offset_us, cells, f"{space.name}.tree", blocks, snapshot)
-    return tuple(members), tree

@@ -199,11 +199,11 @@ class Job:
 
 def check_beside(running: StreamPlan, wanted: StreamPlan) -> None:
     """Refuse a plan whose state cannot live beside that of the running one."""
-    before = dict(running.user_aggregates)
-    for name, implementation in wanted.user_aggregates:
+    before = dict(running.user_code)
+    for name, implementation in wanted.user_code:
         if before.get(name, implementation) is not implementation:
             raise ChangeError(
-                f"aggregate {name!r} has been registered anew, and the state of running queries is of the one before"
+                f"{name!r} has been registered anew, and the state of running queries is of the one before"
                 "\nhint: register it under another name"
             )
 

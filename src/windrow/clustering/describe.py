@@ -1,0 +1,50 @@
+"""What there is to know of a clustering before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.clustering.choose import PLUGINS, clustering_for
+from windrow.clustering.kernel import Attached, Clustering
+from windrow.clustering.plugin import Parameters
+from windrow.kernels import Rows, identity, kernel_for
+from windrow.plan.aggregates import ROWS
+from windrow.plan.catalog import Described
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClusterings:
+    """The clusterings that ship, and the users' own by name."""
+
+    user: Mapping[str, type] = field(default_factory=dict)
+
+    def described(self, name: str, parameters: Parameters, dimensions: int, attached: bool) -> Described:
+        """Whether a clustering can run, and what its summaries can do; the users' own are tried on a point.
+
+        >>> KnownClusterings().described("dbscan", (0.5, 3), 2, attached=False)
+        Described(name='DBSCAN', differential=True, movable=True, user=None)
+        """
+        own = next((known for known in self.user if known.upper() == name.upper()), None)
+        clustering = clustering_for(name, parameters, dimensions, user=self.user)
+        if own is not None:
+            counted = [Attached(kernel_for(ROWS.partial), None)] if attached else []
+            _try(clustering_for(name, parameters, dimensions, user=self.user, attached=counted))
+        differential = hasattr(clustering.plugin, "exclude")
+        return Described(clustering.name, differential, clustering.name in PLUGINS and own is None, own)
+
+
+def _try(clustering: Clustering) -> None:
+    """Lift, merge and report a point, so that a plug-in that cannot is told before anything runs."""
+    point = pa.StructArray.from_arrays(
+        [pa.array([0.0])] * clustering.dimensions, [str(i) for i in range(clustering.dimensions)]
+    )
+    partials = identity(clustering, 2)
+    for slot in range(2):
+        clustering.lift(partials, np.array([slot]), Rows(point, np.zeros(1, np.int64)))
+    newer = {name: column[1:] for name, column in partials.items()}
+    clustering.combine(partials, np.zeros(1, np.int64), newer)
+    clustering.report(partials)

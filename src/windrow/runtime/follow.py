@@ -1,0 +1,134 @@
+"""Clusters from window to window: a number for each that it keeps as long as it lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.clustering.identity import BORN, DIED, KEPT, MERGED, SPLIT, Seen, matched
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode, encode
+
+_CLUSTERS, _NUMBERS = range(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What became of the clusters of a window.
+
+    Of each cluster in it: its number, whether it was KEPT, BORN or SPLIT, and the number that it split from, or 0. Of
+    each that is no more: its slot and number, whether it DIED or MERGED, and the number that it went into, or 0.
+    """
+
+    numbers: np.ndarray
+    changes: np.ndarray
+    others: np.ndarray
+    gone_slots: np.ndarray
+    gone_numbers: np.ndarray
+    gone_changes: np.ndarray
+    gone_others: np.ndarray
+
+
+class Follower:
+    """Follows the clusters of one window of a space, in all groups.
+
+    Numbers count from 1 in each group. A group that comes again after it had left counts on from what any group before
+    it had reached, so that no number of a group ever means two clusters.
+    """
+
+    def __init__(self, space: str, dimensions: int, reach: float, blocks: Blocks, snapshot: dict | None) -> None:
+        self._space, self._reach, self._store = space, reach, blocks
+        self._dimensions = dimensions
+        self._last: int | None = snapshot["last"] if snapshot else None
+        self._floor: int = snapshot["floor"] if snapshot else 0
+        self._seen = _nothing(dimensions)
+        self._reached = np.zeros(0, np.int64)  # the highest number of each slot's group, 0 where there is none
+        self._stale = snapshot is not None
+        self._changed: set[int] = set()
+
+    def follow(self, window: int, found: Seen) -> Followed:
+        """Number the clusters of a window; windows come in order, and those that hold nothing may be left out."""
+        self._load()
+        old = self._seen if self._last == window - 1 else _nothing(self._dimensions)
+        told = matched(old, found, self._reach)
+        numbers = np.where(told.is_old >= 0, _at(old.numbers, told.is_old), 0)
+        self._number(found.slots, numbers)
+        self._last, self._seen = window, replace(found, numbers=numbers)
+        self._changed.add(_CLUSTERS)
+        gone = np.ones(len(old), bool)
+        gone[told.is_old[told.is_old >= 0]] = False
+        into = told.into[gone]
+        return Followed(
+            numbers,
+            np.where(told.is_old >= 0, KEPT, np.where(told.out_of >= 0, SPLIT, BORN)),
+            np.where(told.out_of >= 0, _at(old.numbers, told.out_of), 0),
+            old.slots[gone],
+            old.numbers[gone],
+            np.where(into >= 0, MERGED, DIED),
+            np.where(into >= 0, _at(numbers, into), 0),
+        )
+
+    def release(self, slots: np.ndarray) -> None:
+        """The groups in `slots` have left every window; the slots will be given to others."""
+        self._load()
+        slots = slots[slots < len(self._reached)]
+        if len(slots):
+            self._floor = max(self._floor, int(self._reached[slots].max()))
+            self._reached[slots] = 0
+            self._seen = self._seen.part(~np.isin(self._seen.slots, slots))
+            self._changed |= {_CLUSTERS, _NUMBERS}
+
+    def save(self, version: int) -> None:
+        if _CLUSTERS in self._changed:
+            seen = self._seen
+            columns = {"slot": pa.array(seen.slots), "number": pa.array(seen.numbers), "count": pa.array(seen.counts)}
+            columns |= {"radius": pa.array(seen.radii)}
+            columns |= {f"center_{axis}": pa.array(seen.centers[:, axis]) for axis in range(self._dimensions)}
+            self._store.write(self._space, _CLUSTERS, encode(columns))
+        if _NUMBERS in self._changed:
+            self._store.write(self._space, _NUMBERS, encode({"reached": pa.array(self._reached)}))
+        self._changed.clear()
+
+    def snapshot(self) -> dict:
+        return {"last": self._last, "floor": self._floor}
+
+    def _number(self, slots: np.ndarray, numbers: np.ndarray) -> None:
+        """Give the clusters without a number the next ones of their groups."""
+        fresh = np.flatnonzero(numbers == 0)
+        if not len(fresh):
+            return
+        if slots[-1] >= len(self._reached):
+            grown = np.zeros(int(slots[-1]) + 1, np.int64)
+            grown[: len(self._reached)] = self._reached
+            self._reached = grown
+        own = slots[fresh]
+        self._reached[own] = np.where(self._reached[own] == 0, self._floor, self._reached[own])
+        groups, starts, sizes = np.unique(own, return_index=True, return_counts=True)
+        numbers[fresh] = self._reached[own] + 1 + np.arange(len(own)) - np.repeat(starts, sizes)
+        self._reached[groups] += sizes
+        self._changed.add(_NUMBERS)
+
+    def _load(self) -> None:
+        if not self._stale:
+            return
+        self._stale = False
+        if self._last is not None:
+            batch = decode(self._store.read(self._space, _CLUSTERS))
+            slots, numbers, counts, radii = (
+                batch.column(name).to_numpy() for name in ("slot", "number", "count", "radius")
+            )
+            axes = [batch.column(f"center_{axis}").to_numpy() for axis in range(self._dimensions)]
+            self._seen = Seen(slots, numbers, np.stack(axes, axis=1), radii, counts)
+            self._reached = decode(self._store.read(self._space, _NUMBERS)).column("reached").to_numpy().copy()
+
+
+def _nothing(dimensions: int) -> Seen:
+    empty = np.empty(0, np.int64)
+    return Seen(empty, empty, np.empty((0, dimensions)), np.empty(0), empty)
+
+
+def _at(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The values at `places`; any where a place is -1."""
+    return values[places] if len(values) else np.zeros(len(places), np.int64)
