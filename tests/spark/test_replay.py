@@ -53,10 +53,19 @@ TEXTS = {
     "gaps": "SELECT b, k, AVG(d) AS x FROM ticks [RANGE 2 SECONDS SLIDE 5 SECONDS] GROUP BY k, b HAVING COUNT(*) > 1",
     "landmark": f"SELECT b, {EVERY} FROM ticks [RANGE UNBOUNDED SLIDE 10 SECONDS] GROUP BY b",
     "long": f"SELECT k, {EVERY} FROM ticks [RANGE 3 MINUTES SLIDE 5 SECONDS] GROUP BY k",
+    "early": """SELECT k, COUNT(*) AS n, SUM(i) AS total, MAX(d) AS high
+                FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS EMIT EVERY 5 SECONDS] GROUP BY k""",
     "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
               ORDER BY total DESC, k, day LIMIT 3""",
 }
-KEYS = {"every": ["k"], "gaps": ["k", "b"], "landmark": ["b"], "long": ["k"], "top": ["k", "day"]}
+KEYS = {
+    "every": ["k"],
+    "early": ["k", "final"],
+    "gaps": ["k", "b"],
+    "landmark": ["b"],
+    "long": ["k"],
+    "top": ["k", "day"],
+}
 
 
 def some_events(seed: int) -> pa.Table:

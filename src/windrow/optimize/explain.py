@@ -171,6 +171,8 @@ def window_text(window: TimeWindow) -> str:
     """
     reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
     offset = f" OFFSET {duration_sql(window.offset_us)}" if window.offset_us else ""
+    if window.is_early:
+        return f"{window_text(window.closes)[:-1]} EMIT EVERY {duration_sql(window.slide_us)}], while it fills"
     return f"[RANGE {reach} SLIDE {duration_sql(window.slide_us)}{offset}]"
 
 

@@ -41,9 +41,8 @@ def bind_window(written: object, table: exp.Table, source: BoundRows, scope: Sco
         raise not_yet(place, "this kind of window", scope.text, "[RANGE 10 MINUTES SLIDE 1 MINUTE]")
     if written.slide_us is None:
         raise not_yet(place, "a window without SLIDE", scope.text, "add SLIDE 1 SECOND")
-    if written.emit_every_us is not None:
-        raise not_yet(place, "EMIT EVERY", scope.text)
-    return TimeWindow(written.range_us, written.slide_us, written.offset_us % written.slide_us, written.about)
+    offset_us = written.offset_us % written.slide_us
+    return TimeWindow(written.range_us, written.slide_us, offset_us, written.about, written.emit_every_us)
 
 
 def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:

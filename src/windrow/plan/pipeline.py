@@ -124,8 +124,9 @@ class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
     slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
-    instant `due`), then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are expressions over these.
-    `about_us` is the slide that was asked for, where it may have been rounded. With `clusters` there is a row for each
+    instant `due`), for those that answer early `final` and the instant `due`, then `key_0`, ..., then `agg_0`, ...;
+    `outputs`, `having` and `order` are expressions over these. `about_us` is the slide that was asked for, where it may
+    have been rounded. With `clusters` there is a row for each
     cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
     """
 
@@ -168,7 +169,7 @@ class QueryPlan:
     def told_apart_by(self) -> tuple[str, ...]:
         """The emitted columns by which one window is told from another."""
         if not isinstance(self.window, CountWindow):
-            return ("window_end",)
+            return ("window_end",) if self.window.every_us is None else ("due",)
         last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
         return (last, *(f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition))
 
@@ -179,8 +180,9 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     >>> window_columns(CountWindow(rows=4, slide_rows=3))
     ('window_start', 'window_end', 'window_row')
     """
-    rows = ("window_row",) if isinstance(window, CountWindow) else ()
-    return ("window_start", "window_end", *rows)
+    if isinstance(window, CountWindow):
+        return ("window_start", "window_end", "window_row")
+    return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
 
 
 def emitted_schema(
@@ -193,6 +195,8 @@ def emitted_schema(
         columns.append(pa.field("window_row", pa.int64(), nullable=False))
         if window.slide_us is not None:
             columns.append(pa.field("due", pa.int64(), nullable=False))
+    elif window.every_us is not None:
+        columns += [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
@@ -233,7 +237,7 @@ class StreamPlan:
     def cuts(self) -> Cuts:
         """The edges of all windows of all queries; where rows are counted, any time is one."""
         each_time = [TimeWindow(range_us=1, slide_us=1)] if self.numbered else []
-        return Cuts.of([*each_time, *(window for space in self.shared for window in space.windows)])
+        return Cuts.of([*each_time, *(window.closes for space in self.shared for window in space.windows)])
 
     @property
     def expressions(self) -> tuple[str, ...]:

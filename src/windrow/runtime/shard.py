@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from windrow.clustering import kernel_of
 from windrow.errors import StateError
+from windrow.plan.early import parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import Answers
@@ -78,8 +79,8 @@ class Shard:
                 state.adopt(known[space.name])  # type: ignore[arg-type]
             self._spaces[space] = state
             for query in plan.queries_of(space):
-                window = query.window if isinstance(query.window, TimeWindow) else None
-                self._asking.setdefault((space, window), []).append(query)
+                for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
+                    self._asking.setdefault((space, window), []).append(query)
         self._cuts = plan.cuts
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
@@ -191,8 +192,10 @@ def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type
     columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
     if answers.rows is not None:
         columns.append(pa.array(answers.rows))
-    if answers.instants is not None:
-        columns.append(pa.array(answers.instants))
+    if isinstance(query.window, TimeWindow) and query.window.every_us is not None:
+        columns.append(pa.repeat(answers.instants is None, len(answers.ends)))
+    if "due" in schema.names:
+        columns.append(pa.array(answers.ends if answers.instants is None else answers.instants))
     columns += state.groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
         if clusters is not None:
