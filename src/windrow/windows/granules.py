@@ -62,6 +62,9 @@ class Granules:
         if not len(entries):
             return entries.slots, entries.slots
         self._fresh.append(entries)
+        if self._follows(entries):
+            self.queue.append(entries)
+            return entries.slots, entries.slots[:0]
         entries = reduced(self.kernels, entries)
         begin = int(entries.panes[0])
         grown: list[Entries] = []
@@ -74,6 +77,13 @@ class Granules:
         merged = reduced(self.kernels, joined([old, entries]))
         self.queue.extend(_split(merged))
         return merged.slots, old.slots
+
+    def _follows(self, entries: Entries) -> bool:
+        """Whether entries are one granule, newer than all that are here: mostly they come as they left another node."""
+        begin, slots = entries.panes[0], entries.slots
+        if begin != entries.panes[-1] or (self.queue and begin <= self.queue[-1].panes[0]):
+            return False
+        return len(slots) == 1 or bool((slots[1:] > slots[:-1]).all() and (entries.panes == begin).all())
 
     def pop(self, before: int) -> Entries | None:
         """The oldest granule, if it begins before `before`, which leaves; no such granule will come any more."""

@@ -48,6 +48,14 @@ class QueueFold:
             else:
                 self._turn(staying)
 
+    def folded(self, width: int) -> list[Fields]:
+        """The fold by itself: for each kernel, fields with an element a slot."""
+        if not self._front:
+            return [_wide(kernel, total, width) for kernel, total in zip(self._kernels, self._totals)]
+        window = [identity(kernel, width) for kernel in self._kernels]
+        self.fold_into(window)
+        return window
+
     def fold_into(self, window: Sequence[Fields]) -> None:
         """Combine the fold into the fields of a window, which holds only what is older."""
         if self._front:
@@ -74,6 +82,14 @@ class QueueFold:
             self._totals[i] = identity(self._kernels[i], len(_first(self._totals[i])))
             if staying:
                 self._kernels[i].combine(self._totals[i], staying[-1].slots, staying[-1].partials[i])
+
+
+def _wide(kernel: Kernel, fields: Fields, width: int) -> Fields:
+    """A copy of `fields` with `width` slots."""
+    known = len(_first(fields))
+    if known < width:
+        return grow(kernel, fields, width)
+    return {name: column[:width].copy() for name, column in fields.items()}
 
 
 def _first(fields: Fields) -> np.ndarray:

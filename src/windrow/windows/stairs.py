@@ -11,7 +11,7 @@ from windrow.errors import SettingsError
 from windrow.kernels import Fields, Kernel, identity
 from windrow.plan.levels import Levels
 from windrow.storage.blocks import Blocks
-from windrow.windows.entries import Entries, joined
+from windrow.windows.entries import Entries, joined, reduced
 from windrow.windows.granules import FIRST, Granules
 from windrow.windows.maintenance import fold_into
 from windrow.windows.queue_fold import QueueFold
@@ -52,6 +52,7 @@ class Stairs:
         """`kernels` are those of the partials by name."""
         self.levels, self.kernels = levels, tuple(kernels.values())
         self._cuts = [levels.granules(level) for level in range(len(levels))]
+        self._divide = levels.divide
         self.came: list[np.ndarray] = []  # the slots of all entries that have come and gone since the caller looked
         self.went: list[np.ndarray] = []
         self._steps: list[_Step] = []
@@ -99,9 +100,7 @@ class Stairs:
 
     def own(self, level: int, width: int) -> list[Fields]:
         """The fold over what `level` holds alone: from where its window begins to where the one below begins."""
-        window = [identity(kernel, width) for kernel in self.kernels]
-        self._steps[level].fold.fold_into(window)
-        return window
+        return self._steps[level].fold.folded(width)
 
     def release(self, slots: np.ndarray) -> None:
         """Nothing to do: a group that has left the chain has left its folds."""
@@ -140,7 +139,9 @@ class Stairs:
             promoted.append(granule)
         if promoted:
             finer = joined(promoted)
-            entries = Entries(self._cuts[level].starts_of(finer.panes), finer.slots, finer.partials)
+            if level:  # panes are cut like the granules of the finest level
+                finer = Entries(self._cuts[level].starts_of(finer.panes), finer.slots, finer.partials)
+            entries = reduced(self.kernels, finer) if len(promoted) > 1 else finer
             self._move(step.core, entries)
             step.fold.enter(entries)
         while (granule := step.core.pop(end - self.levels.reach(level))) is not None:
@@ -151,12 +152,13 @@ class Stairs:
 
     def _window(self, level: int, end: int, width: int, below: list[Fields] | None) -> list[Fields]:
         """The fold over the window of `level` that ends at `end`; that of the level `below`, if it has just slid."""
-        if below is None or not self.levels.divide:
+        if not self._divide:
             return self._folded(level, end - self.levels.reach(level), end, width)
-        window = [identity(kernel, width) for kernel in self.kernels]
-        self._steps[level].fold.fold_into(window)
-        for kernel, fields, newer in zip(self.kernels, window, below):
-            kernel.combine(fields, np.arange(width), newer)
+        window = self.own(level, width)
+        if below is not None:
+            every = np.arange(width)
+            for kernel, fields, newer in zip(self.kernels, window, below):
+                kernel.combine(fields, every, newer)
         return window
 
     def _folded(self, level: int, begin: int, end: int, width: int) -> list[Fields]:
