@@ -1,4 +1,4 @@
-"""Early answers beside others: after restarts, in several shards, shared with windows that only close, and added later."""
+"""Windows of several parts, early answers and levels: after restarts, in several shards, beside others, added later."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ SELECT = "SELECT k, COUNT(*) AS n, MAX(x) AS high, SUM(x) AS total FROM ticks"
 EARLY = f"{SELECT} [RANGE 20 MICROSECONDS SLIDE 10 MICROSECONDS EMIT EVERY 3 MICROSECONDS] GROUP BY k"
 PLAIN = f"{SELECT} [RANGE 20 MICROSECONDS SLIDE 10 MICROSECONDS] GROUP BY k"
 GROWING = f"{SELECT} [RANGE UNBOUNDED SLIDE 10 MICROSECONDS EMIT EVERY 4 MICROSECONDS] GROUP BY k"
+NESTED = f"""{SELECT} [RANGES 40 MICROSECONDS, 20 MICROSECONDS, 6 MICROSECONDS
+                      SLIDES 20 MICROSECONDS, 10 MICROSECONDS, 3 MICROSECONDS] GROUP BY k"""
 FINER = f"{SELECT} [RANGE 20 MICROSECONDS SLIDE 3 MICROSECONDS] GROUP BY k"
 
 
@@ -40,15 +42,17 @@ def told(core: Core) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(("reopen", "shards"), [("adopt", 1), ("fresh", 1), ("fresh", 3)])
 def test_a_restart_changes_no_answer(reopen, shards):
-    plan = plan_of([EARLY, GROWING], SCHEMA, 2)
+    plan = plan_of([EARLY, GROWING, NESTED], SCHEMA, 2)
     expected = told(Core(plan))
-    assert all(len([row for row in rows if "'final': False" in row]) > 10 for rows in expected.values())
+    assert all(len([row for row in expected[name] if "'final': False" in row]) > 10 for name in ("q0", "q1"))
+    assert all(any(f"'level': {level}" in row for row in expected["q2"]) for level in range(3))
     assert told(Core(plan, reopen=reopen, shards=shards)) == expected
 
 
 def test_windows_that_share_panes_with_early_answers_are_as_they_are_alone():
-    together = told(Core(plan_of([EARLY, PLAIN, GROWING, FINER], SCHEMA, 2)))
-    for number, text in enumerate([EARLY, PLAIN, GROWING, FINER]):
+    texts = [EARLY, PLAIN, GROWING, NESTED, FINER]
+    together = told(Core(plan_of(texts, SCHEMA, 2)))
+    for number, text in enumerate(texts):
         assert together[f"q{number}"] == told(Core(plan_of([text], SCHEMA, 2)))["q0"], text
 
 

@@ -90,7 +90,7 @@ def nothing(answer: list) -> bool:
     return not any(answer[0])
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(levels_of(), st.lists(st.tuples(events_of, st.integers(0, 30), st.booleans()), max_size=6), st.integers(0, 5))
 @example([(3, 1), (8, 4)], [([(4, 0, 5), (5, 1, 2)], 8, True), ([(9, 0, 1)], 30, True)], 0)
 @example([(15, 3), (16, 4)], [([(0, 0, 5), (7, 1, 2)], 8, False)], 0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from windrow.optimize.choose_maintenance import choose_maintenance
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
-from windrow.plan.early import parts_of
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import Fold, Key, QueryPlan, Space
 from windrow.plan.window import TimeWindow
 

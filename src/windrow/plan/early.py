@@ -72,15 +72,3 @@ def early_of(window: TimeWindow) -> EarlyWindow:
     every = window.every_us
     assert every is not None
     return EarlyWindow(window.range_us, every, whole=replace(window, every_us=None))
-
-
-def parts_of(window: TimeWindow) -> tuple[TimeWindow, ...]:
-    """What is folded for a window: itself, and apart from it the early answers, so that these change no final.
-
-    >>> [type(part).__name__ for part in parts_of(TimeWindow(10, 5, every_us=1))]
-    ['TimeWindow', 'EarlyWindow']
-    """
-    if window.every_us is None:
-        return (window,)
-    early = early_of(window)
-    return early.closes, early

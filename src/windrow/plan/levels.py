@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from windrow.errors import SettingsError
+from windrow.language.durations import duration_sql
 from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
 
@@ -30,17 +31,18 @@ class Levels:
     def __post_init__(self) -> None:
         if not self.windows:
             raise SettingsError("nested windows need at least one level")
-        for number, window in enumerate(self.windows):
+        for window in self.windows:
             if window.range_us is None or window.range_us <= 0 or window.range_us % window.slide_us:
+                reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
                 raise SettingsError(
-                    f"level {number}: its range must be a multiple of its slide, and {window.range_us} is none of"
-                    f" {window.slide_us}"
+                    f"the range of each level must be a multiple of its slide, and {reach} is none of"
+                    f" {duration_sql(window.slide_us)}"
                 )
         for number, (finer, coarser) in enumerate(pairwise(self.windows), start=1):
             if coarser.slide_us < finer.slide_us or _reach(coarser) <= _reach(finer):
                 raise SettingsError(
-                    f"level {number} must be coarser than level {number - 1}: a longer range and no shorter slide, and"
-                    f" {_reach(coarser)} and {coarser.slide_us} are beside {_reach(finer)} and {finer.slide_us}"
+                    f"level {number} must be coarser than level {number - 1}, with a longer range and no shorter slide:"
+                    f" {_text(coarser)} is not coarser than {_text(finer)}"
                 )
 
     @classmethod
@@ -75,6 +77,10 @@ class Levels:
         Where slides divide each other these are just the multiples of its slide.
         """
         return Cuts.of(self.windows[level:])
+
+
+def _text(window: TimeWindow) -> str:
+    return f"RANGE {duration_sql(_reach(window))} SLIDE {duration_sql(window.slide_us)}"
 
 
 def _reach(window: TimeWindow) -> int:

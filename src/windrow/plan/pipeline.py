@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
+from windrow.plan.parts import NestedWindow
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
@@ -124,10 +125,10 @@ class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
     slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
-    instant `due`), for those that answer early `final` and the instant `due`, then `key_0`, ..., then `agg_0`, ...;
-    `outputs`, `having` and `order` are expressions over these. `about_us` is the slide that was asked for, where it may
-    have been rounded. With `clusters` there is a row for each
-    cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    instant `due`), for those that answer early `final` and `due`, for nested ones `level`, then `key_0`, ..., then
+    `agg_0`, ...; `outputs`, `having` and `order` are expressions over these. `about_us` is the slide that was asked
+    for, where it may have been rounded. With `clusters` there is a row for each cluster of a group, and `aggregates`
+    are drawn from it, or from what is attached to it.
     """
 
     name: str
@@ -155,6 +156,10 @@ class QueryPlan:
         """A name for what it asks of its space; equal for queries that differ only in what they make of answers."""
         return _hashed(self.window, self.partials)
 
+    def need_of(self, part: TimeWindow) -> str:
+        """The same for one of the windows that its own is made of."""
+        return f"{self.need}-{part.label}" if isinstance(self.window, NestedWindow) else self.need
+
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
@@ -169,6 +174,8 @@ class QueryPlan:
     def told_apart_by(self) -> tuple[str, ...]:
         """The emitted columns by which one window is told from another."""
         if not isinstance(self.window, CountWindow):
+            if isinstance(self.window, NestedWindow):
+                return ("level", "window_end")
             return ("window_end",) if self.window.every_us is None else ("due",)
         last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
         return (last, *(f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition))
@@ -182,6 +189,8 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     """
     if isinstance(window, CountWindow):
         return ("window_start", "window_end", "window_row")
+    if isinstance(window, NestedWindow):
+        return ("window_start", "window_end", "level")
     return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
 
 
@@ -195,6 +204,8 @@ def emitted_schema(
         columns.append(pa.field("window_row", pa.int64(), nullable=False))
         if window.slide_us is not None:
             columns.append(pa.field("due", pa.int64(), nullable=False))
+    elif isinstance(window, NestedWindow):
+        columns.append(pa.field("level", pa.int32(), nullable=False))
     elif window.every_us is not None:
         columns += [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from windrow.clustering import kernel_of
 from windrow.errors import StateError
-from windrow.plan.early import parts_of
+from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import Answers
@@ -157,7 +157,9 @@ class Shard:
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
         for query in self._asking[space, answers.window]:
-            mine = answers.since(state.first_end(query)) if isinstance(state, SpaceState) else answers
+            mine = answers
+            if isinstance(state, SpaceState) and answers.window is not None:
+                mine = answers.since(state.first_end(query, answers.window))
             batch, overflows = _rows(query, state, mine, self._user)
             outcome.failed += overflows
             for start in range(0, batch.num_rows, RESULT_ROWS):
@@ -192,7 +194,10 @@ def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type
     columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
     if answers.rows is not None:
         columns.append(pa.array(answers.rows))
-    if isinstance(query.window, TimeWindow) and query.window.every_us is not None:
+    if isinstance(query.window, NestedWindow) and answers.window is not None:
+        level = pa.scalar(level_of(query.window, answers.window), pa.int32())
+        columns.append(pa.repeat(level, len(answers.ends)))
+    if "final" in query.window_columns:
         columns.append(pa.repeat(answers.instants is None, len(answers.ends)))
     if "due" in schema.names:
         columns.append(pa.array(answers.ends if answers.instants is None else answers.instants))

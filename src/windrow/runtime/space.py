@@ -12,7 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
-from windrow.plan.early import parts_of
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import ANSWER_ROWS, Answers
@@ -58,19 +58,21 @@ class SpaceState:
         self._history.begin(space, since)
         firsts: dict[str, int] = snapshot.get("firsts", {})
         self._firsts: dict[str, int] = {}
+        self._needs: dict[TimeWindow, list[str]] = {}
         for query in queries:
             assert isinstance(query.window, TimeWindow)
-            known = firsts.get(query.need)
-            first = self._history.first_window(query.window, query.partials) if known is None else known
-            self._firsts[query.need] = first
+            for part in parts_of(query.window):
+                need = query.need_of(part)
+                known = firsts.get(need)
+                first = self._history.first_window(part.closes, query.partials) if known is None else known
+                self._firsts[need] = first
+                self._needs.setdefault(part, []).append(need)
         kept: dict[str, dict] = snapshot.get("folds", {})
         self._shared = shared_folds(space, self.log, blocks, kept)
         self._order = order = {partial: i for i, partial in enumerate(self._partials)}
         self._folds = [FoldState(fold, self.log, order, self._shared, space.name, blocks, kept) for fold in space.folds]
         self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
-        asked = [(q.need, parts_of(q.window)) for q in queries if isinstance(q.window, TimeWindow)]
-        self._needs = {fold.window: [need for need, parts in asked if fold.window in parts] for fold in self._folds}
         self._delete_others(kept)
 
     @property
@@ -133,11 +135,10 @@ class SpaceState:
         for folds in together.values():
             self._answer(folds, before, clock, emit, newest)
 
-    def first_end(self, query: QueryPlan) -> int:
-        """The end of the first window that `query` is answered for."""
-        assert isinstance(query.window, TimeWindow)
-        first = self._firsts[query.need]
-        return EVER if first == EVER else query.window.end(first)
+    def first_end(self, query: QueryPlan, window: TimeWindow) -> int:
+        """The end of the first window that `query` is answered for, of those like `window`."""
+        first = self._firsts[query.need_of(window)]
+        return EVER if first == EVER else window.closes.end(first)
 
     def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from windrow.errors import SettingsError
-from windrow.plan.early import parts_of
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
