@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windrow.kernels import Rows, identity
+from windrow.kernels.filled_moments import FilledMoments
 from windrow.kernels.pair_moments import PairMoments
 from windrow.plan.aggregates import PAIRS
 
@@ -123,3 +124,34 @@ def test_a_correlation_is_at_most_one_also_of_vast_and_of_tiny_values():
         values = pa.array(np.arange(7) * scale)
         assert answer("CORR", values, values) == 1.0
         assert answer("CORR", values, pa.array(np.arange(7) * -scale)) == -1.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.none() | st.integers(-9, 9), st.none() | st.integers(0, 40)), min_size=1, max_size=30),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
+def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(pairs, panes, step):
+    kernel, window = FilledMoments(step * 1_000_000), identity(FilledMoments(1), 1)
+    micros = [None if x is None else START_US + x * 1_000_000 for _, x in pairs]
+    y, x = pa.array([y for y, _ in pairs], pa.int64()), pa.array(micros, pa.int64()).cast(INSTANT)
+    rows = pa.StructArray.from_arrays([y, x], names=["y", "x"])
+    for part in np.array_split(np.arange(len(pairs)), panes):  # in any order: panes of several tasks overlap
+        pane = identity(kernel, 1)
+        kernel.lift(pane, np.zeros(len(part), np.int64), Rows(rows.take(pa.array(part)), part))
+        kernel.combine(window, np.array([0]), pane)
+    found = kernel.lower(window, "REGR_SLOPE", pa.float64()).values[0].as_py()
+    known: dict[int, list[int]] = {}
+    for value, time in zip(y.to_pylist(), micros):
+        if value is not None and time is not None:
+            known.setdefault(time // (step * 1_000_000), []).append(value)
+    if len(range(min(known, default=0), max(known, default=0) + 1)) < 2:
+        assert found is None
+        return
+    series, last = [], 0.0
+    for instant in range(min(known), max(known) + 1):
+        last = float(np.mean(known[instant])) if instant in known else last
+        series.append(last)
+    expected = np.polyfit(np.arange(len(series)) * step, series, 1)[0]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)

@@ -36,6 +36,7 @@ AGGREGATES = [
     "REGR_SLOPE(i, ts)",
     "REGR_INTERCEPT(i, ts)",
     "REGR_R2(m, at)",
+    "FILLED_SLOPE(i, ts, '1 second')",
     "CORR(i, m)",
     "COVAR_POP(day, day)",
     "COVAR_SAMP(i, i) FILTER (WHERE b)",

@@ -51,6 +51,13 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class FilledPartial(Partial):
+    """What every instant of `step_us` holds, for regressions that fill in those that hold nothing."""
+
+    step_us: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """One aggregate of a select list: the `answer` that is drawn from `partial`, and its `type`."""
 
@@ -106,6 +113,13 @@ def _pair_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
     return "pair_moments", pa.float64()
 
 
+def _filled_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
+    """Of a value and its time in a struct."""
+    if not (_is_number(type.field(0).type) and pa.types.is_timestamp(type.field(1).type)):
+        raise AggregateError("needs a number and a time")
+    return "filled_moments", pa.float64()
+
+
 def _is_number(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))
 
@@ -145,11 +159,17 @@ RULES: dict[str, Rule] = {
     "CORR": _pair_moments,
     "COVAR_POP": _pair_moments,
     "COVAR_SAMP": _pair_moments,
+    "FILLED_SLOPE": _filled_moments,
+    "FILLED_INTERCEPT": _filled_moments,
+    "FILLED_R2": _filled_moments,
     "FIRST": _same("first"),
     "LAST": _same("last"),
     "BOOL_AND": _truth,
     "BOOL_OR": _truth,
 }
+
+FILLED = {"FILLED_SLOPE": "REGR_SLOPE", "FILLED_INTERCEPT": "REGR_INTERCEPT", "FILLED_R2": "REGR_R2"}
+"""Regressions over a value at every instant, and what each draws from the filled series."""
 
 PAIRS = frozenset(name for name, rule in RULES.items() if rule is _pair_moments)
 """Those that take two arguments, y and x."""
@@ -175,3 +195,11 @@ def aggregate(
     if kind in ("first", "last"):
         return Aggregate(function, Partial(kind, argument, type, filter, ignore_nulls), result)
     return Aggregate(function, Partial(kind, argument, type, filter), result)
+
+
+def filled_aggregate(
+    function: str, argument: str, type: pa.DataType, step_us: int, *, filter: str | None = None
+) -> Aggregate:
+    """The regression `function` over the pairs `argument`, with an instant of `step_us`."""
+    kind, result = RULES[function](type)
+    return Aggregate(FILLED[function], FilledPartial(kind, argument, type, filter, step_us=step_us), result)

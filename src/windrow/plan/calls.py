@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import AggregateError
-from windrow.language import error_at, expression_sql
-from windrow.plan.aggregates import PAIRS, ROWS, Aggregate, Partial, aggregate
+from windrow.errors import AggregateError, QueryError
+from windrow.language import error_at, expression_sql, parse_duration
+from windrow.plan.aggregates import FILLED, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 from windrow.plan.bound import Scope
 from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_condition, checked_type, type_name
@@ -49,7 +49,8 @@ def is_call(node: exp.Expr, scope: Scope) -> bool:
     if isinstance(node, _WRAPPERS):
         return is_call(node.this, scope)
     if isinstance(node, exp.Anonymous):
-        return node.name.upper() in ALIASES or node.name.lower() in scope.catalog.aggregates
+        known = node.name.upper() in ALIASES or node.name.upper() in FILLED
+        return known or node.name.lower() in scope.catalog.aggregates
     return isinstance(node, exp.AggFunc)
 
 
@@ -72,6 +73,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         raise not_yet(written, "DISTINCT in an aggregate", scope.text)
     if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
         return _user(call, filter, schema, scope)
+    if isinstance(call, exp.Anonymous) and call.name.upper() in FILLED:
+        return _filled(call, filter, schema, scope)
     if isinstance(call, exp.Count | exp.CountIf):
         return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
@@ -116,6 +119,25 @@ def _pair(name: str, call: exp.Expr, filter: str | None, schema: pa.Schema, scop
     except AggregateError as error:
         written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
         raise error_at(call, f"{name} {error}, and {written}", scope.text, "CAST(... AS DOUBLE)") from None
+
+
+def _filled(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """A regression over a value at every instant; how long an instant is, is written as a text."""
+    name, arguments = call.name.upper(), call.expressions
+    if len(arguments) != 3 or not (isinstance(arguments[2], exp.Literal) and arguments[2].is_string):
+        raise error_at(call, f"{name} needs a value, a time and the length of an instant", scope.text, "'1 second'")
+    try:
+        step_us = parse_duration(arguments[2].name)
+    except QueryError as error:
+        raise error_at(arguments[2], error.message, scope.text, error.hint) from None
+    if step_us <= 0:
+        raise error_at(arguments[2], "an instant must have a length", scope.text, "'1 second'")
+    argument, taken = _struct(arguments[:2], schema, scope)
+    try:
+        return filled_aggregate(name, argument, taken, step_us, filter=filter)
+    except AggregateError as error:
+        written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
+        raise error_at(call, f"{name} {error}, and {written}", scope.text) from None
 
 
 def _struct(arguments: list[exp.Expr], schema: pa.Schema, scope: Scope) -> tuple[str, pa.DataType]:
