@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import sqlglot
@@ -16,6 +16,7 @@ from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
+from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Key, Output, emitted_schema, window_columns
 from windrow.plan.refuse import not_yet
 from windrow.plan.row_window import CountWindow
@@ -79,7 +80,7 @@ class _Lift:
             return self._column_of(of_cluster, node)
         if is_call(node, self.scope):
             meant = substituted(node, self.source.columns, self.scope.text)
-            aggregate = resolve(meant, self.source.stream.schema, self.scope)
+            aggregate = self._weighed(resolve(meant, self.source.stream.schema, self.scope), node)
             return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self.leading:
             return placed_as(exp.column(node.name.lower()), node)
@@ -96,6 +97,17 @@ class _Lift:
             elif isinstance(value, list):
                 node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
         return node
+
+    def _weighed(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
+        """With AGING, sums and counts of whatever type are weighted, and come out as doubles."""
+        if not (isinstance(self.source.window, NestedWindow) and self.source.window.aging):
+            return aggregate
+        if self.clusters is not None:
+            raise not_yet(node, "AGING with CLUSTER BY", self.scope.text)
+        if aggregate.answer not in ("SUM", "COUNT", "AVG"):
+            message = f"AGING weighs SUM, COUNT and AVG, and this is {aggregate.answer}"
+            raise error_at(node, message, self.scope.text, "ask for it in a query without AGING")
+        return replace(aggregate, type=pa.float64())
 
     def _column_of(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
         return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)

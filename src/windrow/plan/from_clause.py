@@ -56,12 +56,13 @@ def _bind_levels(written: LevelsWindow, place: exp.Expr, scope: Scope) -> TimeWi
         if not isinstance(level, WrittenWindow) or level.slide_us is None:
             raise not_yet(place, "levels in rows", scope.text, "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]")
         windows.append(TimeWindow(level.range_us, level.slide_us))
-    if written.aging:
-        raise not_yet(place, "AGING", scope.text)
     try:
-        return nested_window(Levels(tuple(windows)))
+        levels = Levels(tuple(windows))
     except SettingsError as error:
         raise error_at(place, str(error), scope.text) from None
+    if written.aging and not levels.divide:
+        raise error_at(place, "AGING needs slides of which each is a multiple of the next finer one", scope.text)
+    return nested_window(levels, written.aging)
 
 
 def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:

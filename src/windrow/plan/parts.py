@@ -19,11 +19,12 @@ class NestedWindow(TimeWindow):
     """
 
     levels: Levels | None = None
+    aging: tuple[float, ...] = ()
 
 
-def nested_window(levels: Levels) -> NestedWindow:
-    """All of `levels` as the window of a query."""
-    return NestedWindow(levels.reach(len(levels) - 1), levels.windows[0].slide_us, levels=levels)
+def nested_window(levels: Levels, aging: tuple[float, ...] = ()) -> NestedWindow:
+    """All of `levels` as the window of a query, perhaps with a weight for each, from the finest on."""
+    return NestedWindow(levels.reach(len(levels) - 1), levels.windows[0].slide_us, levels=levels, aging=aging)
 
 
 def parts_of(window: TimeWindow) -> tuple[TimeWindow, ...]:

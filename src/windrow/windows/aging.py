@@ -48,7 +48,7 @@ class Aging:
             count += self.weights[finer] * n
             known |= n > 0
             if answer != "COUNT":
-                sums = _sums(kernel, fields)
+                sums = sums_of(kernel, fields)
                 missing = sums.is_null().to_numpy(zero_copy_only=False)
                 overflows |= missing & (n > 0)
                 total += self.weights[finer] * np.where(missing, 0.0, sums.fill_null(0).to_numpy(zero_copy_only=False))
@@ -60,7 +60,7 @@ class Aging:
         return Lowered(pa.array(values, mask=empty), int(np.count_nonzero(overflows)))
 
 
-def _sums(kernel: Kernel, fields: dict[str, np.ndarray]) -> pa.Array:
+def sums_of(kernel: Kernel, fields: dict[str, np.ndarray]) -> pa.Array:
     """Sums as doubles; NULL where there is none, or where it does not fit its own type."""
     if isinstance(kernel, DecimalSum):
         return kernel.lower(fields, "SUM", pa.decimal128(38, kernel.scale)).values.cast(pa.float64())
