@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,6 +101,41 @@ def weighed(stream: Stream, held: list[int], pairs: list[tuple[int, int]], weigh
         key: (n, total if known else None, total / count if known else None)
         for key, (n, total, count, known) in counts.items()
     }
+
+
+FIGURE_4 = [{4}, {7}, {2}, {9}, {4, 7}, {1}, {3}, {7}, {2}, {4}, {8}, {1}, {7}, {5}, {4, 7}, {4}]
+"""Of 16 instants, 4 is seen in each of the stretches that <4, 1>, <8, 2>, <16, 4> add to each other, 7 in two."""
+
+
+@pytest.mark.parametrize("batch_rows", [None, 1, 5])
+def test_items_recur_that_each_level_sees_as_in_figure_4(batch_rows):
+    rows = [(second, item) for second, items in enumerate(FIGURE_4) for item in sorted(items)]
+    rows.append((16, 0))  # moves the clock
+    times = pa.array([second for second, _ in rows], pa.timestamp("s", tz="UTC"))
+    events = pa.table({"ts": times, "item": [item for _, item in rows]})
+    nested = "[RANGES 16 SECONDS, 8 SECONDS, 4 SECONDS SLIDES 4 SECONDS, 2 SECONDS, 1 SECOND]"
+    text = f"SELECT item, COUNT(*) AS n, MAX(ts) AS latest FROM events {nested} GROUP BY item HAVING RECURRING(item)"
+    found = rows_of([Replay(text, events=events).run(batch_rows)])
+    assert found
+    for row in found:
+        end, newer = row["window_end"] // 10**6, row["window_end"] // 10**6
+        for reach in (4, 8, 16)[: row["level"] + 1]:
+            assert any(row["item"] in FIGURE_4[second] for second in range(max(0, end - reach), newer))
+            newer = max(0, end - reach)
+    assert [(row["item"], row["n"]) for row in found if row["level"] == 2 and row["window_end"] == 16_000_000] == [
+        (4, 5)
+    ]
+    assert {row["item"] for row in found if row["level"] == 1 and row["window_end"] == 16_000_000} == {4}
+
+
+def test_recurring_needs_levels():
+    events = Stream({}, [0], [1], Window(1, 1), 0).events
+    for window, message in {
+        "[RANGE 8 SECONDS SLIDE 2 SECONDS]": "RECURRING looks at the levels of a nested window",
+        "[RANGES 15 SECONDS, 8 SECONDS SLIDES 3 SECONDS, 2 SECONDS]": "RECURRING needs slides",
+    }.items():
+        with pytest.raises(QueryError, match=message):
+            Replay(f"SELECT COUNT(*) AS n FROM events {window} HAVING RECURRING(ts)", events=events)
 
 
 @settings(max_examples=30, deadline=None)

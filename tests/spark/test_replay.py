@@ -58,7 +58,7 @@ TEXTS = {
                 FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS EMIT EVERY 5 SECONDS] GROUP BY k""",
     "levels": """SELECT k, COUNT(*) AS n, MAX(d) AS high, REGR_SLOPE(i, ts) AS trend
                  FROM ticks [RANGES 40 SECONDS, 10 SECONDS, 4 SECONDS SLIDES 20 SECONDS, 5 SECONDS, 2 SECONDS] GROUP BY k""",
-    "aged": """SELECT k, COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean
+    "aged": """SELECT k, RECURRING(k) AS again, COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean
                FROM ticks [RANGES 40 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 5 SECONDS AGING (1, 0.25)] GROUP BY k""",
     "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
               ORDER BY total DESC, k, day LIMIT 3""",

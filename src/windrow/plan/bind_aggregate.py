@@ -12,7 +12,7 @@ from windrow.language import Windrow, error_at, expression_sql
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
-from windrow.plan.calls import calls_in, is_call, resolve
+from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
@@ -98,8 +98,24 @@ class _Lift:
                 node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
         return node
 
+    def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
+        """An aggregate that looks at each level by itself."""
+        window = self.source.window
+        if not isinstance(window, NestedWindow) or window.levels is None:
+            message = "RECURRING looks at the levels of a nested window, and this window has none"
+            hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+            raise error_at(node, message, self.scope.text, hint)
+        if not window.levels.divide:
+            message = "RECURRING needs slides of which each is a multiple of the next finer one"
+            raise error_at(node, message, self.scope.text)
+        if self.clusters is not None:
+            raise not_yet(node, "RECURRING with CLUSTER BY", self.scope.text)
+        return aggregate
+
     def _weighed(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """With AGING, sums and counts of whatever type are weighted, and come out as doubles."""
+        if aggregate.answer == RECURRING:
+            return self._of_levels(aggregate, node)
         if not (isinstance(self.source.window, NestedWindow) and self.source.window.aging):
             return aggregate
         if self.clusters is not None:

@@ -40,6 +40,9 @@ NAMES: dict[type[exp.Expr], str] = {
 ALIASES = {"STD": "STDDEV_SAMP", "ANY": "BOOL_OR", "SOME": "BOOL_OR", "MEAN": "AVG"}
 """Names that the language keeps as they are written."""
 
+RECURRING = "RECURRING"
+"""Asks of the levels of a nested window whether each of them holds something."""
+
 _WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
 _KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
 
@@ -49,7 +52,7 @@ def is_call(node: exp.Expr, scope: Scope) -> bool:
     if isinstance(node, _WRAPPERS):
         return is_call(node.this, scope)
     if isinstance(node, exp.Anonymous):
-        known = node.name.upper() in ALIASES or node.name.upper() in FILLED
+        known = node.name.upper() in (*ALIASES, *FILLED, RECURRING)
         return known or node.name.lower() in scope.catalog.aggregates
     return isinstance(node, exp.AggFunc)
 
@@ -75,6 +78,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         return _user(call, filter, schema, scope)
     if isinstance(call, exp.Anonymous) and call.name.upper() in FILLED:
         return _filled(call, filter, schema, scope)
+    if isinstance(call, exp.Anonymous) and call.name.upper() == RECURRING:
+        return _recurring(call, filter, schema, scope)
     if isinstance(call, exp.Count | exp.CountIf):
         return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
@@ -138,6 +143,14 @@ def _filled(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: S
     except AggregateError as error:
         written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
         raise error_at(call, f"{name} {error}, and {written}", scope.text) from None
+
+
+def _recurring(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """Whether every level has a row of its own in which the argument is known."""
+    if len(call.expressions) != 1:
+        raise error_at(call, f"{RECURRING} takes 1 argument, not {len(call.expressions)}", scope.text)
+    counted = _count(exp.Count(this=call.expressions[0]), filter, schema, scope)
+    return Aggregate(RECURRING, counted.partial, pa.bool_())
 
 
 def _struct(arguments: list[exp.Expr], schema: pa.Schema, scope: Scope) -> tuple[str, pa.DataType]:

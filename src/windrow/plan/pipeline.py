@@ -156,6 +156,13 @@ class QueryPlan:
         """A name for what it asks of its space; equal for queries that differ only in what they make of answers."""
         return _hashed(self.window, self.partials)
 
+    @property
+    def joins_levels(self) -> bool:
+        """Whether an answer is made of those of several levels."""
+        if not isinstance(self.window, NestedWindow):
+            return False
+        return bool(self.window.aging) or any(aggregate.answer == "RECURRING" for aggregate in self.aggregates)
+
     def need_of(self, part: TimeWindow) -> str:
         """The same for one of the windows that its own is made of."""
         return f"{self.need}-{part.label}" if isinstance(self.window, NestedWindow) else self.need

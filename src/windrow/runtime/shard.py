@@ -16,8 +16,8 @@ from windrow.errors import StateError
 from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
-from windrow.runtime.aged import aged_rows
 from windrow.runtime.answers import Answers
+from windrow.runtime.join_levels import rows_of_levels
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.row_space import RowSpaceState
@@ -83,7 +83,7 @@ class Shard:
                 for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
                     self._asking.setdefault((space, window), []).append(query)
         self._cuts = plan.cuts
-        self._aged: dict[QueryPlan, list[Answers]] = {}
+        self._nested: dict[QueryPlan, list[Answers]] = {}
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
 
@@ -103,7 +103,7 @@ class Shard:
             state.absorb(own, before)
             if self.clock is not None:
                 state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
-                self._emit_aged(state, outcome)
+                self._emit_nested(state, outcome)
                 last = self.clock if newest is None else state.last_end(self.clock, newest)
                 state.expire(last)
                 until = last if until is None else max(until, last)
@@ -163,21 +163,21 @@ class Shard:
             mine = answers
             if isinstance(state, SpaceState) and answers.window is not None:
                 mine = answers.since(state.first_end(query, answers.window))
-            if isinstance(query.window, NestedWindow) and query.window.aging:
-                self._aged.setdefault(query, []).append(mine)
+            if query.joins_levels:
+                self._nested.setdefault(query, []).append(mine)
                 continue
             batch, overflows = _rows(query, state, mine, self._user)
             outcome.failed += overflows
             for start in range(0, batch.num_rows, RESULT_ROWS):
                 outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 
-    def _emit_aged(self, state: State, outcome: Outcome) -> None:
-        """The answers of levels that are weighed together, all of which have been given by now."""
-        for query, answers in self._aged.items():
-            batches, overflows = aged_rows(query, answers, state.groups, self._user)
+    def _emit_nested(self, state: State, outcome: Outcome) -> None:
+        """Answers that are made of those of several levels, all of which have been given by now."""
+        for query, answers in self._nested.items():
+            batches, overflows = rows_of_levels(query, answers, state.groups, self._user)
             outcome.failed += overflows
             outcome.results += [(query.name, batch) for batch in batches]
-        self._aged = {}
+        self._nested = {}
 
 
 def _state(

@@ -1,4 +1,4 @@
-"""AGING: the answers of nested levels, put together with a weight for each level's own stretch."""
+"""AGING and RECURRING: answers of nested levels at one instant, put together by what each level holds alone."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ class _Level:
         return self.places[where] == places, where
 
 
-def aged_rows(
+def rows_of_levels(
     query: QueryPlan, answers: Sequence[Answers], groups: Groups, user: dict[str, type]
 ) -> tuple[list[pa.RecordBatch], int]:
-    """The rows of a query with AGING, made of all that its levels have answered in a batch, and how many overflows.
+    """The rows of a query, made of all that its levels have answered in a batch, and how many overflows there were.
 
-    With a level all finer ones slide. What level j holds alone is its window less that of level j - 1, so that the
-    weighted sum at level k is w_k S_k + (w_j - w_j+1) S_j over all j < k, of the sums S of whole windows.
+    With a level all finer ones slide. What level j holds alone is its window less that of level j - 1. So an item
+    recurs at level k if it was counted more often in each window up to that of k than in the one before, and the
+    weighted sum is w_k S_k + (w_j - w_j+1) S_j over all j < k, of the sums S of whole windows.
     """
     window = query.window
     assert isinstance(window, NestedWindow) and window.levels is not None
@@ -55,7 +56,7 @@ def aged_rows(
         columns = [pa.array(level.starts).cast(schema.field(0).type), pa.array(level.ends).cast(schema.field(1).type)]
         columns += [pa.repeat(pa.scalar(number, pa.int32()), len(level.places)), *groups.keys_of(level.slots)]
         for aggregate in query.aggregates:
-            values, missing = _weighed(aggregate, levels[: number + 1], window.aging, user)
+            values, missing = _answer(aggregate, levels[: number + 1], window.aging, user)
             overflows += missing
             columns.append(values)
         batches.append(pa.record_batch(columns, schema=schema))
@@ -77,6 +78,33 @@ def _level(number: int, window: NestedWindow, answers: Sequence[Answers], instan
     assert window.levels is not None
     starts = ends - window.levels.reach(number)
     return _Level(places[order], starts[order], ends[order], slots[order], partials)
+
+
+def _answer(
+    aggregate: Aggregate, levels: Sequence[_Level], weights: Sequence[float], user: dict[str, type]
+) -> tuple[pa.Array, int]:
+    """The answer for each row of the last of `levels`."""
+    if aggregate.answer == "RECURRING":
+        return _recurring(aggregate.partial, levels), 0
+    if weights:
+        return _weighed(aggregate, levels, weights, user)
+    fields = levels[-1].partials[aggregate.partial]
+    lowered = kernel_of(aggregate.partial, user).lower(fields, aggregate.answer, aggregate.type)
+    return lowered.values, lowered.overflows
+
+
+def _recurring(partial: Partial, levels: Sequence[_Level]) -> pa.Array:
+    """Where each level counts more than the one below."""
+    own = levels[-1]
+    below, recurs = np.zeros(len(own.places), np.int64), np.ones(len(own.places), bool)
+    for level in levels:
+        here, where = level.found(own.places)
+        counts = np.zeros(len(own.places), np.int64)
+        if here.any():
+            counts[here] = level.partials[partial]["n"][where[here]]
+        recurs &= counts > below
+        below = counts
+    return pa.array(recurs)
 
 
 def _weighed(
