@@ -10,7 +10,8 @@ import argparse
 import time
 from pathlib import Path
 
-from windrow.cli.demo_ticks import Market, TickWriter
+from windrow.cli.demos.live_files import LiveFiles
+from windrow.cli.demos.ticks.market import Market
 
 
 def main() -> None:
@@ -20,7 +21,7 @@ def main() -> None:
     arguments.add_argument("--history", type=int, default=300, help="so many seconds of the past come first")
     chosen = arguments.parse_args()
     chosen.folder.mkdir(parents=True, exist_ok=True)
-    with TickWriter(Market(chosen.rate), chosen.folder, chosen.history):
+    with LiveFiles(Market(chosen.rate).ticks, chosen.folder, chosen.history):
         print(f"{chosen.rate:,} ticks a second go to {chosen.folder}; Ctrl-C ends it")
         try:
             while True:

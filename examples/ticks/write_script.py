@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.cli.demo import demo_script
+from windrow.cli.demos.ticks.demo import ticks_script
 
 if __name__ == "__main__":
-    print(demo_script(), end="")
+    print(ticks_script(), end="")

@@ -18,6 +18,7 @@ from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.explain import explain_plans
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.optimize.round_slide import with_slide
+from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.pipeline import QueryPlan, StreamPlan
@@ -143,7 +144,7 @@ class Session:
             )
         checkpoint = checkpoint or tempfile.mkdtemp(prefix="windrow-")
         changes = Changes.read(checkpoint)
-        queries = {name: query for name, query in self._queries.items() if name not in changes.dropped}
+        queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
         for name, added in changes.added.items():
             plan = self.plan(name, added.text, queries.values())
             queries[name] = plan if added.slide_us is None else with_slide(plan, added.slide_us)
@@ -156,7 +157,7 @@ class Session:
 
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
-        queries = list(self._queries.values()) if text is None else [self.plan("query", text)]
+        queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
         streams = dict.fromkeys(query.stream for query in queries)
         plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
         return explain_plans(plans, self.shards)
@@ -164,6 +165,10 @@ class Session:
     def plan(self, name: str, text: str, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
         """The plan of one query, to run beside others."""
         return self._planned(name, parse_query(text), beside)
+
+    def _shared(self) -> dict[str, QueryPlan]:
+        """The registered queries, which may share clusters."""
+        return share_clusters(self._queries)
 
     def _planned(self, name: str, query: Query, beside: Iterable[QueryPlan]) -> QueryPlan:
         known = KnownClusterings(self._clusterings)

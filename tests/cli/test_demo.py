@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 from typer.testing import CliRunner
 
-from windrow.cli.demo import demo_script
-from windrow.cli.demo_ticks import SECOND_US, Market
+from windrow.cli.demos.live_files import SECOND_US
+from windrow.cli.demos.ticks.demo import ticks_script
+from windrow.cli.demos.ticks.market import Market
 from windrow.cli.main import app
 from windrow.language import Insert, parse_script
 
@@ -30,7 +31,7 @@ def test_prices_walk_on_from_file_to_file() -> None:
 
 
 def test_the_script_has_four_queries() -> None:
-    assert sum(isinstance(statement, Insert) for statement in parse_script(demo_script())) == 4
+    assert sum(isinstance(statement, Insert) for statement in parse_script(ticks_script())) == 4
 
 
 def test_the_demo_shows_answers_and_ends_with_a_comparison(spark, tmp_path: Path) -> None:

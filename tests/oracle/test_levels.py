@@ -128,6 +128,19 @@ def test_items_recur_that_each_level_sees_as_in_figure_4(batch_rows):
     assert {row["item"] for row in found if row["level"] == 1 and row["window_end"] == 16_000_000} == {4}
 
 
+@pytest.mark.parametrize(
+    ("window", "message"),
+    [
+        ("RANGES 4 SECONDS, 2 SECONDS SLIDES 2 SECONDS, 1 SECOND", "EMIT CHANGES over nested windows"),
+        ("RANGE 4 SECONDS SLIDE 2 SECONDS EMIT EVERY 1 SECOND", "EMIT CHANGES over windows that answer early"),
+    ],
+)
+def test_changes_are_not_told_of_windows_of_several_parts(window, message):
+    events = Stream({}, [0], [1], Window(1, 1), 0).events
+    with pytest.raises(QueryError, match=message):
+        Replay(f"SELECT COUNT(*) AS n FROM events [{window}] EMIT CHANGES", events=events)
+
+
 def test_recurring_needs_levels():
     events = Stream({}, [0], [1], Window(1, 1), 0).events
     for window, message in {

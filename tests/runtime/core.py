@@ -11,6 +11,7 @@ import sqlglot
 
 from oracle.judge import TIME, plain_rows
 from windows.folds import Trail
+from windrow.clustering import KnownClusterings
 from windrow.language import Windrow, parse_query
 from windrow.local.expressions import evaluate
 from windrow.local.replay import LocalEngine
@@ -30,7 +31,7 @@ def plan_of(texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0) -> St
     """What runs of one or several queries over the stream `ticks`."""
     user = {"trail": UserAggregate(Trail, pa.string())}
     stream = Stream("ticks", schema, "ts", lateness_us)
-    catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, user)
+    catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, user, KnownClusterings())
     queries: list[QueryPlan] = []
     for i, text in enumerate(texts):
         queries.append(plan_query(f"q{i}", bind(parse_query(text), catalog), queries))

@@ -1,4 +1,4 @@
-"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs three queries over INPUT, into three formats."""
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs four queries over INPUT, into three formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import windrow
 from windrow.spark.settings import local_spark
 
-FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json"}
+FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"}
 QUERIES = {
     "sums": """SELECT k, COUNT(*) AS n, SUM(x) AS total, AVG(i) AS mean
                FROM ticks [RANGE 1 MINUTE SLIDE 2 SECONDS] GROUP BY k""",
@@ -18,6 +18,8 @@ QUERIES = {
                 FROM ticks [RANGE 61 SECONDS SLIDE 2 SECONDS] GROUP BY k""",
     "top": """SELECT k, SUM(x) AS total FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
               ORDER BY total DESC LIMIT 3""",
+    "clusters": """SELECT cid, CENTER(cid) AS center, COUNT(cid) AS n, MAX(x) AS most
+                   FROM ticks [RANGE 1 MINUTE SLIDE 2 SECONDS] CLUSTER BY x, i AS cid USING C_BIRCH(1) EMIT CHANGES""",
 }
 
 

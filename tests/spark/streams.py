@@ -97,7 +97,10 @@ def assert_same(found: Rows, expected: Rows, keys: Sequence[str] = (), relative:
 
 def by_place(rows: Rows, keys: Sequence[str]) -> dict[tuple, dict[str, Any]]:
     """The rows by window and group, of which none may occur twice."""
-    placed = {(row["window_end"], *(plain(row[key]) for key in keys)): row for row in rows}
+    placed = {
+        (row["window_end"] if "window_end" in row else row["time"], *(plain(row[key]) for key in keys)): row
+        for row in rows
+    }
     assert len(placed) == len(rows), "a window answered a group twice"
     return placed
 

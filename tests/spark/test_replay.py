@@ -62,16 +62,23 @@ TEXTS = {
                FROM ticks [RANGES 40 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 5 SECONDS AGING (1, 0.25)] GROUP BY k""",
     "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
               ORDER BY total DESC, k, day LIMIT 3""",
+    "clusters": """SELECT cid, CENTER(cid) AS center, RADIUS(cid) AS radius, COUNT(cid) AS n, AVG(d) AS mean,
+                     MAX(k) FILTER (WHERE b) AS last
+                   FROM ticks [RANGE 30 SECONDS SLIDE 2 SECONDS] WHERE b CLUSTER BY i, m AS cid USING C_BIRCH(2)""",
+    "hulls": """SELECT k, cid, CENTER(cid)[0] AS x, CONVEX_HULL(cid) AS hull FROM ticks [RANGE 20 SECONDS SLIDE 2 SECONDS]
+                GROUP BY k CLUSTER BY i, m AS cid USING DBSCAN(3, 2)""",
+    "changes": """SELECT k, COUNT(*) AS n, SUM(d) > 3 AS much FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k
+                  HAVING COUNT(*) > 1 EMIT CHANGES""",
+    "lives": """SELECT k, cid, COUNT(cid) AS n FROM ticks [RANGE 6 SECONDS SLIDE 2 SECONDS] GROUP BY k
+                CLUSTER BY i, m AS cid USING DBSCAN(3, 1) EMIT CHANGES""",
 }
 KEYS = {
-    "every": ["k"],
-    "early": ["k", "final"],
-    "levels": ["k", "level"],
-    "aged": ["k", "level"],
-    "gaps": ["k", "b"],
-    "landmark": ["b"],
-    "long": ["k"],
-    "top": ["k", "day"],
+    "clusters": ["cid"],
+    "hulls": ["k", "cid"],
+    "changes": ["op", "k"],
+    "lives": ["op", "k", "cid"],
+    **{"early": ["k", "final"], "levels": ["k", "level"], "aged": ["k", "level"]},
+    **{"every": ["k"], "gaps": ["k", "b"], "landmark": ["b"], "long": ["k"], "top": ["k", "day"]},
 }
 
 

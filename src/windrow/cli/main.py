@@ -173,23 +173,42 @@ def check(script: Script, master: Master = LOCAL, choices: Choices = None) -> No
 
 @app.command()
 def demo(
-    name: Annotated[str, typer.Argument(help="Which demo.")] = "ticks",
+    name: Annotated[str, typer.Argument(help="Which demo: ticks or clusters.")] = "ticks",
     seconds: Annotated[float, typer.Option(min=5, help="How long the live part lasts.")] = 40,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A new folder for the data and the results.", show_default=False)
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For clusters: recorded positions, a CSV file with t, id, x, y, speed.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Show a complete example on local Spark: a stream, several queries over it, and the answers as they change.
+    """Show a complete example on local Spark: a stream, queries over it, and the answers as they change.
+
+    \b
+    Demos:
+      ticks      100 stocks; four queries over one scan, each answered every second
+      clusters   cars in a small town; CLUSTER BY finds the congestions, and each keeps its number and its colour
+                 while it grows, moves and dissolves. Leaves a moving picture, clusters.gif
+
+    The events, the script of queries and the answers are in one folder, to be read and run again. At the end the newest
+    windows are computed once more from the files of events, without Windrow. Ctrl-C goes to the end at once.
 
     \b
     Examples:
       windrow demo
       windrow demo ticks --seconds 90 --out demo-out
+      windrow demo clusters --out demo-out
+      windrow demo clusters --data soccer_positions.csv.gz
     """
     with user_errors():
-        from windrow.cli.demo import run_demo
+        from windrow.cli.demos.run import run_demo
 
-        run_demo(name, seconds, out)
+        run_demo(name, seconds, out, data)
 
 
 @app.command()

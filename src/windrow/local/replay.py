@@ -13,10 +13,12 @@ from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_duration, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
+from windrow.local.changed import changed_rows
 from windrow.local.expressions import evaluate, type_of
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.emission import SNAPSHOT
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
@@ -174,15 +176,17 @@ class Replay:
         if not tables:
             return []
         rows = pa.concat_tables(tables)
-        early = self.query.window_columns[-1] == "final"
+        early = self.query.leading[-1] == "final"
         return [self._shown(rows.sort_by("due") if early else rows)]
 
     def _shown(self, rows: pa.Table) -> pa.Table:
         """HAVING, the select list, ORDER BY and LIMIT, as they are after slide on Spark."""
         query = self.query
+        if query.emit != SNAPSHOT:
+            return changed_rows(rows, query, lambda text, table: evaluate(_parsed(text), table))
         if query.having is not None:
             rows = rows.filter(evaluate(_parsed(query.having), rows))
-        shown = {name: rows[name] for name in query.window_columns}
+        shown = {name: rows[name] for name in query.leading}
         for output in query.outputs:
             shown[output.name] = evaluate(_parsed(output.sql), rows)
         if not query.order:

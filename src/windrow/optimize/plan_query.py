@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from windrow.optimize.number_rows import number_rows
 from windrow.optimize.round_slide import round_slide
+from windrow.optimize.share_clusters import join_clusters
 from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
@@ -13,7 +14,7 @@ from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 
 
 def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
-    """What one query asks for; its slide may be rounded to one of those `beside` it."""
+    """What one query asks for; its slide may be rounded to one of those `beside` it, whose clusters it may share."""
     plan = QueryPlan(
         name,
         query.stream.name,
@@ -26,8 +27,10 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
         query.order,
         query.limit,
         clusters=query.clusters,
+        emit=query.emit,
     )
-    return round_slide(plan, beside)
+    beside = list(beside)
+    return join_clusters(round_slide(plan, beside), beside)
 
 
 def plan_stream(

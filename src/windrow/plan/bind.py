@@ -7,17 +7,18 @@ from dataclasses import replace
 import sqlglot
 from sqlglot import exp
 
-from windrow.language import Query, Windrow, error_at, expression_sql, query_window_of, window_of
+from windrow.language import Query, Windrow, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
 from windrow.plan.bind_clusters import refuse_cluster_calls
 from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.catalog import Catalog
+from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import bind_stream, bind_window, needs_window
 from windrow.plan.names import both, check_qualifiers, output_name, substituted
 from windrow.plan.order import bind_limit, bind_order
-from windrow.plan.pipeline import Output, window_columns
-from windrow.plan.refuse import not_yet, refuse_unsupported
+from windrow.plan.pipeline import Output, leading_columns
+from windrow.plan.refuse import not_yet, refuse_changes, refuse_unsupported
 from windrow.plan.typing import checked_condition, checked_type
 
 Named = dict[str, exp.Expr]
@@ -26,8 +27,11 @@ Named = dict[str, exp.Expr]
 
 def bind(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
-    bound = _bind(query.tree, {}, Scope(catalog, query.text))
+    emit = emit_of(query.tree) or SNAPSHOT
+    bound = _bind(query.tree, {}, Scope(catalog, query.text, emit))
     if isinstance(bound, BoundAnswers):
+        if emit != SNAPSHOT:
+            refuse_changes(query.tree, bound.query, query.text)
         return bound.query
     if bound.window is None:
         raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
@@ -110,8 +114,8 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
     """A SELECT around a windowed sub-query: other columns of the same answers, fewer of them, or in order."""
     if source.query.limit is not None:
         raise not_yet(tree.selects[0], "a query over a sub-query with LIMIT", scope.text)
-    leading = window_columns(source.query.window)
-    visible = source.columns | {name: exp.column(name) for name in leading}
+    leading = leading_columns(source.query.window, scope.emit, source.query.clusters is not None)
+    visible = source.columns | {name: exp.column(name) for name in leading if scope.emit == SNAPSHOT}
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
         if isinstance(node, exp.Star):

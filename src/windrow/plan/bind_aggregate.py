@@ -13,11 +13,13 @@ from windrow.plan.aggregates import Aggregate
 from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
+from windrow.plan.clusters import cluster_answer
+from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
 from windrow.plan.parts import NestedWindow
-from windrow.plan.pipeline import Key, Output, emitted_schema, window_columns
+from windrow.plan.pipeline import Key, Output, emitted_schema, leading_columns
 from windrow.plan.refuse import not_yet
 from windrow.plan.row_window import CountWindow
 from windrow.plan.typing import checked_condition, checked_type
@@ -30,11 +32,14 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     keys = _keys(tree, source, aliases, scope) | _partition(source, scope)
     clusters = bind_clusters(tree, source, scope)
-    lift = _Lift(source, scope, keys, {}, window_columns(source.window), clusters)
+    leading = leading_columns(source.window, scope.emit, clusters is not None)
+    lift = _Lift(source, scope, keys, {}, leading, clusters)
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
     order = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
+    if clusters is not None and scope.emit != SNAPSHOT:
+        lift.aggregates.setdefault(cluster_answer("CID"), len(lift.aggregates))  # tells which cluster has changed
     query = BoundQuery(
         source.stream,
         source.window,
@@ -46,6 +51,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         order,
         bind_limit(tree, scope.text),
         None if clusters is None else clusters.partial(),
+        scope.emit,
     )
     check_outputs(query, outputs, kept, scope)
     return BoundAnswers(query, outputs)
@@ -82,7 +88,7 @@ class _Lift:
             meant = substituted(node, self.source.columns, self.scope.text)
             aggregate = self._weighed(resolve(meant, self.source.stream.schema, self.scope), node)
             return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() in self.leading:
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._told():
             return placed_as(exp.column(node.name.lower()), node)
         key = self._key(node)
         if key is not None:
@@ -125,6 +131,13 @@ class _Lift:
             raise error_at(node, message, self.scope.text, "ask for it in a query without AGING")
         return replace(aggregate, type=pa.float64())
 
+    def _is_cluster(self, column: exp.Column) -> bool:
+        return self.clusters is not None and self.clusters.is_alias(column)
+
+    def _told(self) -> tuple[str, ...]:
+        """The columns besides keys and aggregates that expressions may name."""
+        return self.leading if self.scope.emit == SNAPSHOT else ()
+
     def _column_of(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
         return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)
 
@@ -142,7 +155,7 @@ class _Lift:
         columns = list(node.find_all(exp.Column))
         if not columns or calls_in(node, self.scope):
             return None
-        if any(column.name.lower() in self.leading for column in columns):
+        if any(column.name.lower() in self.leading or self._is_cluster(column) for column in columns):
             return None
         text = expression_sql(substituted(node, self.source.columns, self.scope.text))
         return list(self.keys).index(text) if text in self.keys else None

@@ -15,7 +15,9 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.clusters import HULL, ClusterPartial, cluster_answer
 from windrow.plan.names import substituted
+from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_type, type_name
+from windrow.plan.window import TimeWindow
 
 CALLS = ("CENTER", "RADIUS", "COUNT", "CONVEX_HULL")
 
@@ -32,13 +34,13 @@ class ClusterScope:
 
     def asked(self, node: exp.Expr) -> Aggregate | None:
         """What `node` asks of a cluster: its number, or CENTER(cid) and the like; None where it is about rows."""
-        if self._is_alias(node):
+        if self.is_alias(node):
             return cluster_answer("CID")
         name = _name(node)
         if name not in CALLS:
             return None
         arguments = list(_arguments(node))
-        if len(arguments) != 1 or not self._is_alias(arguments[0]):
+        if len(arguments) != 1 or not self.is_alias(arguments[0]):
             if name == "COUNT":
                 return None
             raise error_at(node, f"{name} takes the name of the clusters", self.scope.text, f"{name}({self.alias})")
@@ -77,7 +79,7 @@ class ClusterScope:
             movable=described.movable,
         )
 
-    def _is_alias(self, node: exp.Expr) -> bool:
+    def is_alias(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Column) and not node.table and node.name.lower() == self.alias
 
 
@@ -86,6 +88,8 @@ def bind_clusters(tree: exp.Select, source: BoundRows, scope: Scope) -> ClusterS
     clause = tree.args.get("cluster")
     if clause is None:
         return None
+    if not isinstance(source.window, TimeWindow):
+        raise not_yet(clause, "CLUSTER BY over windows that count rows", scope.text)
     alias = clause.args["alias"]
     if alias.name.lower() in {name.lower() for name in source.columns}:
         message = f"there is a column {alias.name!r} already"

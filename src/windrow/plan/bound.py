@@ -9,6 +9,7 @@ from sqlglot import exp
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.clusters import ClusterPartial
+from windrow.plan.emission import SNAPSHOT
 from windrow.plan.pipeline import Key, Ordering, Output
 from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
@@ -16,10 +17,11 @@ from windrow.plan.window import TimeWindow
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a query is bound against, and its text, for errors."""
+    """What a query is bound against, its text, for errors, and what is to be sent of its answers."""
 
     catalog: Catalog
     text: str
+    emit: str = SNAPSHOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class BoundQuery:
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     clusters: ClusterPartial | None = None
+    emit: str = SNAPSHOT
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
+from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
 from windrow.plan.parts import NestedWindow
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
@@ -143,6 +144,7 @@ class QueryPlan:
     limit: int | None = None
     about_us: int | None = None
     clusters: ClusterPartial | None = None
+    emit: str = SNAPSHOT
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -168,14 +170,26 @@ class QueryPlan:
         return f"{self.need}-{part.label}" if isinstance(self.window, NestedWindow) else self.need
 
     @property
-    def emitted(self) -> pa.Schema:
-        """The columns that slide emits for this query."""
+    def answered(self) -> pa.Schema:
+        """The columns of an answered window."""
         return emitted_schema(self.window, self.keys, self.aggregates)
 
     @property
-    def window_columns(self) -> tuple[str, ...]:
+    def emitted(self) -> pa.Schema:
+        """The columns that slide emits for this query."""
+        if self.emit == SNAPSHOT:
+            return self.answered
+        return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None)
+
+    @property
+    def leading(self) -> tuple[str, ...]:
         """The columns that lead every result."""
-        return window_columns(self.window)
+        return leading_columns(self.window, self.emit, self.clusters is not None)
+
+    @property
+    def compared(self) -> str:
+        """A name for what is compared from window to window; equal for queries of equal answers."""
+        return _hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
 
     @property
     def told_apart_by(self) -> tuple[str, ...]:
@@ -199,6 +213,17 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     if isinstance(window, NestedWindow):
         return ("window_start", "window_end", "level")
     return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
+
+
+def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
+    """The columns that lead every result: which window it is of, or when it changed, and how.
+
+    >>> leading_columns(TimeWindow(10, 5), "CHANGES", clustered=True)
+    ('op', 'time', 'change', 'other')
+    """
+    if emit == SNAPSHOT:
+        return window_columns(window)
+    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time")
 
 
 def emitted_schema(

@@ -5,8 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
-from windrow.language import emit_of, span_of
+from windrow.language import error_at, span_of
+from windrow.plan.bound import BoundQuery
+from windrow.plan.parts import NestedWindow
 from windrow.plan.refuse_time_functions import refuse_spark_windows
+from windrow.plan.window import TimeWindow
 
 _CLAUSES = {
     "joins": "JOIN",
@@ -28,8 +31,6 @@ def refuse_unsupported(tree: exp.Select, text: str) -> None:
         found = tree.args.get(clause)
         if found:
             raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
-    if emit_of(tree) not in (None, "SNAPSHOT"):
-        raise not_yet(tree.args["emit"], f"EMIT {emit_of(tree)}", text)
     for part in [*tree.selects, *(tree.args.get(clause) for clause in ("where", "having", "order", "group"))]:
         if part is not None:
             refuse_spark_windows(part, text)
@@ -43,3 +44,17 @@ def not_yet(
     """The error for `what`, underlining `node`, or `tree` where the node has no place of its own."""
     start, end = span_of(node) or (span_of(tree) if tree is not None else None) or (None, None)
     return NotSupportedYet(f"{what} is not supported yet", text=text, at=start, end=end, hint=hint)
+
+
+def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
+    """Raise where the changes of a query cannot be told."""
+    emit = tree.args["emit"]
+    if query.order or query.limit is not None:
+        message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
+        raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
+    if not isinstance(query.window, TimeWindow):
+        raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
+    if isinstance(query.window, NestedWindow):
+        raise not_yet(emit, "EMIT CHANGES over nested windows", text)
+    if query.window.every_us is not None:
+        raise not_yet(emit, "EMIT CHANGES over windows that answer early", text)

@@ -18,14 +18,17 @@ from windrow.runtime.follow import Followed, Follower
 
 @dataclass(frozen=True, slots=True)
 class ClusterRows:
-    """Cluster i was found in row `rows[i]` of the answers and has number `numbers[i]`."""
+    """Cluster i was found in row `rows[i]` of the answers and has number `numbers[i]`.
+
+    `followed` tells of each window, by its number, what became of the clusters.
+    """
 
     partial: ClusterPartial
     kernel: Clustering
     report: Report
     rows: np.ndarray
     numbers: np.ndarray
-    followed: tuple[Followed, ...]
+    followed: Mapping[int, Followed]
 
     def of(self, chosen: np.ndarray, rows: int) -> ClusterRows:
         """The clusters of some rows, which are all there is from now on."""
@@ -77,11 +80,11 @@ def found_clusters(
     ends = np.cumsum(list(windows.values()))
     edges = np.searchsorted(rows, [0, *ends])
     numbers = np.empty(len(rows), np.int64)
-    followed = []
+    followed = {}
     for window, low, high in zip(windows, edges[:-1], edges[1:]):
         part = slice(low, high)
         own, radii, counts = slots[rows[part]], report.radii[part], report.counts[part]
         told = follower.follow(window, Seen(own, numbers[part], report.centers[part], radii, counts))
         numbers[part] = told.numbers
-        followed.append(told)
-    return ClusterRows(partial, kernel, report, rows, numbers, tuple(followed))
+        followed[window] = told
+    return ClusterRows(partial, kernel, report, rows, numbers, followed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from windrow.clustering.identity import BORN, DIED, KEPT, MERGED, SPLIT, Seen, matched
+from windrow.clustering.identity import BORN, CHANGES, DIED, KEPT, MERGED, SPLIT, Seen, matched
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
 
@@ -22,6 +22,7 @@ class Followed:
     each that is no more: its slot and number, whether it DIED or MERGED, and the number that it went into, or 0.
     """
 
+    slots: np.ndarray
     numbers: np.ndarray
     changes: np.ndarray
     others: np.ndarray
@@ -30,19 +31,27 @@ class Followed:
     gone_changes: np.ndarray
     gone_others: np.ndarray
 
+    def fates(self) -> dict[tuple[int, int], tuple[str, int]]:
+        """By slot and number, what became of a cluster, and the other number, or 0."""
+        new = (self.slots, self.numbers, self.changes, self.others)
+        gone = (self.gone_slots, self.gone_numbers, self.gone_changes, self.gone_others)
+        rows = (row for part in (gone, new) for row in zip(*(column.tolist() for column in part)))
+        return {(slot, number): (CHANGES[change], other) for slot, number, change, other in rows}
+
 
 class Follower:
     """Follows the clusters of one window of a space, in all groups.
 
-    Numbers count from 1 in each group. A group that comes again after it had left counts on from what any group before
-    it had reached, so that no number of a group ever means two clusters.
+    Numbers count from 1 in each group, as long as it has a cluster: after a window without one it begins anew, since
+    nothing is kept of it. Where there are no groups, numbers never begin anew.
     """
 
-    def __init__(self, space: str, dimensions: int, reach: float, blocks: Blocks, snapshot: dict | None) -> None:
+    def __init__(
+        self, space: str, dimensions: int, reach: float, grouped: bool, blocks: Blocks, snapshot: dict | None
+    ) -> None:
         self._space, self._reach, self._store = space, reach, blocks
-        self._dimensions = dimensions
+        self._dimensions, self._grouped = dimensions, grouped
         self._last: int | None = snapshot["last"] if snapshot else None
-        self._floor: int = snapshot["floor"] if snapshot else 0
         self._seen = _nothing(dimensions)
         self._reached = np.zeros(0, np.int64)  # the highest number of each slot's group, 0 where there is none
         self._stale = snapshot is not None
@@ -52,6 +61,8 @@ class Follower:
         """Number the clusters of a window; windows come in order, and those that hold nothing may be left out."""
         self._load()
         old = self._seen if self._last == window - 1 else _nothing(self._dimensions)
+        if self._grouped:
+            self._begin_anew(old)
         told = matched(old, found, self._reach)
         numbers = np.where(told.is_old >= 0, _at(old.numbers, told.is_old), 0)
         self._number(found.slots, numbers)
@@ -61,6 +72,7 @@ class Follower:
         gone[told.is_old[told.is_old >= 0]] = False
         into = told.into[gone]
         return Followed(
+            found.slots,
             numbers,
             np.where(told.is_old >= 0, KEPT, np.where(told.out_of >= 0, SPLIT, BORN)),
             np.where(told.out_of >= 0, _at(old.numbers, told.out_of), 0),
@@ -75,8 +87,8 @@ class Follower:
         self._load()
         slots = slots[slots < len(self._reached)]
         if len(slots):
-            self._floor = max(self._floor, int(self._reached[slots].max()))
-            self._reached[slots] = 0
+            if self._grouped:
+                self._reached[slots] = 0
             self._seen = self._seen.part(~np.isin(self._seen.slots, slots))
             self._changed |= {_CLUSTERS, _NUMBERS}
 
@@ -92,7 +104,15 @@ class Follower:
         self._changed.clear()
 
     def snapshot(self) -> dict:
-        return {"last": self._last, "floor": self._floor}
+        return {"last": self._last}
+
+    def _begin_anew(self, old: Seen) -> None:
+        """Forget the numbers of groups that had no cluster in the window before."""
+        there = np.zeros(len(self._reached), bool)
+        there[old.slots] = True
+        if self._reached[~there].any():
+            self._reached[~there] = 0
+            self._changed.add(_NUMBERS)
 
     def _number(self, slots: np.ndarray, numbers: np.ndarray) -> None:
         """Give the clusters without a number the next ones of their groups."""
@@ -104,7 +124,6 @@ class Follower:
             grown[: len(self._reached)] = self._reached
             self._reached = grown
         own = slots[fresh]
-        self._reached[own] = np.where(self._reached[own] == 0, self._floor, self._reached[own])
         groups, starts, sizes = np.unique(own, return_index=True, return_counts=True)
         numbers[fresh] = self._reached[own] + 1 + np.arange(len(own)) - np.repeat(starts, sizes)
         self._reached[groups] += sizes

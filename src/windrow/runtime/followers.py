@@ -32,8 +32,8 @@ class Followers:
             for partial in fold.partials:
                 if isinstance(partial, ClusterPartial):
                     kernel, name = self._clustering(partial), _name(fold.window, partial)
-                    place = f"{space.name}.{name}.clusters"
-                    made = Follower(place, kernel.dimensions, kernel.reach, blocks, snapshot.get(name))
+                    place, kept = f"{space.name}.{name}.clusters", snapshot.get(name)
+                    made = Follower(place, kernel.dimensions, kernel.reach, bool(space.keys), blocks, kept)
                     self._followers[fold.window, partial] = made
                     names.add(name)
         for name in snapshot.keys() - names:  # of queries that are no more

@@ -49,7 +49,7 @@ def rows_of_levels(
     assert isinstance(window, NestedWindow) and window.levels is not None
     instants = np.unique(np.concatenate([part.ends for part in answers]))
     levels = [_level(level, window, answers, instants, groups.width) for level in range(len(window.levels))]
-    batches, overflows, schema = [], 0, query.emitted
+    batches, overflows, schema = [], 0, query.answered
     for number, level in enumerate(levels):
         if not len(level.places):
             continue

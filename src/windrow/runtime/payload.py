@@ -26,3 +26,4 @@ class Payload:
     untimed: int = 0
     unreadable: int = 0
     failed: int = 0
+    unplaced: int = 0

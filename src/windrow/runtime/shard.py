@@ -8,15 +8,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.clustering import kernel_of
 from windrow.errors import StateError
-from windrow.plan.parts import NestedWindow, level_of, parts_of
+from windrow.plan.emission import SNAPSHOT
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
+from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
+from windrow.runtime.differences import Differences
 from windrow.runtime.join_levels import rows_of_levels
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
@@ -40,7 +43,8 @@ State = SpaceState | RowSpaceState | PartitionSpaceState
 class Outcome:
     """What a batch gave: result rows by query, rejected rows, and counts.
 
-    `failed` counts values that are NULL because an expression of a row, or the sum of a window, could not hold them.
+    `failed` counts values that are NULL because an expression of a row, or the sum of a window, could not hold them;
+    `unplaced` the events that a clustering has no place for, since a coordinate is missing.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -49,6 +53,7 @@ class Outcome:
     untimed: int = 0
     unreadable: int = 0
     failed: int = 0
+    unplaced: int = 0
     windows: int = 0
 
 
@@ -82,6 +87,7 @@ class Shard:
             for query in plan.queries_of(space):
                 for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
                     self._asking.setdefault((space, window), []).append(query)
+        self._differences = self._compared(blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
         self._nested: dict[QueryPlan, list[Answers]] = {}
         for name in states:  # of queries that are no more
@@ -105,7 +111,10 @@ class Shard:
                 state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
                 self._emit_nested(state, outcome)
                 last = self.clock if newest is None else state.last_end(self.clock, newest)
-                state.expire(last)
+                self._empty(space, self.clock, newest, outcome)
+                freed = state.expire(last)
+                if freed is not None:
+                    self._release(space, freed)
                 until = last if until is None else max(until, last)
         self.clock = until
         return outcome
@@ -113,11 +122,12 @@ class Shard:
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""
         self.version += 1
-        for state in self._spaces.values():
-            state.save(self.version)
+        for part in (*self._spaces.values(), *self._differences.values()):
+            part.save(self.version)
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
+        kept["differences"] = {name: differences.snapshot() for name, differences in self._differences.items()}
         return json.dumps({"format": FORMAT} | kept).encode()
 
     @property
@@ -142,6 +152,7 @@ class Shard:
         outcome.untimed += payload.untimed
         outcome.unreadable += payload.unreadable
         outcome.failed += payload.failed
+        outcome.unplaced += payload.unplaced
         if payload.name in (HEADER, COUNTS):
             cells = decode(payload.body)
             times, counts = cells.column("time").to_numpy(), cells.column("count").to_numpy()
@@ -159,6 +170,7 @@ class Shard:
 
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
+        told: dict[str, list[pa.RecordBatch]] = {}
         for query in self._asking[space, answers.window]:
             mine = answers
             if isinstance(state, SpaceState) and answers.window is not None:
@@ -166,18 +178,59 @@ class Shard:
             if query.joins_levels:
                 self._nested.setdefault(query, []).append(mine)
                 continue
-            batch, overflows = _rows(query, state, mine, self._user)
+            if query.emit == SNAPSHOT:
+                batch, overflows = answer_rows(query, state.groups, mine, self._user)
+                batches = [batch]
+            elif query.compared in told:
+                batches, overflows = told[query.compared], 0
+            else:
+                clusters = None if query.clusters is None else mine.clusters[query.clusters]
+                batch, overflows = answer_rows(query, state.groups, mine, self._user)
+                slots = mine.slots if clusters is None else mine.slots[clusters.rows]
+                batches = told[query.compared] = self._differences[query.compared].told(batch, slots, clusters)
             outcome.failed += overflows
-            for start in range(0, batch.num_rows, RESULT_ROWS):
-                outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
+            _add(outcome, query, batches)
 
     def _emit_nested(self, state: State, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
         for query, answers in self._nested.items():
             batches, overflows = rows_of_levels(query, answers, state.groups, self._user)
             outcome.failed += overflows
-            outcome.results += [(query.name, batch) for batch in batches]
+            _add(outcome, query, batches)
         self._nested = {}
+
+    def _release(self, space: Space | RowSpace, slots: np.ndarray) -> None:
+        for query in self.plan.queries_of(space):
+            if query.emit != SNAPSHOT:
+                self._differences[query.compared].release(slots)
+
+    def _empty(self, space: Space | RowSpace, clock: int, newest: int | None, outcome: Outcome) -> None:
+        """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
+        told: dict[str, list[pa.RecordBatch]] = {}
+        for query in self.plan.queries_of(space):
+            if query.emit != SNAPSHOT:
+                assert isinstance(query.window, TimeWindow)
+                if query.compared not in told:
+                    last = query.window.last_ended(clock)
+                    if newest is not None:
+                        last = max(last, query.window.last_over(newest))
+                    told[query.compared] = self._differences[query.compared].emptied(last)
+                _add(outcome, query, told[query.compared])
+
+    def _compared(self, blocks: Blocks, kept: dict[str, dict]) -> dict[str, Differences]:
+        """What the answers of queries are compared by that send only what changes."""
+        asking = {query.compared: query for query in self.plan.queries if query.emit != SNAPSHOT}
+        for name in kept.keys() - asking.keys():  # of queries that are no more
+            blocks.delete_all(f"changes-{name}.")
+        return {
+            name: Differences(query, f"changes-{name}.rows", blocks, kept.get(name)) for name, query in asking.items()
+        }
+
+
+def _add(outcome: Outcome, query: QueryPlan, batches: Sequence[pa.RecordBatch]) -> None:
+    for batch in batches:
+        for start in range(0, batch.num_rows, RESULT_ROWS):
+            outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 
 
 def _state(
@@ -195,37 +248,6 @@ def _state(
     if space.partition:
         return PartitionSpaceState(space, blocks, user, snapshot, since)
     return RowSpaceState(space, blocks, user, snapshot, since, rows)
-
-
-def _rows(query: QueryPlan, state: State, answers: Answers, user: dict[str, type]) -> tuple[pa.RecordBatch, int]:
-    """The rows of one query: times, keys, and the aggregates drawn from their partials, or from clusters."""
-    overflows = 0
-    clusters = None if query.clusters is None else answers.clusters[query.clusters]
-    if clusters is not None:
-        answers = answers.taken(clusters.rows)
-    starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else pa.array(answers.starts)
-    schema = query.emitted
-    columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
-    if answers.rows is not None:
-        columns.append(pa.array(answers.rows))
-    if isinstance(query.window, NestedWindow) and answers.window is not None:
-        level = pa.scalar(level_of(query.window, answers.window), pa.int32())
-        columns.append(pa.repeat(level, len(answers.ends)))
-    if "final" in query.window_columns:
-        columns.append(pa.repeat(answers.instants is None, len(answers.ends)))
-    if "due" in schema.names:
-        columns.append(pa.array(answers.ends if answers.instants is None else answers.instants))
-    columns += state.groups.keys_of(answers.slots)
-    for aggregate in query.aggregates:
-        if clusters is not None:
-            lowered = clusters.lower(aggregate)
-        else:
-            kernel = kernel_of(aggregate.partial, user)
-            number = (answers.kept or query.partials).index(aggregate.partial)
-            lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
-        overflows += lowered.overflows
-        columns.append(lowered.values)
-    return pa.record_batch(columns, schema=schema), overflows
 
 
 def _opened(snapshot: bytes) -> dict:

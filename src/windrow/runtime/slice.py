@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.clustering import kernel_of
+from windrow.clustering.points import points_of
 from windrow.kernels import to_arrow
 from windrow.optimize.choose_phantoms import choose_phantoms
+from windrow.plan.clusters import ClusterPartial
 from windrow.plan.pipeline import RowSpace, Space, StreamPlan
 from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import encode_keys, spread
@@ -52,7 +54,7 @@ class Slicer:
         self._rows = 0
         self._probe: int | None = None
         self._arrived: int | None = None
-        self._untimed = self._unreadable = self._failed = 0
+        self._untimed = self._unreadable = self._failed = self._unplaced = 0
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
         self._packed: list[Payload] = []
 
@@ -79,7 +81,7 @@ class Slicer:
         times = np.concatenate([times for times, _ in self._cells] or [np.empty(0, np.int64)])
         counts = np.concatenate([counts for _, counts in self._cells] or [np.empty(0, np.int64)])
         body = encode({"time": pa.array(times), "count": pa.array(counts)})
-        rejected = (self._untimed, self._unreadable, self._failed)
+        rejected = (self._untimed, self._unreadable, self._failed, self._unplaced)
         return Payload(self._own, self._task, 0, self._probe, COUNTS, body, *rejected)
 
     @property
@@ -97,10 +99,10 @@ class Slicer:
             self._arrived = pc.max(batch.column(ARRIVED)).as_py()
         if FAILED in batch.schema.names:
             self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
-        if timed.any():
-            self._fold(batch, timed)
+        unplaced = self._fold(batch, timed) if timed.any() else np.zeros(len(timed), bool)
+        self._unplaced += int(unplaced.sum())
         if self._plan.keeps_rejected:
-            self._pack_raw(batch, timed)
+            self._pack_raw(batch, timed, unplaced)
 
     def _timed(self, batch: pa.RecordBatch) -> np.ndarray:
         """Which events can be used; the others are counted by cause."""
@@ -113,8 +115,8 @@ class Slicer:
         self._untimed += len(timed) - int(timed.sum())
         return timed
 
-    def _fold(self, batch: pa.RecordBatch, timed: np.ndarray) -> None:
-        """Fold events into one entry a pane and group, for each space."""
+    def _fold(self, batch: pa.RecordBatch, timed: np.ndarray) -> np.ndarray:
+        """Fold events into one entry a pane and group, for each space; returns which a clustering has no place for."""
         times = batch.column(TIME)
         known = pc.cast(times, pa.int64()).to_numpy(zero_copy_only=False) if timed.all() else _filled(times, timed)
         chunk = Chunk(batch, self._names, known, timed)
@@ -123,12 +125,15 @@ class Slicer:
         numbers, starts = chunk.cut(self._cuts)
         self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
         self._pack_rows(chunk)
+        unplaced = np.zeros(len(chunk), bool)
         for together in self._sharing(chunk):
             parts = lift(chunk, together, self._kernels)
             parts = parts or [lift(chunk, [space], self._kernels)[0] for space in together]
             for space, lifted in zip(together, parts):
                 if len(lifted.starts):
                     self._pack(space, lifted)
+                    unplaced |= _unplaced(space, lifted, chunk)
+        return unplaced
 
     def _sharing(self, chunk: Chunk) -> list[list[Space]]:
         spaces = self._plan.shared
@@ -187,14 +192,26 @@ class Slicer:
         body = encode(dict(zip(batch.schema.names, batch.columns)))
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
 
-    def _pack_raw(self, batch: pa.RecordBatch, timed: np.ndarray) -> None:
+    def _pack_raw(self, batch: pa.RecordBatch, timed: np.ndarray, unplaced: np.ndarray) -> None:
         """Ship the events themselves: only a shard, which knows the clock, can tell which of them are late."""
         causes = np.where(timed, "late", "no time").astype(object)
         if UNREADABLE in batch.schema.names:
             unreadable = pc.fill_null(batch.column(UNREADABLE), False).to_numpy(zero_copy_only=False)
             causes[unreadable] = "unreadable"
+        causes[unplaced] = "no point"
         columns = {"cause": pa.array(causes, pa.string()), "time": batch.column(TIME), "row": batch.column(RAW)}
         self._packed.append(self._payload(self._own, REJECTED, pa.record_batch(columns)))
+
+
+def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:
+    """Which events a clustering of `space` had to leave out: a coordinate is NULL, NaN or infinite."""
+    found = np.zeros(len(chunk), bool)
+    for partial in space.partials:
+        if isinstance(partial, ClusterPartial) and lifted.partials[partial]["rejected"].any():
+            _, good = points_of([chunk.column(text) for text in partial.coordinates])
+            counted = chunk.timed if space.where is None else chunk.timed & chunk.passed(space.where)
+            found |= counted & ~good
+    return found
 
 
 def _filled(times: pa.Array, timed: np.ndarray) -> np.ndarray:

@@ -144,14 +144,17 @@ class SpaceState:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
         return max(clock, *(window.end(window.last_over(newest)) for window in self.space.windows))
 
-    def expire(self, clock: int) -> None:
-        """Let go of the panes that no window after `clock` holds, and of the groups that were only there."""
+    def expire(self, clock: int) -> np.ndarray:
+        """Let go of the panes that no window after `clock` holds, and of the groups that were only there.
+
+        Returns the slots of those groups.
+        """
         before = min(fold.needs_from(clock) for fold in self._folds)
         if self.space.unbounded:
             self.log.drop(before)
-            return
+            return np.empty(0, np.int64)
         if before <= self._history.kept_from:
-            return
+            return np.empty(0, np.int64)
         leaving = self.log.between(self._history.kept_from, before).slots
         freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before)]))
         for fold in self._folds:
@@ -161,6 +164,7 @@ class SpaceState:
             shared.maintenance.drop(before)
         self.log.drop(before)
         self._history.forget(before)
+        return freed
 
     def save(self, version: int) -> None:
         self.groups.save(version)
@@ -221,20 +225,20 @@ class SpaceState:
         self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None
     ) -> Iterator[tuple[FoldState, int]]:
         """The windows of `folds` that are due, by their ends."""
-        due = [(fold, self._due(fold, before, clock, newest)) for fold in folds]
-        if len(due) == 1:
-            return ((folds[0], number) for number in due[0][1])
-        ends = [((fold.window.end(number), i, number) for number in numbers) for i, (fold, numbers) in enumerate(due)]
-        return ((folds[i], number) for _, i, number in merge(*ends))
+        due = (self._due(place, fold, before, clock, newest) for place, fold in enumerate(folds))
+        return ((folds[place], number) for _, place, number in merge(*due))
 
-    def _due(self, fold: FoldState, before: int | None, clock: int, newest: int | None) -> Iterator[int]:
+    def _due(
+        self, place: int, fold: FoldState, before: int | None, clock: int, newest: int | None
+    ) -> Iterator[tuple[int, int, int]]:
         window = fold.window
         until = clock
         if newest is not None and not window.is_early:  # at the end of the input, there are only finals
             until = max(clock, window.end(window.last_over(newest)))
         first = min(self._firsts[need] for need in self._needs[window])
         first = EVER if first == EVER else window.number_from(first)
-        return fold.due(before, until, first, self._next_pane, len(self.groups))
+        for number in fold.due(before, until, first, self._next_pane, len(self.groups)):
+            yield window.end(number), place, number
 
     def _next_pane(self, first: int) -> int | None:
         """The oldest pane from `first` on that holds anything."""

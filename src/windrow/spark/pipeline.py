@@ -11,11 +11,13 @@ from pyspark.sql import functions as F
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT
 from windrow.spark.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.premerge import premerge_payloads
 from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, slice_stream
 from windrow.spark.slide import COUNTS, slide_payloads
 
 METRICS = "windrow"
+_COUNTS = ("untimed", "unreadable", "failed", "unplaced", "scan_us", "slice_us")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ def packed_results(
     if plan.timing.has_heartbeat:
         beats = heartbeats(source.frame.sparkSession, heartbeat_of(plan))
         payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
+    payloads = premerge_payloads(payloads, plan, keys)
     packed = slide_payloads(payloads, plan, shards, run or uuid.uuid4().hex)
     return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
 
@@ -67,5 +70,5 @@ def _to_all(words: DataFrame, name: Column, probe: Column, keys: list[int]) -> D
         probe.cast("bigint").alias("probe"),
         name.alias("name"),
         F.lit(b"").alias("body"),
-        *(F.lit(0).cast("bigint").alias(name) for name in ("untimed", "unreadable", "failed", "scan_us", "slice_us")),
+        *(F.lit(0).cast("bigint").alias(name) for name in _COUNTS),
     )

@@ -122,6 +122,8 @@ def _add(watched: _Watched, batch: Any) -> None:
     watched.rejected["late"] += counts["late"]
     watched.rejected["no time"] += counts["untimed"]
     watched.rejected["unreadable"] += counts["unreadable"]
+    if counts["unplaced"]:
+        watched.rejected["no point"] = watched.rejected.get("no point", 0) + counts["unplaced"]
     watched.failed += counts["failed"]
     watched.windows += counts["windows"]
     watched.groups = counts["groups"]

@@ -9,8 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from windrow.plan.emission import SNAPSHOT
 from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.top import Term, first_of_each_window
+from windrow.spark.changed_results import changed_results
 from windrow.spark.expressions import guarded
 
 Batches = Iterator[pa.RecordBatch]
@@ -25,9 +27,11 @@ def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
     """The rows of one query, as its author sees them."""
     schema = query.emitted
     rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(packed, schema))
+    if query.emit != SNAPSHOT:
+        return changed_results(rows, query)
     if query.having is not None:
         rows = rows.where(F.expr(guarded(query.having, rows)))
-    shown = [F.col(name) for name in query.window_columns]
+    shown = [F.col(name) for name in query.leading]
     shown += [F.expr(guarded(output.sql, rows)).alias(output.name) for output in query.outputs]
     if not query.order:
         return rows.select(*shown)

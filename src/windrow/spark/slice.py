@@ -31,13 +31,14 @@ PAYLOAD = pa.schema(
         ("untimed", pa.int64()),
         ("unreadable", pa.int64()),
         ("failed", pa.int64()),
+        ("unplaced", pa.int64()),
         ("scan_us", pa.int64()),
         ("slice_us", pa.int64()),
     ]
 )
 PAYLOAD_DDL = (
     "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, untimed BIGINT, unreadable BIGINT,"
-    " failed BIGINT, scan_us BIGINT, slice_us BIGINT"
+    " failed BIGINT, unplaced BIGINT, scan_us BIGINT, slice_us BIGINT"
 )
 
 
@@ -107,6 +108,7 @@ def packed(payloads: list[Payload], scan_us: int = 0, slice_us: int = 0) -> pa.R
         [payload.untimed for payload in payloads],
         [payload.unreadable for payload in payloads],
         [payload.failed for payload in payloads],
+        [payload.unplaced for payload in payloads],
         [scan_us if mine else 0 for mine in first],
         [slice_us if mine else 0 for mine in first],
     ]

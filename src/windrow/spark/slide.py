@@ -22,7 +22,7 @@ from windrow.spark.state import StateBlocks
 from windrow.storage.columns import encode
 
 REJECTED_ROWS = "#rejected"
-COUNTED = ("late", "untimed", "unreadable", "failed", "windows")
+COUNTED = ("late", "untimed", "unreadable", "failed", "unplaced", "windows")
 MEASURED = ("groups", "clock", "scan_us", "slice_us", "slide_us", "state_us", "state_read", "state_written")
 COUNTS = COUNTED + MEASURED
 PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
@@ -113,7 +113,7 @@ def _query() -> str | None:
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:
-    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed")
+    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed", "unplaced")
     rows = zip(*(frame[name].tolist() for name in names))
     return [
         Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)

@@ -132,4 +132,15 @@ def interval_sum(node: exp.Add | exp.Sub, of: Of) -> pa.Array | None:
 def bracket_form(node: exp.Bracket, of: Of) -> pa.Array:
     if len(node.expressions) == 1 and node.expressions[0].is_string:
         return field_of(of(node.this), node.expressions[0].name)
-    raise NotSupportedYet("replay does not evaluate elements of arrays and maps")
+    if len(node.expressions) == 1 and node.expressions[0].is_int:
+        values = of(node.this)
+        if pa.types.is_list(values.type):
+            return _element(values, int(node.expressions[0].to_py()))
+    raise NotSupportedYet("replay does not evaluate elements of maps, nor elements of arrays but by a constant")
+
+
+def _element(lists: pa.ListArray, place: int) -> pa.Array:
+    """The element at `place` of each list, counted from 0; NULL where there is none."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    missing = (lengths <= place) | (place < 0)
+    return lists.values.take(pa.array(lists.offsets.to_numpy()[:-1] + place, mask=missing))

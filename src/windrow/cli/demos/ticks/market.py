@@ -1,20 +1,11 @@
-"""The demo's market: ticks of 100 stocks, made up as time goes by and written as Parquet files."""
+"""The demo's market: ticks of 100 stocks, made up as time goes by."""
 
 from __future__ import annotations
 
-import os
-import threading
-import time
-from itertools import pairwise
-from pathlib import Path
-from types import TracebackType
-from typing import Self
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-SECOND_US = 1_000_000
+from windrow.cli.demos.live_files import SECOND_US
 
 
 class Market:
@@ -57,41 +48,6 @@ class Market:
                 "volume": pa.array(random.geometric(0.02, rounds * count) * 10, pa.int32()),
             }
         )
-
-
-class TickWriter:
-    """Writes the ticks of some minutes past, and then those of now, until it is stopped."""
-
-    def __init__(self, market: Market, folder: Path, history_seconds: int, every_seconds: float = 0.5) -> None:
-        self._market, self._folder, self._every = market, folder, every_seconds
-        self._history = history_seconds
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ticks", daemon=True)
-
-    def __enter__(self) -> Self:
-        """Begin; from here on there are files, so that readers find the columns."""
-        self._now_us = int(time.time() * SECOND_US)
-        self._write(self._now_us - self._history * SECOND_US, self._now_us)
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stop.wait(self._every):
-            now_us = int(time.time() * SECOND_US)
-            self._write(self._now_us, now_us)
-            self._now_us = now_us
-
-    def _write(self, begin_us: int, end_us: int) -> None:
-        """A file appears whole or not at all: readers pass over names that begin with a dot."""
-        name = f"{end_us}.parquet"
-        starts = [*range(begin_us, end_us, SECOND_US), end_us]
-        ticks = pa.concat_tables(self._market.ticks(*pair) for pair in pairwise(starts))
-        pq.write_table(ticks, self._folder / f".{name}")
-        os.replace(self._folder / f".{name}", self._folder / name)
 
 
 def _names(count: int, random: np.random.Generator) -> list[str]:

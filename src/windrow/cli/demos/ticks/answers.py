@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+
+from windrow.cli.demos.new_files import NewFiles
 
 TRACE = 24
 """So many answers of the past are drawn behind a price."""
@@ -25,7 +25,7 @@ class Answers:
     volatility: dict[str, dict[str, float]] = field(default_factory=dict)
     movers: list[tuple[str, float]] = field(default_factory=list)
     market: dict[str, float] | None = None
-    _seen: set[Path] = field(default_factory=set)
+    _files: dict[str, NewFiles] = field(default_factory=dict)
 
     def refresh(self) -> None:
         """Read the files that have come since."""
@@ -42,11 +42,9 @@ class Answers:
 
     def _new(self, query: str) -> list[dict]:
         """The rows of a query's new files: the last windows in their order, each with its rows as they were ranked."""
-        files = sorted(set((self.folder / query).glob("*.parquet")) - self._seen)
-        if not files:
+        rows = self._files.setdefault(query, NewFiles(self.folder / query)).rows()
+        if rows is None:
             return []
-        self._seen.update(files)
-        rows = pa.concat_tables(pq.read_table(file) for file in files)
         ends = pc.unique(rows["window_end"]).sort()
         recent = rows.filter(pc.greater_equal(rows["window_end"], ends[max(0, len(ends) - TRACE)]))
         return sorted(recent.to_pylist(), key=lambda row: row["window_end"])

@@ -9,17 +9,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from windrow.cli.demo_answers import Answers
+from windrow.cli.demos.ticks.answers import Answers
 from windrow.cli.figures import Figures, rate
 
 SHOWN = 9
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def screen(answers: Answers, figures: Figures, left_seconds: float | None, waiting: str) -> RenderableType:
-    """All of it, in no more than 80 columns and 20 lines; `waiting` is shown until there is an answer."""
-    if answers.window_end is None:
-        return Text(waiting, style="dim")
+def screen(answers: Answers, figures: Figures, notes: Sequence[str]) -> RenderableType:
+    """All of it, with `notes` below."""
     side = Table.grid(padding=(0, 4, 0, 0))
     side.add_row(_prices(answers), _movers(answers))
     return Group(
@@ -29,7 +27,7 @@ def screen(answers: Answers, figures: Figures, left_seconds: float | None, waiti
         Text(),
         Text(market_line(answers)),
         Text(progress_line(figures), style="dim"),
-        Text("" if left_seconds is None else f"{max(0, left_seconds):.0f} s to go; Ctrl-C ends it now", style="dim"),
+        *(Text(note, style="dim") for note in notes),
     )
 
 
@@ -37,7 +35,7 @@ def plain_line(answers: Answers, figures: Figures) -> str:
     """The same in a line, for a log."""
     prices = ", ".join(f"{symbol} {trace[-1]:.2f}" for symbol, trace in shown(answers)[:3])
     movers = ", ".join(f"{symbol} {percent:+.2f}%" for symbol, percent in answers.movers[:3])
-    clock = "-" if answers.window_end is None else _clock(answers.window_end)
+    clock = _clock(answers.window_end)
     return f"{clock}  VWAP {prices}  movers {movers}  {market_line(answers)}  {progress_line(figures)}"
 
 
@@ -105,5 +103,5 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(BARS[round((value - low) * scale)] for value in values)
 
 
-def _clock(instant: datetime) -> str:
-    return instant.strftime("%H:%M:%S UTC")
+def _clock(instant: datetime | None) -> str:
+    return "-" if instant is None else instant.strftime("%H:%M:%S UTC")

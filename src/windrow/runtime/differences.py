@@ -1,0 +1,171 @@
+"""Answers as changes: what differs from the window before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.clustering.identity import CHANGES, KEPT
+from windrow.plan.pipeline import QueryPlan
+from windrow.plan.window import TimeWindow
+from windrow.runtime.cluster_rows import ClusterRows
+from windrow.runtime.keys import identity_of
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode, encode
+
+Fates = dict[tuple[int, int], tuple[str, int]]
+"""By slot and number, what became of a cluster, and the number of the other that had to do with it."""
+
+_LEFT = -1
+"""The slot of a group that has left every window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The answer of a window: row i is that of the group in slot `slots[i]`, and of its cluster `numbers[i]`."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+    rows: pa.RecordBatch
+
+
+class Differences:
+    """Compares the answers of one query, window by window, and tells what differs.
+
+    Windows come in order; one that holds nothing need not be told. `space` is where the last answer is kept.
+    """
+
+    def __init__(self, query: QueryPlan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        assert isinstance(query.window, TimeWindow)
+        self._window, self._schema, self._clustered = query.window, query.emitted, query.clusters is not None
+        self._keys = len(query.keys)
+        self._space, self._store = space, blocks
+        self._last: int | None = snapshot["last"] if snapshot else None
+        self._kept = pa.schema(list(query.answered)[-len(query.keys) - len(query.aggregates) :])
+        nothing = pa.record_batch([pa.array([], field.type) for field in self._kept], schema=self._kept)
+        self._held = Held(np.empty(0, np.int64), np.empty(0, np.int64), nothing)
+        self._nothing, self._stale, self._changed = self._held, snapshot is not None, False
+
+    def told(self, answers: pa.RecordBatch, slots: np.ndarray, clusters: ClusterRows | None) -> list[pa.RecordBatch]:
+        """What the answers of some windows change; row i of `answers` is of the group in slot `slots[i]`."""
+        self._load()
+        ends = pc.cast(answers.column("window_end"), pa.int64()).to_numpy()
+        edges = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)] if len(ends) else []
+        rows = answers.select(self._kept.names)
+        numbers = np.zeros(len(ends), np.int64) if clusters is None else clusters.numbers
+        found = []
+        for low, high in pairwise(edges):
+            window = (int(ends[low]) - self._window.offset_us) // self._window.slide_us
+            found += self.emptied(window - 1)
+            fates = {} if clusters is None else clusters.followed[window].fates()
+            held = Held(slots[low:high], numbers[low:high], rows.slice(low, high - low))
+            found.append(self._compared(window, held, fates))
+        return [batch for batch in found if batch.num_rows]
+
+    def emptied(self, last: int) -> list[pa.RecordBatch]:
+        """Window `last` has ended, and there was no answer after the one that was told last: all it held is gone."""
+        self._load()
+        if self._last is None or self._last >= last or not len(self._held.slots):
+            return []
+        return [self._compared(self._last + 1, self._nothing, {})]
+
+    def release(self, slots: np.ndarray) -> None:
+        """The groups in `slots` have left every window; the slots will be given to others."""
+        self._load()
+        if len(slots) and len(self._held.slots):
+            left = np.isin(self._held.slots, slots)
+            if left.any():
+                self._held = Held(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
+                self._changed = True
+
+    def save(self, version: int) -> None:
+        if self._changed:
+            held = self._held
+            own = {"slot": pa.array(held.slots), "number": pa.array(held.numbers)}
+            self._store.write(self._space, 0, encode(own | dict(zip(self._kept.names, held.rows.columns))))
+            self._changed = False
+
+    def snapshot(self) -> dict:
+        return {"last": self._last}
+
+    def _compared(self, window: int, new: Held, fates: Fates) -> pa.RecordBatch:
+        """The groups that are in one of two windows, or whose answers differ."""
+        old = self._held
+        self._last, self._held, self._changed = window, new, True
+        place = _places(old, new)
+        both = np.flatnonzero(place >= 0)
+        differs = np.ones(len(place), bool)
+        differs[both] = ~_same(new.rows, both, old.rows, place[both], self._keys)
+        news = np.flatnonzero(differs)
+        gone = np.ones(len(old.slots), bool)
+        gone[place[both]] = False
+        olds = np.flatnonzero(gone)
+        count = len(news) + len(olds)
+        mine = pa.array(np.concatenate([news, np.full(len(olds), -1)]))
+        was = np.concatenate([place[news], olds])
+        has = np.arange(count) < len(news)
+        had = was >= 0
+        source_new, source_old = pc.if_else(pa.array(has), mine, None), pc.if_else(pa.array(had), pa.array(was), None)
+        columns = [pa.array(np.full(count, self._window.end(window))).cast(self._schema.field(0).type)]
+        columns += [pa.array(has), pa.array(had)]
+        if self._clustered:
+            columns += _fates(new, old, news, olds, fates)
+        for i in range(self._keys):
+            columns.append(pc.coalesce(new.rows.column(i).take(source_new), old.rows.column(i).take(source_old)))
+        columns += [column.take(source_new) for column in new.rows.columns[self._keys :]]
+        columns += [column.take(source_old) for column in old.rows.columns[self._keys :]]
+        return pa.record_batch(columns, schema=self._schema)
+
+    def _load(self) -> None:
+        if self._stale:
+            self._stale = False
+            if self._last is not None:
+                batch = decode(self._store.read(self._space, 0))
+                slots, numbers = batch.column("slot").to_numpy(), batch.column("number").to_numpy()
+                self._held = Held(slots, numbers, batch.select(self._kept.names))
+
+
+def _places(old: Held, new: Held) -> np.ndarray:
+    """For each row of `new` the row of `old` that is of the same group and cluster, or -1."""
+    if not len(old.slots) or not len(new.slots):
+        return np.full(len(new.slots), -1)
+    width = int(max(old.numbers.max(), new.numbers.max())) + 1
+    was, now = old.slots * width + old.numbers, new.slots * width + new.numbers
+    order = np.argsort(was, kind="stable")
+    found = np.minimum(np.searchsorted(was[order], now), len(was) - 1)
+    return np.where(was[order][found] == now, order[found], -1)
+
+
+def _same(new: pa.RecordBatch, news: np.ndarray, old: pa.RecordBatch, olds: np.ndarray, keys: int) -> np.ndarray:
+    """Whether all but the keys are equal, row by row: NULL is NULL, NaN is NaN."""
+    same = np.ones(len(news), bool)
+    for mine, was in zip(new.columns[keys:], old.columns[keys:]):
+        same &= same_values(mine.take(pa.array(news)), was.take(pa.array(olds)))
+    return same
+
+
+def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Whether values are the same, row by row: NULL is NULL, NaN is NaN, -0.0 is 0.0.
+
+    >>> same_values(pa.array([1.0, None, float("nan")]), pa.array([1.0, None, 2.0])).tolist()
+    [True, True, False]
+    """
+    both = pa.concat_arrays([left, right])
+    codes = identity_of([both]).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    return codes[: len(left)] == codes[len(left) :]
+
+
+def _fates(new: Held, old: Held, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:
+    """What became of each cluster: those of `news`, then those of `olds`."""
+    changes: list[str] = []
+    others: list[int | None] = []
+    for held, rows, otherwise in ((new, news, "born"), (old, olds, "died")):
+        for slot, number in zip(held.slots[rows].tolist(), held.numbers[rows].tolist()):
+            change, other = fates.get((slot, number), (otherwise, 0))
+            changes.append("changed" if change == CHANGES[KEPT] else change)
+            others.append(other or None)
+    return [pa.array(changes, pa.string()), pa.array(others, pa.int64())]
