@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
-from windrow.plan.aggregates import RULES, Partial
+from windrow.plan.aggregates import RULES, FilledPartial, Partial
 
 
 class Latest:
@@ -112,6 +112,17 @@ nests = st.fixed_dictionaries(
 )
 pair = pa.struct([("0", pa.int64()), ("1", pa.string())])
 
+INSTANT = pa.timestamp("us", "UTC")
+common = ("REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "CORR", "COVAR_POP", "COVAR_SAMP")
+quarters = st.integers(-200, 200).map(lambda n: n / 4)
+seconds = st.integers(0, 60).map(lambda n: datetime(2026, 1, 1) + timedelta(seconds=n))
+
+
+def _pairs(y: pa.DataType, ys: st.SearchStrategy, x: pa.DataType, xs: st.SearchStrategy) -> Case:
+    values = st.fixed_dictionaries({"y": st.none() | ys, "x": st.none() | xs})
+    return _case("pair_moments", pa.struct([("y", y), ("x", x)]), values, *common)
+
+
 ORDERED = [
     (pa.int8(), _whole(8)),
     (pa.int64(), _whole(64)),
@@ -144,6 +155,15 @@ CASES = [
     _case("moments", pa.float64(), tame, *spread),
     _case("moments", pa.int32(), _whole(32), *spread),
     _case("moments", pa.decimal128(20, 2), decimals, *spread),
+    _pairs(pa.float64(), quarters, pa.timestamp("us", "UTC"), seconds),
+    _pairs(pa.int32(), st.integers(-9, 9), pa.decimal128(20, 2), decimals.map(lambda d: d % 100)),
+    _pairs(pa.date32(), st.dates(date(2026, 1, 1), date(2026, 2, 1)), pa.float32(), st.floats(-8, 8, width=16)),
+    Case(
+        FilledPartial("filled_moments", "x", pa.struct([("y", pa.int32()), ("x", INSTANT)]), step_us=2_000_000),
+        st.fixed_dictionaries({"y": st.none() | st.integers(-9, 9), "x": st.none() | seconds}),
+        ("REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"),
+        pa.float64(),
+    ),
     *(_case("min", type, values, "MIN") for type, values in ORDERED),
     *(_case("max", type, values, "MAX") for type, values in ORDERED),
     *(_case("first", type, values, "FIRST") for type, values in [*ORDERED, (nested, nests)]),

@@ -45,6 +45,11 @@ def _equal(case: Case, a, b, slack: float) -> bool:
         return a == b
     if case.partial.kind == "moments":
         return a == pytest.approx(b, rel=1e-9, abs=1e-20)
+    if case.partial.kind in (
+        "pair_moments",
+        "filled_moments",
+    ):  # a covariance near zero is what is left of larger products
+        return a == pytest.approx(b, rel=1e-9, abs=1e-6)
     if case.partial.kind == "float_sum":
         return (math.isnan(a) and math.isnan(b)) or a == b or math.isclose(a, b, rel_tol=1e-14, abs_tol=slack)
     return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))

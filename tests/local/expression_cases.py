@@ -68,6 +68,7 @@ CHOICES = listed("""
     nvl2(NULL, i, l); greatest(i, j); least(i, j); greatest(d, e); least(d, e); greatest(i, l, d); least(m, n)
     greatest(x, y); least(x, y, 'b'); greatest(q, ts); greatest(NULL, i); least(b, c); greatest(f, i)
     coalesce(n, g); coalesce(g, n, m); least(g, l); g IN (n, m)
+    struct(i AS a, x AS b); struct(i, j + 1, i AS c); named_struct('p', m, 'q', x)
     st.num; st.txt; st['num'] + 1; upper(ST.TXT); I + J
 """)
 

@@ -52,6 +52,14 @@ def _listed(column: str) -> Case:
     return Case(f"COLLECT_LIST({column})", known, read=lambda values: values or [])
 
 
+def _pairs(y: str, x: str, mine: str | None = None) -> list[Case]:
+    """DuckDB has NaN where there is no slope; Windrow, as Spark, has NULL. It is given times from the window's end on."""
+    return [
+        Case(f"{name}({y}, {mine or x})", f"nullif({name}({y}::DOUBLE, ({x})::DOUBLE), 'NaN'::DOUBLE)", 1e-9)
+        for name in ("REGR_SLOPE", "REGR_R2", "CORR", "COVAR_POP", "COVAR_SAMP", "REGR_INTERCEPT")[: 5 if mine else 6]
+    ]
+
+
 SPREADS = ("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP")
 CASES = [
     like("COUNT(*)"),
@@ -70,6 +78,9 @@ CASES = [
     Case("AVG(m)", "sum(m)::VARCHAR || '/' || count(m)", read=_quotient),
     *(like(f"{name}({column})", 1e-9) for name in SPREADS for column in "idm"),
     like("VAR_POP(d) FILTER (WHERE s <> 'a')", 1e-9),
+    *(case for y, x in ("di", "md", "ii") for case in _pairs(y, x)),
+    *_pairs("i", "(t - window_end) / 1e6", "ts"),
+    like("COVAR_POP(d, i) FILTER (WHERE b)", 1e-9),
     like("BOOL_AND(b)"),
     like("BOOL_OR(b)"),
     like("BOOL_OR(d > 0) FILTER (WHERE b)"),

@@ -39,6 +39,7 @@ CASES = [
     like("MAX(d)"),
     like("MIN(k)"),
     like("VAR_SAMP(i)", 1e-9),
+    Case("REGR_SLOPE(i, m)", "nullif(regr_slope(i, m::DOUBLE), 'NaN'::DOUBLE)", 1e-9),
     Case("FIRST(i)", f"first(i {ORDER})"),
     Case("LAST(k)", f"last(k {ORDER})"),
     Case("LAST(d) IGNORE NULLS", f"last(d {ORDER}) FILTER (WHERE d IS NOT NULL)"),

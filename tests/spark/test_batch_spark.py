@@ -80,7 +80,8 @@ class Run:
             session.query(
                 name,
                 f"""SELECT {selected} COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean, MAX(at) AS latest, MIN(x) AS low,
-                           MEDIAN(i) AS mid, QUANTILE(x, 0.3) AS third, COUNT(DISTINCT k) AS names
+                           MEDIAN(i) AS mid, QUANTILE(x, 0.3) AS third, COUNT(DISTINCT k) AS names,
+                           COVAR_SAMP(i, m) AS common, REGR_R2(m, i) AS fit
                     FROM ticks [RANGE {reach} SLIDE {slide} OFFSET {offset}] {grouped}""",
             )
         session.query(
@@ -104,9 +105,13 @@ class Run:
             F.median("i").alias("mid"),
             F.percentile("x", F.lit(0.3)).alias("third"),
             F.count_distinct("k").alias("names"),
+            F.covar_samp("i", "m").alias("common"),
+            F.regr_r2("m", "i").alias("fit"),
         )
         shown = ["w.start AS window_start", "w.end AS window_end", *(f"k{i}" for i in range(len(keys)))]
-        return counted.selectExpr(*shown, "n", "total", "mean", "latest", "low", "mid", "third", "names")
+        return counted.selectExpr(
+            *shown, "n", "total", "mean", "latest", "low", "mid", "third", "names", "common", "fit"
+        )
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,13 @@ AGGREGATES = [
         for name in ("MIN", "MAX", "FIRST", "LAST")
         for column in ("i", "d", "m", "k", "b", "day", "at")
     ),
+    "REGR_SLOPE(i, ts)",
+    "REGR_INTERCEPT(i, ts)",
+    "REGR_R2(m, at)",
+    "FILLED_SLOPE(i, ts, '1 second')",
+    "CORR(i, m)",
+    "COVAR_POP(day, day)",
+    "COVAR_SAMP(i, i) FILTER (WHERE b)",
     "FIRST(i) IGNORE NULLS",
     "LAST(k) IGNORE NULLS",
     "BOOL_AND(b)",
@@ -56,6 +63,12 @@ TEXTS = {
     "gaps": "SELECT b, k, AVG(d) AS x FROM ticks [RANGE 2 SECONDS SLIDE 5 SECONDS] GROUP BY k, b HAVING COUNT(*) > 1",
     "landmark": f"SELECT b, {EVERY} FROM ticks [RANGE UNBOUNDED SLIDE 10 SECONDS] GROUP BY b",
     "long": f"SELECT k, {EVERY} FROM ticks [RANGE 3 MINUTES SLIDE 5 SECONDS] GROUP BY k",
+    "early": """SELECT k, COUNT(*) AS n, SUM(i) AS total, MAX(d) AS high
+                FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS EMIT EVERY 5 SECONDS] GROUP BY k""",
+    "levels": """SELECT k, COUNT(*) AS n, MAX(d) AS high, REGR_SLOPE(i, ts) AS trend
+                 FROM ticks [RANGES 40 SECONDS, 10 SECONDS, 4 SECONDS SLIDES 20 SECONDS, 5 SECONDS, 2 SECONDS] GROUP BY k""",
+    "aged": """SELECT k, RECURRING(k) AS again, COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean
+               FROM ticks [RANGES 40 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 5 SECONDS AGING (1, 0.25)] GROUP BY k""",
     "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
               ORDER BY total DESC, k, day LIMIT 3""",
     "clusters": """SELECT cid, CENTER(cid) AS center, RADIUS(cid) AS radius, COUNT(cid) AS n, AVG(d) AS mean,
@@ -73,6 +86,7 @@ KEYS = {
     "hulls": ["k", "cid"],
     "changes": ["op", "k"],
     "lives": ["op", "k", "cid"],
+    **{"early": ["k", "final"], "levels": ["k", "level"], "aged": ["k", "level"]},
     **{"every": ["k"], "gaps": ["k", "b"], "landmark": ["b"], "long": ["k"], "top": ["k", "day"]},
 }
 

@@ -14,7 +14,7 @@ import windrow
 from .streams import SECOND, START, Rows, finish, instants, plain, put, rows_of, stream_of
 
 BATCHES, BATCH_ROWS = 4, 60
-AGGREGATES = "COUNT(*) AS n, SUM(i) AS s, AVG(d) AS a, MAX(d) AS m, LAST(k) AS l"
+AGGREGATES = "COUNT(*) AS n, SUM(i) AS s, AVG(d) AS a, MAX(d) AS m, LAST(k) AS l, REGR_SLOPE(i, ts) AS r"
 TEXTS = {
     "rows": f"SELECT k, {AGGREGATES} FROM ticks [ROWS 40 SLIDE 7] WHERE i <> 3 GROUP BY k",
     "range": f"SELECT k, {AGGREGATES} FROM ticks [RANGE 6 SECONDS SLIDE 10 ROWS] GROUP BY k",

@@ -14,16 +14,18 @@ from windrow.kernels.decimal_sum import DecimalSum
 from windrow.kernels.edge_value import EdgeValue
 from windrow.kernels.extreme import Extreme
 from windrow.kernels.extreme_object import ExtremeObject
+from windrow.kernels.filled_moments import FilledMoments
 from windrow.kernels.float_sum import FloatSum
 from windrow.kernels.integer_sum import IntegerSum
 from windrow.kernels.kernel import Kernel
 from windrow.kernels.moments import Moments
 from windrow.kernels.ordered_values import OrderedValues
+from windrow.kernels.pair_moments import PairMoments
 from windrow.kernels.sketches import Digest, DistinctSketch
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
-from windrow.plan.aggregates import Partial
+from windrow.plan.aggregates import FilledPartial, Partial
 
 WITHOUT_TYPE: dict[str, Kernel] = {
     "count": Count(),
@@ -67,6 +69,10 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
             return Collected(type)
         case "distinct_sketch":
             return DistinctSketch(type)
+        case "filled_moments" if isinstance(partial, FilledPartial):
+            return FilledMoments(partial.step_us)
+        case "pair_moments":
+            return PairMoments.of(type)
     raise AggregateError(f"no kernel keeps a partial of kind {partial.kind!r}")
 
 

@@ -53,7 +53,7 @@ def _owned(into: Fields) -> tuple[np.ndarray, ...]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _shift(mean, mean_low, slot, by):
+def shift(mean, mean_low, slot, by):
     """Move the mean at `slot`, a pair of doubles, keeping what one double would round off."""
     old = mean[slot]
     total = old + by
@@ -72,7 +72,7 @@ def _lift(into, codes, values):
             continue
         before = (values[i] - mean[slot]) - mean_low[slot]
         n[slot] += 1
-        _shift(mean, mean_low, slot, before / n[slot])
+        shift(mean, mean_low, slot, before / n[slot])
         after = (values[i] - mean[slot]) - mean_low[slot]
         m2[slot] += before * after
 
@@ -93,4 +93,4 @@ def _combine(into, slots, newer):
         share = newer_n[i] / (n[slot] + newer_n[i])
         m2[slot] += newer_m2[i] + between * between * share * n[slot]
         n[slot] += newer_n[i]
-        _shift(mean, mean_low, slot, between * share)
+        shift(mean, mean_low, slot, between * share)

@@ -97,6 +97,8 @@ class _Rows:
                 return forms.field_of(self.of(node.this), node.name)
             case exp.Bracket():
                 return forms.bracket_form(node, self.of)
+            case exp.Struct():
+                return forms.struct_form(node, self.of)
             case exp.Case():
                 return forms.case_form(node, self.of)
             case exp.Cast():

@@ -173,7 +173,11 @@ class Replay:
 
     def _finished(self, outcome) -> list[pa.Table]:
         tables = [pa.Table.from_batches([batch]) for _, batch in outcome.results]
-        return [self._shown(pa.concat_tables(tables))] if tables else []
+        if not tables:
+            return []
+        rows = pa.concat_tables(tables)
+        early = self.query.leading[-1] == "final"
+        return [self._shown(rows.sort_by("due") if early else rows)]
 
     def _shown(self, rows: pa.Table) -> pa.Table:
         """HAVING, the select list, ORDER BY and LIMIT, as they are after slide on Spark."""

@@ -20,7 +20,9 @@ COMBINE = 3.0
 SUMMARY_EVENT, SUMMARY_COMBINE = 40.0, 4000.0
 """What it costs to take an event into the summary of a clustering, and to merge such a summary into another."""
 
-COMMUTATIVE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "moments", "truth", "min", "max"})
+COMMUTATIVE = frozenset(
+    {"count", "integer_sum", "float_sum", "decimal_sum", "moments", "pair_moments", "truth", "min", "max"}
+)
 """Partials that may be folded in any order; FIRST and LAST need the events' own."""
 
 MOST = 32

@@ -10,6 +10,7 @@ from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.optimize.choose_row_maintenance import row_alternatives
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
 from windrow.plan.aggregates import Partial
+from windrow.plan.parts import NestedWindow, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
@@ -143,6 +144,8 @@ def _query(query: QueryPlan) -> list[str]:
     drawn = {f"key_{i}": key.sql for i, key in enumerate(query.keys)}
     drawn |= {f"agg_{i}": f"{agg.answer} of {agg.partial}" for i, agg in enumerate(query.aggregates)}
     lines = [f"    query {query.name}: at each slide, a row for each group in the window"]
+    if isinstance(query.window, NestedWindow):
+        lines += _levels(query.window)
     if query.about_us is not None:
         lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
@@ -154,6 +157,14 @@ def _query(query: QueryPlan) -> list[str]:
         limit = f", of each window the first {query.limit}" if query.limit is not None else ""
         lines.append(f"      order by {terms}{limit}")
     return lines
+
+
+def _levels(window: NestedWindow) -> list[str]:
+    """Which windows nest, and how their slides go together."""
+    lines = [f"      level {number} = {window_text(part)}" for number, part in enumerate(parts_of(window))]
+    assert window.levels is not None
+    together = "a level slides with all finer ones" if window.levels.divide else "slides do not divide each other"
+    return [*lines, f"      {together}: an event is folded once, into panes that are cut at the edges of all levels"]
 
 
 def _rounded(query: QueryPlan) -> str:
@@ -171,6 +182,8 @@ def window_text(window: TimeWindow) -> str:
     """
     reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
     offset = f" OFFSET {duration_sql(window.offset_us)}" if window.offset_us else ""
+    if window.is_early:
+        return f"{window_text(window.closes)[:-1]} EMIT EVERY {duration_sql(window.slide_us)}], while it fills"
     return f"[RANGE {reach} SLIDE {duration_sql(window.slide_us)}{offset}]"
 
 

@@ -19,7 +19,7 @@ def round_slide(query: QueryPlan, beside: Iterable[QueryPlan]) -> QueryPlan:
     >>> def counting(name, slide_us, about=False):
     ...     return QueryPlan(name, "ticks", TimeWindow(600, slide_us, about=about), None, (), (ROWS,), ())
     >>> round_slide(counting("new", 100, about=True), [counting("old", 96), counting("older", 120)]).window
-    TimeWindow(range_us=600, slide_us=96, offset_us=0, about=False)
+    TimeWindow(range_us=600, slide_us=96, offset_us=0, about=False, every_us=None)
     """
     window = query.window
     if not isinstance(window, TimeWindow) or not window.about:
@@ -35,4 +35,5 @@ def with_slide(query: QueryPlan, slide_us: int) -> QueryPlan:
     """The query with another slide, which is not rounded any more."""
     window = query.window
     assert isinstance(window, TimeWindow)
-    return replace(query, window=TimeWindow(window.range_us, slide_us, window.offset_us % slide_us))
+    slid = replace(window, slide_us=slide_us, offset_us=window.offset_us % slide_us, about=False)
+    return replace(query, window=slid)

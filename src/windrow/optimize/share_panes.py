@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from windrow.optimize.choose_maintenance import choose_maintenance
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import Fold, Key, QueryPlan, Space
 from windrow.plan.window import TimeWindow
 
@@ -29,7 +30,8 @@ def _space(queries: Sequence[QueryPlan]) -> Space:
     asked: dict[TimeWindow, dict[Partial, None]] = {}
     for query in queries:
         assert isinstance(query.window, TimeWindow)
-        asked.setdefault(query.window, {}).update(dict.fromkeys(query.partials))
+        for part in parts_of(query.window):
+            asked.setdefault(part, {}).update(dict.fromkeys(query.partials))
     cuts = Cuts.of(asked)
     folds = tuple(
         Fold(window, tuple(partials), tuple(choose_maintenance(partial, window, cuts) for partial in partials))

@@ -56,6 +56,13 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class FilledPartial(Partial):
+    """What every instant of `step_us` holds, for regressions that fill in those that hold nothing."""
+
+    step_us: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """One aggregate of a select list: the `answer` that is drawn from `partial`, and its `type`."""
 
@@ -101,9 +108,28 @@ def _bounded_decimal(precision: int, scale: int) -> pa.DataType:
 
 
 def _moments(type: pa.DataType) -> tuple[str, pa.DataType]:
-    if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
+    if _is_number(type):
         return "moments", pa.float64()
     raise AggregateError("needs numbers")
+
+
+def _pair_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
+    """Of two arguments in a struct; times count in seconds since the epoch."""
+    for each in type:
+        if not (_is_number(each.type) or pa.types.is_timestamp(each.type) or pa.types.is_date(each.type)):
+            raise AggregateError("needs numbers or times")
+    return "pair_moments", pa.float64()
+
+
+def _filled_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
+    """Of a value and its time in a struct."""
+    if not (_is_number(type.field(0).type) and pa.types.is_timestamp(type.field(1).type)):
+        raise AggregateError("needs a number and a time")
+    return "filled_moments", pa.float64()
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))
 
 
 def _truth(type: pa.DataType) -> tuple[str, pa.DataType]:
@@ -152,6 +178,15 @@ RULES: dict[str, Rule] = {
     "VAR_POP": _moments,
     "STDDEV_SAMP": _moments,
     "STDDEV_POP": _moments,
+    "REGR_SLOPE": _pair_moments,
+    "REGR_INTERCEPT": _pair_moments,
+    "REGR_R2": _pair_moments,
+    "CORR": _pair_moments,
+    "COVAR_POP": _pair_moments,
+    "COVAR_SAMP": _pair_moments,
+    "FILLED_SLOPE": _filled_moments,
+    "FILLED_INTERCEPT": _filled_moments,
+    "FILLED_R2": _filled_moments,
     "FIRST": _same("first"),
     "LAST": _same("last"),
     "BOOL_AND": _truth,
@@ -165,6 +200,12 @@ RULES: dict[str, Rule] = {
     "APPROX_COUNT_DISTINCT": lambda type: ("distinct_sketch", _value_kind(type) and pa.int64()),
     "APPROX_QUANTILE": _number("digest"),
 }
+
+FILLED = {"FILLED_SLOPE": "REGR_SLOPE", "FILLED_INTERCEPT": "REGR_INTERCEPT", "FILLED_R2": "REGR_R2"}
+"""Regressions over a value at every instant, and what each draws from the filled series."""
+
+PAIRS = frozenset(name for name, rule in RULES.items() if rule is _pair_moments)
+"""Those that take two arguments, y and x."""
 
 ROWS = Aggregate("COUNT", Partial("count"), pa.int64())
 """COUNT(*): kept for every group, since a group is in a window as long as it has rows there."""
@@ -187,3 +228,11 @@ def aggregate(
     if kind in ("first", "last"):
         return Aggregate(function, Partial(kind, argument, type, filter, ignore_nulls), result)
     return Aggregate(function, Partial(kind, argument, type, filter), result)
+
+
+def filled_aggregate(
+    function: str, argument: str, type: pa.DataType, step_us: int, *, filter: str | None = None
+) -> Aggregate:
+    """The regression `function` over the pairs `argument`, with an instant of `step_us`."""
+    kind, result = RULES[function](type)
+    return Aggregate(FILLED[function], FilledPartial(kind, argument, type, filter, step_us=step_us), result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import sqlglot
@@ -12,12 +12,13 @@ from windrow.language import Windrow, error_at, expression_sql
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
-from windrow.plan.calls import calls_in, is_call, resolve
+from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
 from windrow.plan.clusters import cluster_answer
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
+from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Key, Output, emitted_schema, leading_columns
 from windrow.plan.refuse import not_yet
 from windrow.plan.row_window import CountWindow
@@ -85,7 +86,7 @@ class _Lift:
             return self._column_of(of_cluster, node)
         if is_call(node, self.scope):
             meant = substituted(node, self.source.columns, self.scope.text)
-            aggregate = resolve(meant, self.source.stream.schema, self.scope)
+            aggregate = self._weighed(resolve(meant, self.source.stream.schema, self.scope), node)
             return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._told():
             return placed_as(exp.column(node.name.lower()), node)
@@ -102,6 +103,33 @@ class _Lift:
             elif isinstance(value, list):
                 node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
         return node
+
+    def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
+        """An aggregate that looks at each level by itself."""
+        window = self.source.window
+        if not isinstance(window, NestedWindow) or window.levels is None:
+            message = "RECURRING looks at the levels of a nested window, and this window has none"
+            hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+            raise error_at(node, message, self.scope.text, hint)
+        if not window.levels.divide:
+            message = "RECURRING needs slides of which each is a multiple of the next finer one"
+            raise error_at(node, message, self.scope.text)
+        if self.clusters is not None:
+            raise not_yet(node, "RECURRING with CLUSTER BY", self.scope.text)
+        return aggregate
+
+    def _weighed(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
+        """With AGING, sums and counts of whatever type are weighted, and come out as doubles."""
+        if aggregate.answer == RECURRING:
+            return self._of_levels(aggregate, node)
+        if not (isinstance(self.source.window, NestedWindow) and self.source.window.aging):
+            return aggregate
+        if self.clusters is not None:
+            raise not_yet(node, "AGING with CLUSTER BY", self.scope.text)
+        if aggregate.answer not in ("SUM", "COUNT", "AVG"):
+            message = f"AGING weighs SUM, COUNT and AVG, and this is {aggregate.answer}"
+            raise error_at(node, message, self.scope.text, "ask for it in a query without AGING")
+        return replace(aggregate, type=pa.float64())
 
     def _is_cluster(self, column: exp.Column) -> bool:
         return self.clusters is not None and self.clusters.is_alias(column)

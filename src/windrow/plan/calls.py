@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import AggregateError
-from windrow.language import error_at, expression_sql
-from windrow.plan.aggregates import ROWS, Aggregate, Partial, aggregate
+from windrow.errors import AggregateError, QueryError
+from windrow.language import error_at, expression_sql, parse_duration
+from windrow.plan.aggregates import FILLED, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 from windrow.plan.bound import Scope
 from windrow.plan.quantile_arguments import SHARES, quantile_arguments
 from windrow.plan.refuse import not_yet
@@ -25,6 +25,12 @@ NAMES: dict[type[exp.Expr], str] = {
     exp.Stddev: "STDDEV_SAMP",
     exp.StddevSamp: "STDDEV_SAMP",
     exp.StddevPop: "STDDEV_POP",
+    exp.RegrSlope: "REGR_SLOPE",
+    exp.RegrIntercept: "REGR_INTERCEPT",
+    exp.RegrR2: "REGR_R2",
+    exp.Corr: "CORR",
+    exp.CovarPop: "COVAR_POP",
+    exp.CovarSamp: "COVAR_SAMP",
     exp.First: "FIRST",
     exp.FirstValue: "FIRST",
     exp.Last: "LAST",
@@ -43,6 +49,9 @@ ALIASES |= {"MAD": "MAD", "QUANTILE": "QUANTILE", "PERCENTILE": "QUANTILE", "APP
 ALIASES |= {"APPROX_PERCENTILE": "APPROX_QUANTILE", "PERCENTILE_APPROX": "APPROX_QUANTILE"}
 """Names that the language keeps as they are written."""
 
+RECURRING = "RECURRING"
+"""Asks of the levels of a nested window whether each of them holds something."""
+
 _WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
 _KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
 
@@ -52,7 +61,8 @@ def is_call(node: exp.Expr, scope: Scope) -> bool:
     if isinstance(node, _WRAPPERS):
         return is_call(node.this, scope)
     if isinstance(node, exp.Anonymous):
-        return node.name.upper() in ALIASES or node.name.lower() in scope.catalog.aggregates
+        known = node.name.upper() in (*ALIASES, *FILLED, RECURRING)
+        return known or node.name.lower() in scope.catalog.aggregates
     return isinstance(node, exp.AggFunc)
 
 
@@ -77,6 +87,10 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         raise not_yet(written, "DISTINCT in an aggregate", scope.text)
     if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
         return _user(call, filter, schema, scope)
+    if isinstance(call, exp.Anonymous) and call.name.upper() in FILLED:
+        return _filled(call, filter, schema, scope)
+    if isinstance(call, exp.Anonymous) and call.name.upper() == RECURRING:
+        return _recurring(call, filter, schema, scope)
     if isinstance(call, exp.Count | exp.CountIf):
         return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
@@ -85,6 +99,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     if name in SHARES:
         argument, share = quantile_arguments(call, name, scope)
         return _built_in(f"{name} {share}", argument, filter, False, schema, scope)
+    if name in PAIRS:
+        return _pair(name, call, filter, schema, scope)
     argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
     return _built_in(name, argument, filter, ignore_nulls, schema, scope)
 
@@ -117,15 +133,61 @@ def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) 
     return Aggregate("COUNT", Partial("count", filter=" AND ".join(conditions) or None), ROWS.type)
 
 
+def _pair(name: str, call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """An aggregate of two columns."""
+    arguments = [node for node in call.args.values() if isinstance(node, exp.Expr)]
+    if len(arguments) != 2:
+        raise error_at(call, f"{name} takes 2 arguments, not {len(arguments)}", scope.text)
+    argument, taken = _struct(arguments, schema, scope)
+    try:
+        return aggregate(name, argument, taken, filter=filter)
+    except AggregateError as error:
+        written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
+        raise error_at(call, f"{name} {error}, and {written}", scope.text, "CAST(... AS DOUBLE)") from None
+
+
+def _filled(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """A regression over a value at every instant; how long an instant is, is written as a text."""
+    name, arguments = call.name.upper(), call.expressions
+    if len(arguments) != 3 or not (isinstance(arguments[2], exp.Literal) and arguments[2].is_string):
+        raise error_at(call, f"{name} needs a value, a time and the length of an instant", scope.text, "'1 second'")
+    try:
+        step_us = parse_duration(arguments[2].name)
+    except QueryError as error:
+        raise error_at(arguments[2], error.message, scope.text, error.hint) from None
+    if step_us <= 0:
+        raise error_at(arguments[2], "an instant must have a length", scope.text, "'1 second'")
+    argument, taken = _struct(arguments[:2], schema, scope)
+    try:
+        return filled_aggregate(name, argument, taken, step_us, filter=filter)
+    except AggregateError as error:
+        written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
+        raise error_at(call, f"{name} {error}, and {written}", scope.text) from None
+
+
+def _recurring(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """Whether every level has a row of its own in which the argument is known."""
+    if len(call.expressions) != 1:
+        raise error_at(call, f"{RECURRING} takes 1 argument, not {len(call.expressions)}", scope.text)
+    counted = _count(exp.Count(this=call.expressions[0]), filter, schema, scope)
+    return Aggregate(RECURRING, counted.partial, pa.bool_())
+
+
+def _struct(arguments: list[exp.Expr], schema: pa.Schema, scope: Scope) -> tuple[str, pa.DataType]:
+    """Several arguments as one; fields are named by their places, since the same column may be there twice."""
+    types = [checked_type(argument, schema, scope) for argument in arguments]
+    fields = [f"{expression_sql(argument)} AS col{i}" for i, argument in enumerate(arguments, start=1)]
+    taken = pa.struct([pa.field(f"col{i}", type) for i, type in enumerate(types, start=1)])
+    return f"STRUCT({', '.join(fields)})", taken
+
+
 def _user(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
     name, arguments = call.name.lower(), call.expressions
     if not arguments:
         raise error_at(call, f"{call.name} needs an argument", scope.text)
-    types = [checked_type(argument, schema, scope) for argument in arguments]
     if len(arguments) == 1:
-        argument, taken = expression_sql(arguments[0]), types[0]
-    else:  # several arguments travel as one struct
-        argument = f"struct({', '.join(map(expression_sql, arguments))})"
-        taken = pa.struct([pa.field(f"col{i}", type) for i, type in enumerate(types, start=1)])
+        argument, taken = expression_sql(arguments[0]), checked_type(arguments[0], schema, scope)
+    else:
+        argument, taken = _struct(arguments, schema, scope)
     partial = Partial("user", argument, taken, filter, user=name)
     return Aggregate(name, partial, scope.catalog.aggregates[name].type)

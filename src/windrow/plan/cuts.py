@@ -41,11 +41,7 @@ class Cuts:
     @classmethod
     def of(cls, windows: Iterable[TimeWindow]) -> Cuts:
         """The edges of `windows`, without combs whose teeth another has."""
-        combs = set()
-        for window in windows:
-            combs.add(Comb(window.slide_us, window.offset_us % window.slide_us))
-            if window.range_us is not None:
-                combs.add(Comb(window.slide_us, (window.offset_us - window.range_us) % window.slide_us))
+        combs = {Comb(slide, first) for window in windows for slide, first in window.edges}
         return cls(_needed(sorted(combs, key=lambda comb: (comb.slide_us, comb.first_us))))
 
     def pane_at(self, instant: int) -> int:
@@ -116,7 +112,7 @@ def covered(windows: Iterable[TimeWindow], starts: np.ndarray) -> np.ndarray | N
     >>> covered([TimeWindow(range_us=3, slide_us=5)], np.array([0, 2, 5, 7])).tolist()
     [False, True, False, True]
     """
-    windows = list(windows)
+    windows = [window.closes for window in windows]
     if not all(window.has_gaps for window in windows):
         return None
     found = np.zeros(len(starts), bool)

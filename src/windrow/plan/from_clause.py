@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from windrow.errors import QueryError
-from windrow.language import RowRangeTimeSlideWindow, RowWindow, TimeRangeRowSlideWindow, error_at
+from windrow.errors import QueryError, SettingsError
+from windrow.language import LevelsWindow, RowRangeTimeSlideWindow, RowWindow, TimeRangeRowSlideWindow, error_at
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind_rows import bind_count_window
 from windrow.plan.bound import BoundRows, Scope
+from windrow.plan.levels import Levels
 from windrow.plan.names import unknown_name
+from windrow.plan.parts import nested_window
 from windrow.plan.refuse import not_yet
 from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
@@ -37,13 +39,30 @@ def bind_window(written: object, table: exp.Table, source: BoundRows, scope: Sco
     place = table.args.get("stream_window") or table
     if isinstance(written, RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow):
         return bind_count_window(written, place, source, scope)
+    if isinstance(written, LevelsWindow):
+        return _bind_levels(written, place, scope)
     if not isinstance(written, WrittenWindow):
         raise not_yet(place, "this kind of window", scope.text, "[RANGE 10 MINUTES SLIDE 1 MINUTE]")
     if written.slide_us is None:
         raise not_yet(place, "a window without SLIDE", scope.text, "add SLIDE 1 SECOND")
-    if written.emit_every_us is not None:
-        raise not_yet(place, "EMIT EVERY", scope.text)
-    return TimeWindow(written.range_us, written.slide_us, written.offset_us % written.slide_us, written.about)
+    offset_us = written.offset_us % written.slide_us
+    return TimeWindow(written.range_us, written.slide_us, offset_us, written.about, written.emit_every_us)
+
+
+def _bind_levels(written: LevelsWindow, place: exp.Expr, scope: Scope) -> TimeWindow:
+    """Nested windows over time; they are written the coarsest first."""
+    windows = []
+    for level in reversed(written.levels):
+        if not isinstance(level, WrittenWindow) or level.slide_us is None:
+            raise not_yet(place, "levels in rows", scope.text, "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]")
+        windows.append(TimeWindow(level.range_us, level.slide_us))
+    try:
+        levels = Levels(tuple(windows))
+    except SettingsError as error:
+        raise error_at(place, str(error), scope.text) from None
+    if written.aging and not levels.divide:
+        raise error_at(place, "AGING needs slides of which each is a multiple of the next finer one", scope.text)
+    return nested_window(levels, written.aging)
 
 
 def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:

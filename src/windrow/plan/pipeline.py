@@ -11,6 +11,7 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
+from windrow.plan.parts import NestedWindow
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
@@ -125,9 +126,10 @@ class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
     slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
-    instant `due`), then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are expressions over these.
-    `about_us` is the slide that was asked for, where it may have been rounded. With `clusters` there is a row for each
-    cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    instant `due`), for those that answer early `final` and `due`, for nested ones `level`, then `key_0`, ..., then
+    `agg_0`, ...; `outputs`, `having` and `order` are expressions over these. `about_us` is the slide that was asked
+    for, where it may have been rounded. With `clusters` there is a row for each cluster of a group, and `aggregates`
+    are drawn from it, or from what is attached to it.
     """
 
     name: str
@@ -157,6 +159,17 @@ class QueryPlan:
         return _hashed(self.window, self.partials)
 
     @property
+    def joins_levels(self) -> bool:
+        """Whether an answer is made of those of several levels."""
+        if not isinstance(self.window, NestedWindow):
+            return False
+        return bool(self.window.aging) or any(aggregate.answer == "RECURRING" for aggregate in self.aggregates)
+
+    def need_of(self, part: TimeWindow) -> str:
+        """The same for one of the windows that its own is made of."""
+        return f"{self.need}-{part.label}" if isinstance(self.window, NestedWindow) else self.need
+
+    @property
     def answered(self) -> pa.Schema:
         """The columns of an answered window."""
         return emitted_schema(self.window, self.keys, self.aggregates)
@@ -182,7 +195,9 @@ class QueryPlan:
     def told_apart_by(self) -> tuple[str, ...]:
         """The emitted columns by which one window is told from another."""
         if not isinstance(self.window, CountWindow):
-            return ("window_end",)
+            if isinstance(self.window, NestedWindow):
+                return ("level", "window_end")
+            return ("window_end",) if self.window.every_us is None else ("due",)
         last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
         return (last, *(f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition))
 
@@ -193,8 +208,11 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     >>> window_columns(CountWindow(rows=4, slide_rows=3))
     ('window_start', 'window_end', 'window_row')
     """
-    rows = ("window_row",) if isinstance(window, CountWindow) else ()
-    return ("window_start", "window_end", *rows)
+    if isinstance(window, CountWindow):
+        return ("window_start", "window_end", "window_row")
+    if isinstance(window, NestedWindow):
+        return ("window_start", "window_end", "level")
+    return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
 
 
 def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
@@ -218,6 +236,10 @@ def emitted_schema(
         columns.append(pa.field("window_row", pa.int64(), nullable=False))
         if window.slide_us is not None:
             columns.append(pa.field("due", pa.int64(), nullable=False))
+    elif isinstance(window, NestedWindow):
+        columns.append(pa.field("level", pa.int32(), nullable=False))
+    elif window.every_us is not None:
+        columns += [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
@@ -258,7 +280,7 @@ class StreamPlan:
     def cuts(self) -> Cuts:
         """The edges of all windows of all queries; where rows are counted, any time is one."""
         each_time = [TimeWindow(range_us=1, slide_us=1)] if self.numbered else []
-        return Cuts.of([*each_time, *(window for space in self.shared for window in space.windows)])
+        return Cuts.of([*each_time, *(window.closes for space in self.shared for window in space.windows)])
 
     @property
     def expressions(self) -> tuple[str, ...]:

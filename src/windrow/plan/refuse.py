@@ -7,6 +7,7 @@ from sqlglot import exp
 from windrow.errors import NotSupportedYet
 from windrow.language import error_at, span_of
 from windrow.plan.bound import BoundQuery
+from windrow.plan.parts import NestedWindow
 from windrow.plan.refuse_time_functions import refuse_spark_windows
 from windrow.plan.window import TimeWindow
 
@@ -53,3 +54,7 @@ def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
     if not isinstance(query.window, TimeWindow):
         raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
+    if isinstance(query.window, NestedWindow):
+        raise not_yet(emit, "EMIT CHANGES over nested windows", text)
+    if query.window.every_us is not None:
+        raise not_yet(emit, "EMIT CHANGES over windows that answer early", text)

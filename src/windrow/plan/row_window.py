@@ -21,7 +21,7 @@ class CountWindow:
                                  [---------)    after row 9: rows 6 to 9
 
     >>> CountWindow(rows=4, slide_rows=3).axis
-    TimeWindow(range_us=4, slide_us=3, offset_us=0, about=False)
+    TimeWindow(range_us=4, slide_us=3, offset_us=0, about=False, every_us=None)
     """
 
     rows: int | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
     """Half-open windows [end - range, end), one ending at each multiple of `slide` plus `offset`.
 
     Window number k ends at offset + k * slide. `range_us` None reaches back to the start. A slide that is only `about`
-    right may be rounded before anything runs.
+    right may be rounded before anything runs. With `every_us` a window is also answered while it fills.
 
         0    5    10   15   20
         [------)                    range 7, slide 5: window 1 ends at 5, window 2 at 10, ...
@@ -26,6 +28,32 @@ class TimeWindow:
     slide_us: int
     offset_us: int = 0
     about: bool = False
+    every_us: int | None = None
+
+    @property
+    def closes(self) -> TimeWindow:
+        """The window whose panes say which events are late."""
+        return self
+
+    @property
+    def is_early(self) -> bool:
+        """Whether its answers are those of windows that still fill."""
+        return False
+
+    @property
+    def label(self) -> str:
+        """A name for its state."""
+        return f"{self.range_us}-{self.slide_us}-{self.offset_us}"
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """Where its windows end and begin: each a slide, and the first edge from 0 on."""
+        ends = (self.slide_us, self.offset_us % self.slide_us)
+        return (
+            (ends,)
+            if self.range_us is None
+            else (ends, (self.slide_us, (self.offset_us - self.range_us) % self.slide_us))
+        )
 
     @property
     def has_gaps(self) -> bool:
@@ -61,3 +89,15 @@ class TimeWindow:
         """
         assert self.range_us is not None, "a window without bound began with the stream"
         return -((self.offset_us - start - self.range_us) // self.slide_us)
+
+    def is_silent(self, number: int) -> bool:
+        """Whether the answer of window `number` is not told."""
+        return False
+
+    def shown_ends(self, numbers: np.ndarray) -> np.ndarray:
+        """The ends that the answers of windows `numbers` bear."""
+        return self.offset_us + numbers * self.slide_us
+
+    def number_from(self, window: int) -> int:
+        """The first answer that is of `window` or a later one."""
+        return window

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
+from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.answers import Answers
 from windrow.runtime.groups import Groups
@@ -28,8 +29,13 @@ def answer_rows(
     columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
     if answers.rows is not None:
         columns.append(pa.array(answers.rows))
-    if answers.instants is not None:
-        columns.append(pa.array(answers.instants))
+    if isinstance(query.window, NestedWindow) and answers.window is not None:
+        level = pa.scalar(level_of(query.window, answers.window), pa.int32())
+        columns.append(pa.repeat(level, len(answers.ends)))
+    if "final" in query.leading:
+        columns.append(pa.repeat(answers.instants is None, len(answers.ends)))
+    if "due" in schema.names:
+        columns.append(pa.array(answers.ends if answers.instants is None else answers.instants))
     columns += groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
         if clusters is not None:

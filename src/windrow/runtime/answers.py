@@ -21,9 +21,10 @@ class Answers:
     """Row i: the group in slot `slots[i]`, in a window from `starts[i]` to `ends[i]`, with its partials.
 
     `count` windows are answered, each with all its groups. `starts` is None where windows have no beginning; `rows` are
-    the numbers of the last rows of windows that count rows, and `instants` when those with a slide in time were due.
-    `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
-    `clusters` which clusters there are in the rows, for each clustering.
+    the numbers of the last rows of windows that count rows; `instants` say when those of them with a slide in time were
+    due, and when windows that still fill were answered early. `partials` are those of the space, or only the `kept`
+    ones; `window` tells which window of a space is answered, and `clusters` which clusters there are in the rows, for
+    each clustering.
     """
 
     count: int
@@ -53,6 +54,7 @@ class Answers:
             self,
             starts=None if self.starts is None else self.starts[rows],
             ends=self.ends[rows],
+            instants=None if self.instants is None else self.instants[rows],
             slots=self.slots[rows],
             partials=(),
             clusters={},

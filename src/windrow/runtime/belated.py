@@ -52,7 +52,7 @@ class Belated:
         inside = np.flatnonzero((held >= panes.start) & (held < panes.stop))
         if not len(inside):
             return folded
-        open_from = Cuts.of([window]).starts_of(self._clocks[inside])
+        open_from = Cuts.of([window.closes]).starts_of(self._clocks[inside])
         taken = inside[held[inside] >= open_from]
         whole = dict(folded)
         for partial in folded:

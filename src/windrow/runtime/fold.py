@@ -116,7 +116,7 @@ class FoldState:
 def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
     window = fold.window
     kept = "-".join(partial.name for partial in members)
-    return f"{way}-{window.range_us}-{window.slide_us}-{window.offset_us}-{kept}"
+    return f"{way}-{window.label}-{kept}"
 
 
 def maintenance_of(

@@ -69,4 +69,4 @@ class Followers:
 
 
 def _name(window: TimeWindow, partial: Partial) -> str:
-    return f"follow-{window.range_us}-{window.slide_us}-{window.offset_us}-{partial.name}"
+    return f"follow-{window.label}-{partial.name}"

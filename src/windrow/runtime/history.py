@@ -61,6 +61,10 @@ class History:
         while len(self._cuts) > 1 and self._cuts[1][0] <= before:
             del self._cuts[0]
 
+    def is_cut(self, instant: int) -> bool:
+        """Whether a pane ended at `instant`."""
+        return bool(self._cut_at(np.array([instant]))[0])
+
     def snapshot(self) -> dict:
         cuts = [[since, [[comb.slide_us, comb.first_us] for comb in cut.combs]] for since, cut in self._cuts]
         return {"partials": self._partials, "cuts": cuts, "kept_from": self.kept_from}

@@ -14,11 +14,13 @@ import pyarrow.compute as pc
 
 from windrow.errors import StateError
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
+from windrow.runtime.join_levels import rows_of_levels
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.row_space import RowSpaceState
@@ -83,10 +85,11 @@ class Shard:
                 state.adopt(known[space.name])  # type: ignore[arg-type]
             self._spaces[space] = state
             for query in plan.queries_of(space):
-                window = query.window if isinstance(query.window, TimeWindow) else None
-                self._asking.setdefault((space, window), []).append(query)
+                for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
+                    self._asking.setdefault((space, window), []).append(query)
         self._differences = self._compared(blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
+        self._nested: dict[QueryPlan, list[Answers]] = {}
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
 
@@ -106,6 +109,7 @@ class Shard:
             state.absorb(own, before)
             if self.clock is not None:
                 state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
+                self._emit_nested(state, outcome)
                 last = self.clock if newest is None else state.last_end(self.clock, newest)
                 self._empty(space, self.clock, newest, outcome)
                 freed = state.expire(last)
@@ -168,7 +172,12 @@ class Shard:
         outcome.windows += answers.count
         told: dict[str, list[pa.RecordBatch]] = {}
         for query in self._asking[space, answers.window]:
-            mine = answers.since(state.first_end(query)) if isinstance(state, SpaceState) else answers
+            mine = answers
+            if isinstance(state, SpaceState) and answers.window is not None:
+                mine = answers.since(state.first_end(query, answers.window))
+            if query.joins_levels:
+                self._nested.setdefault(query, []).append(mine)
+                continue
             if query.emit == SNAPSHOT:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 batches = [batch]
@@ -181,6 +190,14 @@ class Shard:
                 batches = told[query.compared] = self._differences[query.compared].told(batch, slots, clusters)
             outcome.failed += overflows
             _add(outcome, query, batches)
+
+    def _emit_nested(self, state: State, outcome: Outcome) -> None:
+        """Answers that are made of those of several levels, all of which have been given by now."""
+        for query, answers in self._nested.items():
+            batches, overflows = rows_of_levels(query, answers, state.groups, self._user)
+            outcome.failed += overflows
+            _add(outcome, query, batches)
+        self._nested = {}
 
     def _release(self, space: Space | RowSpace, slots: np.ndarray) -> None:
         for query in self.plan.queries_of(space):

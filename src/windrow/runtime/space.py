@@ -12,6 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import ANSWER_ROWS, Answers
@@ -52,23 +53,26 @@ class SpaceState:
         self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"))
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
-        self._own_cuts = list(dict.fromkeys(Cuts.of([window]) for window in space.windows))
+        self._own_cuts = list(dict.fromkeys(Cuts.of([window.closes]) for window in space.windows))
         self._history = History(snapshot.get("history"))
         self._history.begin(space, since)
         firsts: dict[str, int] = snapshot.get("firsts", {})
         self._firsts: dict[str, int] = {}
+        self._needs: dict[TimeWindow, list[str]] = {}
         for query in queries:
             assert isinstance(query.window, TimeWindow)
-            known = firsts.get(query.need)
-            first = self._history.first_window(query.window, query.partials) if known is None else known
-            self._firsts[query.need] = first
+            for part in parts_of(query.window):
+                need = query.need_of(part)
+                known = firsts.get(need)
+                first = self._history.first_window(part.closes, query.partials) if known is None else known
+                self._firsts[need] = first
+                self._needs.setdefault(part, []).append(need)
         kept: dict[str, dict] = snapshot.get("folds", {})
         self._shared = shared_folds(space, self.log, blocks, kept)
         self._order = order = {partial: i for i, partial in enumerate(self._partials)}
         self._folds = [FoldState(fold, self.log, order, self._shared, space.name, blocks, kept) for fold in space.folds]
         self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
-        self._needs = {fold.window: [q.need for q in queries if q.window == fold.window] for fold in self._folds}
         self._delete_others(kept)
 
     @property
@@ -131,11 +135,10 @@ class SpaceState:
         for folds in together.values():
             self._answer(folds, before, clock, emit, newest)
 
-    def first_end(self, query: QueryPlan) -> int:
-        """The end of the first window that `query` is answered for."""
-        assert isinstance(query.window, TimeWindow)
-        first = self._firsts[query.need]
-        return EVER if first == EVER else query.window.end(first)
+    def first_end(self, query: QueryPlan, window: TimeWindow) -> int:
+        """The end of the first window that `query` is answered for, of those like `window`."""
+        first = self._firsts[query.need_of(window)]
+        return EVER if first == EVER else window.closes.end(first)
 
     def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
@@ -198,7 +201,7 @@ class SpaceState:
             if len(self._belated):
                 folded = self._belated.added(fold.window, fold.panes_of(number), self._order, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
-            if len(present):
+            if len(present) and self._is_told(fold.window, number):
                 part = {partial: take(fields, present) for partial, fields in folded.items()}
                 waiting.setdefault(fold.window, []).append((number, present, part))
                 rows += len(present)
@@ -206,6 +209,10 @@ class SpaceState:
                 self._give(folds, waiting, emit)
                 waiting, rows = {}, 0
         self._give(folds, waiting, emit)
+
+    def _is_told(self, window: TimeWindow, number: int) -> bool:
+        """Whether an answer leaves; of an early one, time must have been cut where it ends."""
+        return not window.is_early or (not window.is_silent(number) and self._history.is_cut(window.end(number)))
 
     def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list], emit: Callable) -> None:
         for fold in folds:
@@ -225,8 +232,11 @@ class SpaceState:
         self, place: int, fold: FoldState, before: int | None, clock: int, newest: int | None
     ) -> Iterator[tuple[int, int, int]]:
         window = fold.window
-        until = clock if newest is None else max(clock, window.end(window.last_over(newest)))
+        until = clock
+        if newest is not None and not window.is_early:  # at the end of the input, there are only finals
+            until = max(clock, window.end(window.last_over(newest)))
         first = min(self._firsts[need] for need in self._needs[window])
+        first = EVER if first == EVER else window.number_from(first)
         for number in fold.due(before, until, first, self._next_pane, len(self.groups)):
             yield window.end(number), place, number
 
@@ -249,8 +259,9 @@ def _joined(fold: FoldState, answers: Sequence[tuple[int, np.ndarray, dict[Parti
     """The answers of several windows as columns."""
     window = fold.window
     numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
-    ends = window.offset_us + numbers * window.slide_us
+    ends = window.shown_ends(numbers)
+    instants = window.offset_us + numbers * window.slide_us if window.is_early else None
     starts = None if window.range_us is None else ends - window.range_us
     slots = np.concatenate([present for _, present, _ in answers])
     partials = tuple(concat([part[partial] for _, _, part in answers]) for partial in fold.partials)
-    return Answers(len(answers), starts, ends, slots, partials, kept=fold.partials, window=window)
+    return Answers(len(answers), starts, ends, slots, partials, instants=instants, kept=fold.partials, window=window)

@@ -15,8 +15,11 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from windrow.errors import SettingsError
+from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import StreamPlan
+from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
+from windrow.plan.window import TimeWindow
 from windrow.schedule.heartbeat import Beat, Heartbeat
 
 SOURCE = "windrow-heartbeat"
@@ -28,7 +31,10 @@ _BEATS = "beats"
 
 def heartbeat_of(plan: StreamPlan) -> Heartbeat:
     """The beats that the windows of `plan` need."""
-    windows = dict.fromkeys(query.window for query in plan.queries)
+    windows: dict[TimeWindow | CountWindow, None] = {}
+    for query in plan.queries:
+        window = query.window
+        windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
     slides = ((window.slide_us, window.offset_us) for window in windows)
     return Heartbeat.of(plan.timing, ((slide, offset) for slide, offset in slides if slide is not None))
 

@@ -1,4 +1,4 @@
-"""The syntax that is no call: columns, literals, CASE, CAST, IN, BETWEEN, LIKE, intervals and fields of structs."""
+"""The syntax that is no call: columns, literals, CASE, CAST, IN, BETWEEN, LIKE, intervals, structs and their fields."""
 
 from __future__ import annotations
 
@@ -62,6 +62,12 @@ def field_of(struct: pa.Array, name: str) -> pa.Array:
     if place is None:
         raise QueryError(f"unknown field {name!r}", hint=f"known fields: {', '.join(fields)}")
     return normal(pc.struct_field(struct, [place]))
+
+
+def struct_form(node: exp.Struct, of: Of) -> pa.Array:
+    """STRUCT(a AS x, b AS y); a field without a name of its own has been named when it was read."""
+    fields = [(field.this.name, of(field.expression)) for field in node.expressions]
+    return pa.StructArray.from_arrays([value for _, value in fields], [name for name, _ in fields])
 
 
 def case_form(node: exp.Case, of: Of) -> pa.Array:

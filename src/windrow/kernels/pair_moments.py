@@ -1,0 +1,159 @@
+"""Regression, correlation and covariance: what two columns have in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numba import njit
+
+from windrow.kernels.columns import columns, frozen, live, plain, reals, valid, words
+from windrow.kernels.kernel import Fields, Irreversible, Lowered, Rows, integer, real
+from windrow.kernels.moments import shift
+
+COLUMNS = ("n", "y", "y_low", "x", "x_low", "yy", "xx", "xy")
+DAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class PairMoments(Irreversible):
+    """Both means, both sums of squared deviations, and the sum of their products, over rows where y and x are known.
+
+    Merged pairwise (Chan, Golub and LeVeque, The American Statistician 37(3), 1983, section 2; the products as in
+    Schubert and Gertz, Numerically stable parallel computation of (co-)variance, SSDBM 2018). Patroumpas and Sellis,
+    section IV-B, keep the sums of t * s and t * t instead, which for times since 1970 would leave no digits after
+    subtracting. Means are pairs of doubles, as in `Moments`. Times are held in whole microseconds or days, and become
+    seconds when they are lowered.
+
+    >>> from windrow.kernels.partials import identity
+    >>> minutes = pa.array([0, 60_000_000, 120_000_000], pa.timestamp("us"))
+    >>> rows = pa.StructArray.from_arrays([pa.array([1.0, 7.0, None]), minutes], names=["y", "x"])
+    >>> trend = PairMoments.of(rows.type)
+    >>> partials = identity(trend, 1)
+    >>> trend.lift(partials, np.zeros(3, int), Rows(rows, np.arange(3)))
+    >>> round(trend.lower(partials, "REGR_SLOPE", pa.float64()).values[0].as_py(), 12)
+    0.1
+    """
+
+    y_units: float = 1.0
+    x_units: float = 1.0
+    fields = (integer("n"), *(real(name) for name in COLUMNS[1:]))
+
+    @classmethod
+    def of(cls, pair: pa.DataType) -> PairMoments:
+        """The kernel for structs of y and x."""
+        return cls(units_per_second(pair.field(0).type), units_per_second(pair.field(1).type))
+
+    def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        assert rows.values is not None
+        y, x = plain(rows.values).flatten()
+        for known in (valid(y), valid(x)):
+            if known is not None:
+                codes = np.where(known, codes, -1)
+        _lift(_owned(into), live(codes, rows), _numbers(y), _numbers(x))
+
+    def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
+        _combine(_owned(into), frozen(slots), columns(newer, *COLUMNS))
+
+    def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
+        n, yy, xx, xy = (partials[name] for name in ("n", "yy", "xx", "xy"))
+        none = n == 0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            match answer:
+                case "REGR_SLOPE":
+                    values, none = self._slope(partials), none | (xx == 0)
+                case "REGR_INTERCEPT":
+                    values, none = self._intercept(partials), none | (xx == 0)
+                case "REGR_R2":
+                    values, none = np.where(yy == 0, 1.0, _correlation(xy, xx, yy) ** 2), none | (xx == 0)
+                case "CORR":
+                    values, none = _correlation(xy, xx, yy), none | (xx == 0) | (yy == 0)
+                case _:
+                    freedom = n - (1 if answer == "COVAR_SAMP" else 0)
+                    values, none = xy / freedom / self.y_units / self.x_units, freedom < 1
+        return Lowered(pa.array(values, mask=none).cast(type, safe=False))
+
+    def _slope(self, partials: Fields) -> np.ndarray:
+        return partials["xy"] / partials["xx"] / self.y_units * self.x_units
+
+    def _intercept(self, partials: Fields) -> np.ndarray:
+        """Where the line is at zero: from the mean on, which may be half a century away, so both its halves count."""
+        y, y_low, x, x_low = (partials[name] for name in ("y", "y_low", "x", "x_low"))
+        slope = partials["xy"] / partials["xx"]
+        return ((y - slope * x) + (y_low - slope * x_low)) / self.y_units
+
+
+def _correlation(xy: np.ndarray, xx: np.ndarray, yy: np.ndarray) -> np.ndarray:
+    """One root rounds less than two; but a product may be too large or too small for a double."""
+    product = xx * yy
+    fits = np.isfinite(product) & (product > np.finfo(np.float64).tiny)
+    return np.clip(xy / np.where(fits, np.sqrt(product), np.sqrt(xx) * np.sqrt(yy)), -1.0, 1.0)
+
+
+def units_per_second(type: pa.DataType) -> float:
+    """How many of the units that a value of `type` is held in make one of those it is answered in: seconds, for times.
+
+    >>> units_per_second(pa.timestamp("ns")), units_per_second(pa.int32())
+    (1000000.0, 1.0)
+    """
+    if pa.types.is_timestamp(type):
+        return 1e6
+    return 1 / DAY_SECONDS if pa.types.is_date(type) else 1.0
+
+
+def _numbers(values: pa.Array) -> np.ndarray:
+    """Numbers as doubles; times as whole microseconds or days, of which a double loses none for centuries."""
+    values = plain(values)
+    if pa.types.is_timestamp(values.type):
+        micros = values.cast(pa.timestamp("us", values.type.tz), safe=False)
+        return frozen(words(micros, np.int64).astype(np.float64))
+    if pa.types.is_date(values.type):
+        return frozen(words(values.cast(pa.date32()), np.int32).astype(np.float64))
+    return reals(values)
+
+
+def _owned(into: Fields) -> tuple[np.ndarray, ...]:
+    return tuple(into[name] for name in COLUMNS)
+
+
+@njit(cache=True, nogil=True)
+def _lift(into, codes, ys, xs):
+    n, y, y_low, x, x_low, yy, xx, xy = into
+    for i in range(codes.size):
+        slot = codes[i]
+        if slot < 0:
+            continue
+        y_before = (ys[i] - y[slot]) - y_low[slot]
+        x_before = (xs[i] - x[slot]) - x_low[slot]
+        n[slot] += 1
+        shift(y, y_low, slot, y_before / n[slot])
+        shift(x, x_low, slot, x_before / n[slot])
+        y_after = (ys[i] - y[slot]) - y_low[slot]
+        x_after = (xs[i] - x[slot]) - x_low[slot]
+        yy[slot] += y_before * y_after
+        xx[slot] += x_before * x_after
+        xy[slot] += x_before * y_after
+
+
+@njit(cache=True, nogil=True)
+def _combine(into, slots, newer):
+    n, y, y_low, x, x_low, yy, xx, xy = into
+    newer_n, newer_y, newer_y_low, newer_x, newer_x_low, newer_yy, newer_xx, newer_xy = newer
+    for i in range(slots.size):
+        slot = slots[i]
+        if newer_n[i] == 0:
+            continue
+        if n[slot] == 0:  # not a shift from zero: that would round
+            n[slot], yy[slot], xx[slot], xy[slot] = newer_n[i], newer_yy[i], newer_xx[i], newer_xy[i]
+            y[slot], y_low[slot], x[slot], x_low[slot] = newer_y[i], newer_y_low[i], newer_x[i], newer_x_low[i]
+            continue
+        y_between = (newer_y[i] - y[slot]) + (newer_y_low[i] - y_low[slot])
+        x_between = (newer_x[i] - x[slot]) + (newer_x_low[i] - x_low[slot])
+        share = newer_n[i] / (n[slot] + newer_n[i])
+        yy[slot] += newer_yy[i] + y_between * y_between * share * n[slot]
+        xx[slot] += newer_xx[i] + x_between * x_between * share * n[slot]
+        xy[slot] += newer_xy[i] + x_between * y_between * share * n[slot]
+        n[slot] += newer_n[i]
+        shift(y, y_low, slot, y_between * share)
+        shift(x, x_low, slot, x_between * share)

@@ -1,0 +1,135 @@
+"""AGING and RECURRING: answers of nested levels at one instant, put together by what each level holds alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.clustering import kernel_of
+from windrow.kernels import Fields, concat
+from windrow.plan.aggregates import Aggregate, Partial
+from windrow.plan.parts import NestedWindow, level_of
+from windrow.plan.pipeline import QueryPlan
+from windrow.runtime.answers import Answers
+from windrow.runtime.groups import Groups
+from windrow.windows.aging import sums_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """All answers of one level in a batch, in order of `places`, each of which is an end and a group."""
+
+    places: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    slots: np.ndarray
+    partials: dict[Partial, Fields]
+
+    def found(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of `places` this level answers too, and where."""
+        if not len(self.places):
+            return np.zeros(len(places), bool), np.zeros(len(places), np.int64)
+        where = np.minimum(np.searchsorted(self.places, places), len(self.places) - 1)
+        return self.places[where] == places, where
+
+
+def rows_of_levels(
+    query: QueryPlan, answers: Sequence[Answers], groups: Groups, user: dict[str, type]
+) -> tuple[list[pa.RecordBatch], int]:
+    """The rows of a query, made of all that its levels have answered in a batch, and how many overflows there were.
+
+    With a level all finer ones slide. What level j holds alone is its window less that of level j - 1. So an item
+    recurs at level k if it was counted more often in each window up to that of k than in the one before, and the
+    weighted sum is w_k S_k + (w_j - w_j+1) S_j over all j < k, of the sums S of whole windows.
+    """
+    window = query.window
+    assert isinstance(window, NestedWindow) and window.levels is not None
+    instants = np.unique(np.concatenate([part.ends for part in answers]))
+    levels = [_level(level, window, answers, instants, groups.width) for level in range(len(window.levels))]
+    batches, overflows, schema = [], 0, query.answered
+    for number, level in enumerate(levels):
+        if not len(level.places):
+            continue
+        columns = [pa.array(level.starts).cast(schema.field(0).type), pa.array(level.ends).cast(schema.field(1).type)]
+        columns += [pa.repeat(pa.scalar(number, pa.int32()), len(level.places)), *groups.keys_of(level.slots)]
+        for aggregate in query.aggregates:
+            values, missing = _answer(aggregate, levels[: number + 1], window.aging, user)
+            overflows += missing
+            columns.append(values)
+        batches.append(pa.record_batch(columns, schema=schema))
+    return batches, overflows
+
+
+def _level(number: int, window: NestedWindow, answers: Sequence[Answers], instants: np.ndarray, width: int) -> _Level:
+    own = [part for part in answers if part.window is not None and level_of(window, part.window) == number]
+    if not own:
+        empty = np.empty(0, np.int64)
+        return _Level(empty, empty, empty, empty, {})
+    ends, slots = np.concatenate([part.ends for part in own]), np.concatenate([part.slots for part in own])
+    places = np.searchsorted(instants, ends) * width + slots
+    order = np.argsort(places)
+    partials = {
+        partial: {name: column[order] for name, column in concat([part.partials[i] for part in own]).items()}
+        for i, partial in enumerate(own[0].kept)
+    }
+    assert window.levels is not None
+    starts = ends - window.levels.reach(number)
+    return _Level(places[order], starts[order], ends[order], slots[order], partials)
+
+
+def _answer(
+    aggregate: Aggregate, levels: Sequence[_Level], weights: Sequence[float], user: dict[str, type]
+) -> tuple[pa.Array, int]:
+    """The answer for each row of the last of `levels`."""
+    if aggregate.answer == "RECURRING":
+        return _recurring(aggregate.partial, levels), 0
+    if weights:
+        return _weighed(aggregate, levels, weights, user)
+    fields = levels[-1].partials[aggregate.partial]
+    lowered = kernel_of(aggregate.partial, user).lower(fields, aggregate.answer, aggregate.type)
+    return lowered.values, lowered.overflows
+
+
+def _recurring(partial: Partial, levels: Sequence[_Level]) -> pa.Array:
+    """Where each level counts more than the one below."""
+    own = levels[-1]
+    below, recurs = np.zeros(len(own.places), np.int64), np.ones(len(own.places), bool)
+    for level in levels:
+        here, where = level.found(own.places)
+        counts = np.zeros(len(own.places), np.int64)
+        if here.any():
+            counts[here] = level.partials[partial]["n"][where[here]]
+        recurs &= counts > below
+        below = counts
+    return pa.array(recurs)
+
+
+def _weighed(
+    aggregate: Aggregate, levels: Sequence[_Level], weights: Sequence[float], user: dict[str, type]
+) -> tuple[pa.Array, int]:
+    """The weighted answer for each row of the last of `levels`."""
+    own, kernel = levels[-1], kernel_of(aggregate.partial, user)
+    total, count = np.zeros(len(own.places)), np.zeros(len(own.places))
+    overflows = np.zeros(len(own.places), bool)
+    for number, level in enumerate(levels):
+        weight = weights[number] - (weights[number + 1] if number + 1 < len(levels) else 0.0)
+        here, where = level.found(own.places)
+        if weight == 0 or not here.any():
+            continue
+        fields = level.partials[aggregate.partial]
+        count[here] += weight * fields["n"][where[here]]
+        if aggregate.answer != "COUNT":
+            sums = sums_of(kernel, fields)
+            unknown = sums.is_null().to_numpy(zero_copy_only=False)
+            overflows[here] |= (unknown & (fields["n"] > 0))[where[here]]
+            total[here] += weight * sums.fill_null(0.0).to_numpy(zero_copy_only=False)[where[here]]
+    if aggregate.answer == "COUNT":
+        return pa.array(count), 0
+    none = (own.partials[aggregate.partial]["n"] == 0) | overflows
+    if aggregate.answer == "AVG":
+        none |= count == 0
+        total /= np.where(count == 0, 1.0, count)
+    return pa.array(total, mask=none), int(np.count_nonzero(overflows))
