@@ -10,8 +10,9 @@ from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.optimize.choose_row_maintenance import row_alternatives
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
 from windrow.plan.aggregates import Partial
-from windrow.plan.parts import NestedWindow, parts_of
+from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.row_levels import NestedRows
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
@@ -77,7 +78,13 @@ def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int) -
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
     lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries)
-    for query in queries[:MOST_WINDOWS]:
+    told = [query for query in queries if not isinstance(query.window, NestedRows)]
+    nested = [query for query in queries if isinstance(query.window, NestedRows)]
+    for query in nested:
+        level = level_of(query.window, space.window)  # type: ignore[arg-type, union-attr]
+        lines.append(f"    level {level} of query {query.name}")
+        told += [query] if level == 0 else []  # told once
+    for query in told[:MOST_WINDOWS]:
         lines += _query(query)
     if len(queries) > MOST_WINDOWS:
         lines.append(f"    and {len(queries) - MOST_WINDOWS} more queries")
