@@ -9,6 +9,7 @@ from windrow.optimize.choose_maintenance import Alternative, alternatives
 from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.optimize.choose_row_maintenance import row_alternatives
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
+from windrow.optimize.nest_windows import nest_windows
 from windrow.plan.aggregates import Partial
 from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
@@ -96,8 +97,9 @@ def _shared(space: Space, queries: Sequence[QueryPlan]) -> list[str]:
     lines = [f"    panes: {_panes(space)}", "    each pane keeps, for each group:"]
     lines += [f"      {partial}{_once(_asking(partial, queries))}" for partial in space.partials]
     shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    chains = nest_windows({fold.window: fold.partials for fold in space.folds})
     for fold in shown:
-        ways = [alternatives(partial, fold.window, cuts) for partial in fold.partials]
+        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p))) for p in fold.partials]
         lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways)]
     if len(space.folds) > len(shown):
         lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
