@@ -59,7 +59,7 @@ def replay(
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
     that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name; `tables` do
-    not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as the optimizer chooses.
+    not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
@@ -70,7 +70,7 @@ def replay(
     >>> counts["n"].to_pylist()
     [2, 4, 2]
     """
-    plugged = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
+    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
     query = parse_query(text)
     if is_over_changes(query.tree):
         if time is None or idle_clock or arrivals is not None:
@@ -80,7 +80,7 @@ def replay(
         bound = bind_changes(query, catalog)
         changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=expiry)
         return changes.run(batch_rows, flush)
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)  # type: ignore[arg-type]
+    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 

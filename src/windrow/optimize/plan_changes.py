@@ -32,7 +32,7 @@ def plan_changes(
 ) -> ChangesPlan:
     """What runs of queries that read the same streams."""
     used = sorted({name for query in queries for name in _users(query.root)})
-    read = tuple((name, tables[name]) for name in sorted({t for query in queries for t in _tables(query.root)}))
+    read = tuple((name, tables[name]) for name in tables_of(queries))
     return ChangesPlan(
         tuple((name, streams[name].lateness_us) for name in queries[0].streams),
         tuple(queries),
@@ -41,6 +41,11 @@ def plan_changes(
         evaluate,
         read,
     )
+
+
+def tables_of(queries: Sequence[ChangePlan]) -> list[str]:
+    """The tables that some query joins."""
+    return sorted({table for query in queries for table in _tables(query.root)})
 
 
 def _keys(queries: Sequence[ChangePlan]) -> Keys:

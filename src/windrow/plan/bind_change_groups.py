@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -45,10 +45,13 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     grouped = bool(keys) or kept is not None or any(calls_in(node, scope) for node in outputs.values())
     distinct = bool(tree.args.get("distinct"))
 
+    catalog = scope.catalog
+    above = replace(scope, catalog=replace(catalog, engine=catalog.above or catalog.engine))
+
     def build(plan: Node) -> Derived:
         if grouped:
-            return _finished(*_grouped(plan, keys, outputs, kept, scope), distinct, scope)
-        return _finished(plan, outputs, distinct, scope)
+            return _finished(*_grouped(plan, keys, outputs, kept, above), distinct, above)
+        return _finished(plan, outputs, distinct, above)
 
     return build
 

@@ -20,6 +20,7 @@ from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
 from windrow.plan.from_clause import bind_stream
 from windrow.plan.names import both, output_name, substituted
 from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
+from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 
 Named = Mapping[str, exp.Expr]
@@ -161,6 +162,8 @@ class _Binder:
         return replace(source, columns=columns, where=where)
 
     def _base(self, base: Base, table: exp.Table, written: object) -> Base:
+        if base.stream.timing is not Timing.EVENT:
+            raise not_yet(table, "a stream timed by the wall clock, in a join or without SLIDE", self.scope.text)
         self.streams[base.stream.name] = base.stream
         if written is None:
             message = f"stream {table.name!r} needs a window here: without one its rows would be kept for ever"
