@@ -94,10 +94,11 @@ def plot(found: Sequence[Line], path: Path) -> None:
             title=TITLES[number],
             xlabel=x_label,
             ylabel=y_label,
-            ylim=(None if number == 5 else 0, None),
             xscale="log" if number in (5, 7) else "linear",
             yscale="log" if number == 5 else "linear",
         )
+        if number != 5:
+            place.set_ylim(0)
         place.legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(path, dpi=80)

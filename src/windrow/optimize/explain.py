@@ -8,9 +8,11 @@ from windrow.language import duration_sql
 from windrow.optimize.choose_maintenance import Alternative, alternatives
 from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.optimize.choose_row_maintenance import row_alternatives
+from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
 from windrow.optimize.nest_windows import nest_windows
 from windrow.plan.aggregates import Partial
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.row_levels import NestedRows
@@ -22,9 +24,11 @@ MOST_WINDOWS = 20
 """So many windows and queries of a space are told one by one."""
 
 
-def explain_plans(plans: Sequence[StreamPlan], shards: int) -> str:
+def explain_plans(plans: Sequence[StreamPlan | ChangesPlan], shards: int) -> str:
     """The text of all that runs: for each stream its scan, for each space its panes, for each query its results."""
-    return "\n\n".join(_stream(plan, shards) for plan in plans)
+    return "\n\n".join(
+        explain_changes(plan, shards) if isinstance(plan, ChangesPlan) else _stream(plan, shards) for plan in plans
+    )
 
 
 def _stream(plan: StreamPlan, shards: int) -> str:
