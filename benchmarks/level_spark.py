@@ -35,7 +35,7 @@ def nested(bench: Bench, ticks: Ticks) -> Any:
 
 def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
     """Events a second: five levels, and one, by turns on the same files."""
-    rows, batches, rounds = (100_000, 3, 1) if quick else (600_000, 8, 3)
+    rows, batches, rounds = (100_000, 3, 1) if quick else (600_000, 6, 2)
     with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder:
         bench = Bench(Path(folder), quick)
         ticks = bench.ticks("ticks", rows, batches)
