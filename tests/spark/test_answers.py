@@ -164,7 +164,7 @@ def test_an_answer_in_other_files(
 
 def test_a_row_that_goes_without_having_come_stops_the_job(spark: SparkSession, tmp_path: Path):
     writer = AnswerSink(windrow.sink("parquet", path=tmp_path / "out", holds="answer"), str(tmp_path / "home"), 2)
-    with pytest.raises(Exception, match="lost a row that it never had.*new checkpoint"):
+    with pytest.raises(Exception, match=r"lost a row that it never had.*new checkpoint"):
         writer.write(changes(spark, ("-", "x", 0.5, [1])), 5)
     assert not (tmp_path / "out").exists()
 
@@ -219,7 +219,7 @@ def test_an_answer_has_a_folder_of_its_own(spark: SparkSession, tmp_path: Path):
         session.start(str(tmp_path / "cp"), {"counts": held, "all": windrow.sink("csv", path=f"{tmp_path}/out/")})
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "earlier.parquet").write_bytes(b"")
-    with pytest.raises(SettingsError, match="has other files, such as earlier.parquet"):
+    with pytest.raises(SettingsError, match=r"has other files, such as earlier\.parquet"):
         session.start(str(tmp_path / "cp"), {"counts": held, "all": windrow.sink("noop")})
     with pytest.raises(SettingsError, match="rejected events have no answer"):
         session.start(

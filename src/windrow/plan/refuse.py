@@ -56,9 +56,8 @@ def refuse_groupings(tree: exp.Select, text: str) -> None:
             raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
     for node in group.expressions:
         if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
-            raise not_yet(
-                node, f"GROUP BY {node.key.upper().replace('GROUPINGSETS', 'GROUPING SETS')}", text, tree=tree
-            )
+            what = node.key.upper().replace("GROUPINGSETS", "GROUPING SETS")
+            raise not_yet(node, f"GROUP BY {what}", text, tree=tree)
 
 
 def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
