@@ -26,7 +26,7 @@ from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink
+from windrow.plan.sink import Sink, check_folders
 from windrow.spark.checkpoint import Changes, kept_in
 from windrow.spark.expressions import SparkEngine
 from windrow.spark.job import Job
@@ -117,11 +117,12 @@ class Session:
         """Register a query, to be run together with others by `start`."""
         self.register(name, parse_query(text))
 
-    def register(self, name: str, query: Query) -> None:
-        """Register a query that has been read already."""
+    def register(self, name: str, query: Query) -> AnyQuery:
+        """Register a query that has been read already; returns its plan."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
         self._queries[name] = self._planned(name, query, self._queries.values())
+        return self._queries[name]
 
     def start(
         self,
@@ -155,6 +156,7 @@ class Session:
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan
             sinks[name] = added.sink
+        check_folders({name: sinks[name] for name in queries})
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
         job = Job(queries, sinks, trigger, runs, checkpoint)

@@ -52,7 +52,7 @@ class ChangePlan:
 
     @property
     def leading(self) -> tuple[str, ...]:
-        return ("window_start", "window_end") if self.emit == SNAPSHOT else ("op", "time")
+        return leading_names(self.emit)
 
     @property
     def emitted(self) -> pa.Schema:
@@ -103,6 +103,11 @@ class ChangesPlan:
         for key in self.scans_of(stream):
             texts.update(dict.fromkeys([*key.scan.texts, *([] if key.scan.where is None else [key.scan.where])]))
         return tuple(texts)
+
+
+def leading_names(emit: str) -> tuple[str, ...]:
+    """The columns that lead every result."""
+    return ("window_start", "window_end") if emit == SNAPSHOT else ("op", "time")
 
 
 def scans_in(plan: Node) -> list[Scan]:
