@@ -88,7 +88,7 @@ class Sources:
         if not columns:
             return node
         numbers = {self._found(column)[0] for column in columns}
-        if len(numbers) == 1 and not calls_in(node, self._scope):
+        if len(numbers) == 1 and not isinstance(node, exp.Distinct) and not calls_in(node, self._scope):
             (number,) = numbers
             source = self.named[number][1]
             if isinstance(source, Base):
