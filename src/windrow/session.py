@@ -21,6 +21,7 @@ from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
 from windrow.spark.checkpoint import Changes, kept_in
@@ -40,9 +41,13 @@ class Session:
 
     `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
     into how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its own.
+    `memory` is how much of it each part may have in memory, such as "256 MB"; the rest is read when it is needed.
     """
 
-    def __init__(self, spark: SparkSession | None = None, *, shards: int | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession | None = None, *, shards: int | None = None, memory: str | int = DEFAULT_BYTES
+    ) -> None:
+        self.memory_bytes = read_memory(memory)
         self.spark = spark if spark is not None else local_spark()
         self.shards = shards or self.spark.sparkContext.defaultParallelism
         self.settings = apply_settings(self.spark, self.shards)
@@ -179,7 +184,8 @@ class Session:
         """What runs over one scan of the stream that all `queries` read."""
         stream = self._streams[queries[0].stream]
         code = {name: registered.implementation for name, registered in self._aggregates.items()}
-        return plan_stream(stream, queries, code | self._clusterings, keeps_rejected=keeps_rejected)
+        plugged = code | self._clusterings
+        return plan_stream(stream, queries, plugged, keeps_rejected=keeps_rejected, memory_bytes=self.memory_bytes)
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:

@@ -10,6 +10,7 @@ from windrow.optimize.share_clusters import join_clusters
 from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 
 
@@ -39,10 +40,13 @@ def plan_stream(
     user_code: Mapping[str, type] | None = None,
     *,
     keeps_rejected: bool = False,
+    memory_bytes: int = DEFAULT_BYTES,
 ) -> StreamPlan:
     """What runs over one scan of `stream` that all `queries` read."""
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
     spaces: tuple[Space | RowSpace, ...] = (*share_panes(queries), *number_rows(queries))
-    return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing)
+    return StreamPlan(
+        stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing, memory_bytes
+    )

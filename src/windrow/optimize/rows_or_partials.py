@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from windrow.plan.memory import size_text
+
 ROWS, PARTIALS = "rows", "partials"
 
 
@@ -96,16 +98,3 @@ def choose_each(works: Sequence[Workload], override: str | None = None) -> list[
         if space < best:
             best, ways = space, [ROWS if chosen else PARTIALS for chosen in on_rows]
     return ways
-
-
-def size_text(size: float) -> str:
-    """A size as people write it.
-
-    >>> size_text(8_121_600_000)
-    '8.1 GB'
-    """
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

@@ -11,6 +11,7 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.parts import NestedWindow
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
@@ -247,7 +248,10 @@ def emitted_schema(
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """All that runs over one scan of one stream. Every query is answered by one of `spaces`."""
+    """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
+
+    A shard keeps at most `memory_bytes` of what it can read again in memory.
+    """
 
     stream: str
     lateness_us: int
@@ -256,6 +260,7 @@ class StreamPlan:
     keeps_rejected: bool = False
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
+    memory_bytes: int = DEFAULT_BYTES
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

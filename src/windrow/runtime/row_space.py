@@ -144,6 +144,11 @@ class RowSpaceState:
         self._kept_from = before
         self._times.drop(self._low)
 
+    @property
+    def bytes_held(self) -> int:
+        """What is in memory and in no block: folded windows, among them all values of order statistics."""
+        return self._folds.nbytes
+
     def save(self, version: int) -> None:
         for part in (self._order, self._rows, self._times, self.groups, self.log, self._folds):
             part.save(version)

@@ -26,6 +26,7 @@ from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import bytes_held
 
 
 class SpaceState:
@@ -149,7 +150,9 @@ class SpaceState:
 
         Returns the slots of those groups.
         """
-        before = min(fold.needs_from(clock) for fold in self._folds)
+        needed = [fold.needs_from(clock) for fold in self._folds]
+        before = min(needed)
+        self.log.expect(needed)
         if self.space.unbounded:
             self.log.drop(before)
             return np.empty(0, np.int64)
@@ -165,6 +168,11 @@ class SpaceState:
         self.log.drop(before)
         self._history.forget(before)
         return freed
+
+    @property
+    def bytes_held(self) -> int:
+        """What is in memory and in no block: folded windows, among them all values of order statistics."""
+        return bytes_held(self._maintenances().values())
 
     def save(self, version: int) -> None:
         self.groups.save(version)

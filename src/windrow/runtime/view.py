@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from windrow.kernels import Kernel
@@ -26,5 +26,10 @@ class View:
         return cls(log, members, tuple(partial.name for partial in partials), tuple(log.kernels[i] for i in members))
 
     def between(self, first: int, stop: int) -> Entries:
-        entries = self.log.between(first, stop)
+        return self._seen(self.log.between(first, stop))
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        return map(self._seen, self.log.parts(first, stop))
+
+    def _seen(self, entries: Entries) -> Entries:
         return Entries(entries.panes, entries.slots, tuple(entries.partials[i] for i in self.members))

@@ -38,6 +38,7 @@ class _Watched:
     clock: int | None = None
     groups: int = 0
     state_bytes: int = 0
+    memory_bytes: int = 0
     recent: deque = field(default_factory=lambda: deque(maxlen=RECENT))
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
@@ -91,6 +92,7 @@ class Progress:
             "delay": delays(list(watched.recent)) if self._live else None,
             "groups": watched.groups,
             "state_bytes": watched.state_bytes,
+            "memory_bytes": watched.memory_bytes,
             "seconds": dict(watched.seconds),
         }
 
@@ -126,7 +128,7 @@ def _add(watched: _Watched, batch: Any) -> None:
         watched.rejected["no point"] = watched.rejected.get("no point", 0) + counts["unplaced"]
     watched.failed += counts["failed"]
     watched.windows += counts["windows"]
-    watched.groups = counts["groups"]
+    watched.groups, watched.memory_bytes = counts["groups"], counts["memory"]
     if counts["clock"] is not None and counts["clock"] != NO_PROBE:
         watched.clock = counts["clock"]
     for operator in batch["stateOperators"]:

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, concat, grow, identity, reset, to_arrow
+from windrow.kernels.footprint import bytes_of
 from windrow.storage.blocks import Blocks
 from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import Entries, fields_of
@@ -27,6 +28,11 @@ class Accumulate:
     def adopt(self, older: Accumulate) -> None:
         """Take over the chunks that an `older` view has read and nobody has written since."""
         self._chunks.adopt(older._chunks)
+
+    @property
+    def nbytes(self) -> int:
+        """What the folded window takes in memory."""
+        return sum(map(bytes_of, self._window))
 
     def close(self, before: int) -> None:
         pass
@@ -55,9 +61,9 @@ class Accumulate:
 
     def _enter(self, panes: range) -> None:
         first = panes.start if self._high is None or self._high < panes.start else self._high
-        entering = self._panes.between(first, panes.stop)
-        fold_into(self._panes.kernels, self._window, entering)
-        self._chunks.touch(entering.slots)
+        for entering in self._panes.parts(first, panes.stop):
+            fold_into(self._panes.kernels, self._window, entering)
+            self._chunks.touch(entering.slots)
         self._high = panes.stop
 
     def _prepare(self, width: int) -> None:
@@ -111,8 +117,8 @@ class Subtract(Accumulate):
         """Remove the panes of the window that lie before `before`."""
         if self._low is None or self._high is None:
             return
-        leaving = self._panes.between(self._low, min(before, self._high))
-        self._remove(leaving)
+        for leaving in self._panes.parts(self._low, min(before, self._high)):
+            self._remove(leaving)
         self._low = max(self._low, before)
 
     def _remove(self, leaving: Entries) -> None:
