@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.explain import explain_plans
+from windrow.optimize.keep_rows import Figures, Keeping
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
@@ -42,14 +44,23 @@ class Session:
     `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
     into how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its own.
     `memory` is how much of it each part may have in memory, such as "256 MB"; the rest is read when it is needed.
+    `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take.
     """
 
     def __init__(
-        self, spark: SparkSession | None = None, *, shards: int | None = None, memory: str | int = DEFAULT_BYTES
+        self,
+        spark: SparkSession | None = None,
+        *,
+        shards: int | None = None,
+        memory: str | int = DEFAULT_BYTES,
+        keep: str | None = None,
     ) -> None:
         self.memory_bytes = read_memory(memory)
+        keeping = Keeping(keep)
         self.spark = spark if spark is not None else local_spark()
         self.shards = shards or self.spark.sparkContext.defaultParallelism
+        self._keeping = replace(keeping, room_bytes=self.shards * self.memory_bytes)
+        self._job: Job | None = None
         self.settings = apply_settings(self.spark, self.shards)
         self._streams: dict[str, Stream] = {}
         self._sources: dict[str, Source] = {}
@@ -157,6 +168,7 @@ class Session:
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
         job = Job(queries, sinks, trigger, runs, checkpoint)
+        self._job = job
         job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
         return job
 
@@ -165,11 +177,20 @@ class Session:
         queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
         streams = dict.fromkeys(query.stream for query in queries)
         plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
-        return explain_plans(plans, self.shards)
+        return explain_plans(plans, self.shards, self._keeping, self._measured())
 
     def plan(self, name: str, text: str, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
         """The plan of one query, to run beside others."""
         return self._planned(name, parse_query(text), beside)
+
+    def _measured(self) -> dict[str, Figures]:
+        """What is known of the streams of the job that was started last."""
+        progress = {} if self._job is None else self._job.progress()
+        return {
+            stream: Figures(figures["stream_rate"], figures["groups"], measured=True)
+            for stream, figures in progress.items()
+            if figures["stream_rate"]
+        }
 
     def _shared(self) -> dict[str, QueryPlan]:
         """The registered queries, which may share clusters."""
@@ -184,8 +205,9 @@ class Session:
         """What runs over one scan of the stream that all `queries` read."""
         stream = self._streams[queries[0].stream]
         code = {name: registered.implementation for name, registered in self._aggregates.items()}
-        plugged = code | self._clusterings
-        return plan_stream(stream, queries, plugged, keeps_rejected=keeps_rejected, memory_bytes=self.memory_bytes)
+        code |= self._clusterings
+        limits = (self.memory_bytes, self._keeping)
+        return plan_stream(stream, queries, code, *limits, keeps_rejected=keeps_rejected)
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:

@@ -31,7 +31,13 @@ FIGURES = {
 }
 SHOWN = (
     *("1,234,567", "45,000/s", "2024-01-01 09:30:00", "42", "3 late, 1 unreadable", "2 values made NULL"),
-    *("p50 0.61 s  p99 0.93 s  max 1.10 s", "2.5 MB on disk, 640.0 kB in memory", "100 groups", "scan 10%", "slide 30%"),
+    *(
+        "p50 0.61 s  p99 0.93 s  max 1.10 s",
+        "2.5 MB on disk, 640.0 kB in memory",
+        "100 groups",
+        "scan 10%",
+        "slide 30%",
+    ),
 )
 
 

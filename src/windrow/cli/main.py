@@ -25,7 +25,7 @@ Choices = Annotated[
     typer.Option(
         "--set",
         metavar="OPTION=VALUE",
-        help="An option of Spark, shards=N, or memory=SIZE of each shard. May be given several times.",
+        help="An option of Spark, shards=N, or memory=SIZE of a shard, or keep=rows. May be given several times.",
     ),
 ]
 LOCAL = "local[*]"

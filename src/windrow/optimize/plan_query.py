@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from windrow.optimize.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.optimize.number_rows import number_rows
 from windrow.optimize.round_slide import round_slide
 from windrow.optimize.share_clusters import join_clusters
@@ -38,15 +39,16 @@ def plan_stream(
     stream: Stream,
     queries: Sequence[QueryPlan],
     user_code: Mapping[str, type] | None = None,
+    memory_bytes: int = DEFAULT_BYTES,
+    keeping: Keeping = PARTIALS_FIRST,
     *,
     keeps_rejected: bool = False,
-    memory_bytes: int = DEFAULT_BYTES,
 ) -> StreamPlan:
     """What runs over one scan of `stream` that all `queries` read."""
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
-    spaces: tuple[Space | RowSpace, ...] = (*share_panes(queries), *number_rows(queries))
+    spaces: tuple[Space | RowSpace, ...] = (*map(keeping.decided, share_panes(queries)), *number_rows(queries))
     return StreamPlan(
         stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing, memory_bytes
     )

@@ -11,6 +11,7 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
+from windrow.plan.kept import PARTIALS, kept_as
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.parts import NestedWindow
 from windrow.plan.row_window import CountWindow
@@ -47,6 +48,7 @@ class Space:
     where: str | None
     keys: tuple[Key, ...]
     folds: tuple[Fold, ...]
+    keeps: str = PARTIALS
 
     @property
     def name(self) -> str:
@@ -72,7 +74,8 @@ class Space:
     @property
     def partials(self) -> tuple[Partial, ...]:
         """What a pane keeps, the number of rows first."""
-        return tuple(dict.fromkeys(partial for fold in self.folds for partial in fold.partials))
+        asked = (partial for fold in self.folds for partial in fold.partials)
+        return tuple(dict.fromkeys(kept_as(partial, self.keeps) for partial in asked))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.kept import kept_as
 from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
@@ -21,6 +22,7 @@ from windrow.runtime.fold import FoldState
 from windrow.runtime.followers import Followers
 from windrow.runtime.groups import Groups
 from windrow.runtime.history import EVER, History
+from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.shared_folds import shared_folds
 from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
@@ -65,13 +67,13 @@ class SpaceState:
             for part in parts_of(query.window):
                 need = query.need_of(part)
                 known = firsts.get(need)
-                first = self._history.first_window(part.closes, query.partials) if known is None else known
+                first = self._history.first_window(part.closes, self._kept_for(query)) if known is None else known
                 self._firsts[need] = first
                 self._needs.setdefault(part, []).append(need)
         kept: dict[str, dict] = snapshot.get("folds", {})
-        self._shared = shared_folds(space, self.log, blocks, kept)
-        self._order = order = {partial: i for i, partial in enumerate(self._partials)}
-        self._folds = [FoldState(fold, self.log, order, self._shared, space.name, blocks, kept) for fold in space.folds]
+        self._kept = made = KeptPartials(space, user)
+        self._shared = shared_folds(space, self.log, made, blocks, kept)
+        self._folds = [FoldState(fold, self.log, made, self._shared, space.name, blocks, kept) for fold in space.folds]
         self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
         self._delete_others(kept)
@@ -207,7 +209,7 @@ class SpaceState:
         for fold, number in self._in_turn(folds, before, clock, newest):
             folded = fold.folded(number, self.groups.width)
             if len(self._belated):
-                folded = self._belated.added(fold.window, fold.panes_of(number), self._order, folded)
+                folded = self._belated.added(fold.window, fold.panes_of(number), self._kept, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present) and self._is_told(fold.window, number):
                 part = {partial: take(fields, present) for partial, fields in folded.items()}
@@ -256,6 +258,10 @@ class SpaceState:
     def _maintenances(self) -> dict:
         own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
         return own | {shared.name: shared.maintenance for shared in self._shared}
+
+    def _kept_for(self, query: QueryPlan) -> list[Partial]:
+        """What panes keep for a query."""
+        return [kept_as(partial, self.space.keeps) for partial in query.partials]
 
     def _delete_others(self, kept: Mapping[str, dict]) -> None:
         """Delete what was kept folded for windows that nobody asks for any more."""

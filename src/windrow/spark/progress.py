@@ -84,6 +84,7 @@ class Progress:
         return {
             "batches": watched.batches,
             "events": watched.events,
+            "stream_rate": stream_rate(list(watched.recent)),
             "events_per_second": sum(batch["events"] for batch in watched.recent) / wall if wall else 0.0,
             "clock": None if watched.clock is None else _instant(watched.clock),
             "windows": watched.windows,
@@ -136,7 +137,7 @@ def _add(watched: _Watched, batch: Any) -> None:
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
-    watched.recent.append({"events": events, "started": started, "seconds": seconds})
+    watched.recent.append({"events": events, "started": started, "seconds": seconds, "clock": watched.clock})
     parts = {name: counts[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
     for name, value in parts.items():
         watched.seconds[name] += value
@@ -147,6 +148,17 @@ def _events(batch: Any, control: str) -> int:
     """The rows that came from the stream; the words to the shards, read from `control`, and what follows are none."""
     own = takewhile(lambda source: not source["description"].endswith(f"{control}]"), batch["sources"])
     return sum(source["numInputRows"] for source in own)
+
+
+def stream_rate(batches: list[dict[str, Any]]) -> float | None:
+    """How many events there are in a second of the stream's own time.
+
+    >>> stream_rate([{"clock": 1_000_000, "events": 5}, {"clock": 3_000_000, "events": 500}])
+    250.0
+    """
+    timed = [batch for batch in batches if batch["clock"] is not None]
+    passed = timed[-1]["clock"] - timed[0]["clock"] if timed else 0
+    return sum(batch["events"] for batch in timed[1:]) / passed * 1e6 if passed > 0 else None
 
 
 def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
