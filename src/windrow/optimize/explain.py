@@ -45,7 +45,7 @@ def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -
         kept = keeping.lines(space, figures) if isinstance(space, Space) else []
         lines += _space(space, plan.queries_of(space), shards, kept)
     lines.append(
-        f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory, and reads the rest when it needs it"
+        f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed"
     )
     return "\n".join([*lines, *_phantoms(plan)])
 

@@ -28,7 +28,7 @@ class Figures:
     """What is known of a stream: events in a second of its own time, and groups."""
 
     rate: float = 1000.0
-    groups: float = 1000.0
+    groups: float = 100.0
     measured: bool = False
 
     def __str__(self) -> str:
