@@ -44,9 +44,7 @@ def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -
     for space in plan.spaces:
         kept = keeping.lines(space, figures) if isinstance(space, Space) else []
         lines += _space(space, plan.queries_of(space), shards, kept)
-    lines.append(
-        f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed"
-    )
+    lines.append(f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed")
     return "\n".join([*lines, *_phantoms(plan)])
 
 
