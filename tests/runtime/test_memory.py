@@ -113,3 +113,42 @@ def test_a_store_that_fails_at_any_write_loses_nothing(name):
             break
         assert str(rows_of([outcome])) == wanted[number]
     assert failures > 6
+
+
+ELSEWHERE = {
+    "by turns": [0, 1],
+    "now and then": [0, 0, 1, 0, 1, 1, 1, 0],
+    "after long": [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+}
+HELD = QUERIES | {
+    "median of rows": "SELECT k, MEDIAN(x) AS a, MODE(x) AS b FROM ticks [ROWS 400 SLIDE 7] GROUP BY k",
+    "short-lived groups": "SELECT CAST(ts AS STRING) AS t, COUNT(DISTINCT x) AS a, COLLECT_LIST(x) AS b"
+    " FROM ticks [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY CAST(ts AS STRING)",
+}
+
+
+@pytest.mark.parametrize("workers", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("name", ["medians", "lists", "median of rows", "short-lived groups"])
+def test_a_worker_goes_on_from_what_it_had_some_batches_ago(name, workers):
+    made = plan_of([HELD[name]], SCHEMA, 5 * SECOND)
+    whole, blocks, snapshot, had = Core(made), CountingBlocks(), None, {}
+    for number, events in enumerate(batches()):
+        payloads = whole.payloads(events)
+        worker = workers[number % len(workers)]
+        shard = Shard(made, blocks, snapshot, had.pop(worker, None))
+        found = rows_of([shard.process(payloads)])
+        snapshot, had[worker] = shard.save(), shard
+        assert str(sorted(map(str, found))) == str(sorted(map(str, rows_of(whole.process(payloads)))))
+
+
+def test_taking_over_a_shard_again_reads_what_it_missed_and_not_the_whole_window():
+    made, blocks, snapshot, had = plan("medians"), CountingBlocks(), None, {}
+    whole, reads = Core(made), []
+    for number, events in enumerate(batches(40)):
+        shard = Shard(made, blocks, snapshot, had.pop(number % 2, None))
+        shard.process(whole.payloads(events))
+        snapshot, had[number % 2] = shard.save(), shard
+        reads.append(blocks.counted()["read"])
+    count = len(shard._spaces[made.spaces[0]].log._blocks)
+    assert count > 20
+    assert max(reads[20:]) < count / 2

@@ -26,6 +26,9 @@ class _Entering:
     def between(self, first: int, stop: int) -> Entries:
         return self.rows
 
+    def reaches(self, first: int) -> bool:
+        return False
+
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         yield self.rows
 

@@ -27,6 +27,7 @@ from windrow.runtime.shared_folds import shared_folds
 from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
+from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import bytes_held
 
@@ -54,7 +55,8 @@ class SpaceState:
         self._partials = space.partials
         self._kernels = {partial.name: kernel_of(partial, user) for partial in self._partials}
         self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
-        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"))
+        linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
+        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
         self._own_cuts = list(dict.fromkeys(Cuts.of([window.closes]) for window in space.windows))
         self._history = History(snapshot.get("history"))

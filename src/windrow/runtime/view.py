@@ -29,6 +29,9 @@ class View:
     def between(self, first: int, stop: int) -> Entries:
         return self._seen(self.log.between(first, stop))
 
+    def reaches(self, first: int) -> bool:
+        return self.log.reaches(first)
+
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         return map(self._seen, self.log.parts(first, stop))
 

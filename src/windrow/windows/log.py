@@ -38,8 +38,19 @@ class PaneLog:
     its blocks lie; blocks are read when somebody asks for their panes, and written by `save`.
     """
 
-    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
-        """`kernels` are those of the partials by name; blocks written with others give and take what they have."""
+    def __init__(
+        self,
+        space: str,
+        kernels: Mapping[str, Kernel],
+        blocks: Blocks,
+        snapshot: dict | None = None,
+        *,
+        linger: int = 0,
+    ) -> None:
+        """`kernels` are those of the partials by name; blocks written with others give and take what they have.
+
+        What is dropped lingers for so many saves, for those who have missed them and have yet to take it out.
+        """
         self.names, self.kernels = tuple(kernels), tuple(kernels.values())
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
@@ -48,6 +59,9 @@ class PaneLog:
         ]
         self._kept = KeptBlocks(space, blocks, EntryCodec(dict(kernels)), self._distances, versions_in(snapshot))
         self._expected: list[int] = []
+        self._linger = linger
+        self._dropped: list[int] = list(snapshot.get("dropped", ()))
+        self._gone: int | None = snapshot.get("gone")
 
     def snapshot(self) -> dict:
         """All but the blocks themselves, as plain values."""
@@ -55,6 +69,8 @@ class PaneLog:
         return {
             "next": self._next,
             "blocks": [asdict(block) | {"version": versions[block.number]} for block in self._blocks],
+            "dropped": self._dropped,
+            "gone": self._gone,
         }
 
     def adopt(self, older: PaneLog) -> None:
@@ -114,13 +130,27 @@ class PaneLog:
 
     def drop(self, before: int) -> None:
         """Let go of the blocks that lie wholly before pane `before`."""
+        if self._linger and (not self._dropped or self._dropped[-1] < before):
+            self._dropped.append(before)
+        elif not self._linger:
+            self._let_go(before)
+
+    def reaches(self, first: int) -> bool:
+        """Whether all panes from `first` on are still there, dropped or not."""
+        return self._gone is None or self._gone < first
+
+    def _let_go(self, before: int) -> None:
         gone = bisect_left(self._blocks, before, key=lambda block: block.last)
         for block in self._blocks[:gone]:
             self._kept.drop(block.number)
+            self._gone = block.last
         del self._blocks[:gone]
 
     def save(self, version: int) -> None:
         """Write what has changed since the last save."""
+        if len(self._dropped) > self._linger:
+            self._let_go(self._dropped[-1 - self._linger])
+            self._dropped = self._dropped[-self._linger :] if self._linger else []
         self._kept.save(version)
 
     def _overlapped(self, entries: Entries) -> list[_Block]:

@@ -54,6 +54,9 @@ class PaneSource(Protocol):
 
     def between(self, first: int, stop: int) -> Entries: ...
 
+    def reaches(self, first: int) -> bool:
+        """Whether all panes from `first` on are there."""
+
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         """The same, some panes at a time."""
 
