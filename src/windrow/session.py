@@ -19,6 +19,7 @@ from windrow.language import Query, parse_duration, parse_query
 from windrow.optimize.explain import explain_plans
 from windrow.optimize.keep_rows import Figures, Keeping
 from windrow.optimize.plan_query import plan_query, plan_stream
+from windrow.optimize.refuse_large import refuse_large
 from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.bind import bind
@@ -207,7 +208,9 @@ class Session:
         code = {name: registered.implementation for name, registered in self._aggregates.items()}
         code |= self._clusterings
         limits = (self.memory_bytes, self._keeping)
-        return plan_stream(stream, queries, code, *limits, keeps_rejected=keeps_rejected)
+        plan = plan_stream(stream, queries, code, *limits, keeps_rejected=keeps_rejected)
+        refuse_large(plan, self.shards, self._measured().get(stream.name, Figures()))
+        return plan
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:

@@ -89,7 +89,7 @@ def workload(space: Space, figures: Figures) -> Workload | None:
     groups = figures.groups if space.keys else 1.0
     partial_bytes = ENTRY_BYTES / len(made) + sum(PARTIAL_BYTES.get(p.kind, OTHER_BYTES) for p in made) / len(made)
     columns = {(partial.argument, partial.filter): partial for partial in made}
-    row_bytes = ENTRY_BYTES + sum(8 + _width(partial) for partial in columns.values())
+    row_bytes = ENTRY_BYTES + sum(8 + value_bytes(partial) for partial in columns.values())
     return Workload(
         range_us=range_us,
         slide_us=round(slide_us) or 1,
@@ -103,7 +103,7 @@ def workload(space: Space, figures: Figures) -> Workload | None:
     )
 
 
-def _width(partial: Partial) -> int:
+def value_bytes(partial: Partial) -> int:
     """The bytes of a value; of one of no fixed width it is a guess."""
     if partial.type is None or pa.types.is_nested(partial.type):
         return VALUE_BYTES
