@@ -18,7 +18,7 @@ from windrow.spark.settings import local_spark
 
 BEGIN_US = 1_700_000_000_000_000
 SYMBOLS = 100
-MEMORY = "256 MB"
+MEMORY = "128 MB"
 QUERY = "SELECT symbol, MEDIAN(price) AS middle FROM ticks [RANGE {minutes} MINUTES SLIDE 1 SECOND] GROUP BY symbol"
 
 
