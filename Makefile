@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+WARM := $(VENV)/.warm
 
 .PHONY: help setup demo test lint bench clean
 
@@ -16,10 +17,15 @@ $(READY): requirements.txt pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup.sh
 	@touch $@
 
+$(WARM): $(READY)
+	@echo "compiling what is compiled once on a machine (about two minutes) ..."
+	@$(BIN)/python scripts/warm.py
+	@touch $@
+
 demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries
 	@. scripts/java.sh && $(BIN)/windrow demo
 
-test: $(READY)  ## run all tests
+test: $(WARM)  ## run all tests
 	@. scripts/java.sh && $(BIN)/python -m pytest
 
 lint: $(READY)  ## style, types and who may import whom

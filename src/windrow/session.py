@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType
@@ -16,14 +15,19 @@ from windrow.clustering import KnownClusterings, check_plugin
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_duration, parse_query
+from windrow.local.local_catalog import LocalEngine
+from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain import explain_plans
 from windrow.optimize.keep_rows import Figures, Keeping
+from windrow.optimize.plan_changes import plan_change, plan_changes, tables_of
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.optimize.refuse_large import refuse_large
 from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.bind import bind
+from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
@@ -33,7 +37,7 @@ from windrow.spark.job import Job
 from windrow.spark.letters import Listener
 from windrow.spark.pipeline import Source, packed_results
 from windrow.spark.results import typed_results
-from windrow.spark.runs import Runs
+from windrow.spark.runs import AnyQuery, Runs
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.sources import time_expression
 from windrow.spark.stream_run import Trigger
@@ -65,10 +69,10 @@ class Session:
         self.settings = apply_settings(self.spark, self.shards)
         self._streams: dict[str, Stream] = {}
         self._sources: dict[str, Source] = {}
-        self._tables: dict[str, pa.Schema] = {}
+        self._tables: dict[str, DataFrame] = {}
         self._aggregates: dict[str, UserAggregate] = {}
         self._clusterings: dict[str, type] = {}
-        self._queries: dict[str, QueryPlan] = {}
+        self._queries: dict[str, AnyQuery] = {}
         self._engine = SparkEngine(self.spark)
 
     def stream(
@@ -102,7 +106,7 @@ class Session:
         self._check_name(name)
         if dataframe.isStreaming:
             raise SettingsError(f"{name!r} is a stream: register it with stream(..., time=...)")
-        self._tables[name] = to_arrow_schema(dataframe.schema, timezone="UTC")
+        self._tables[name] = dataframe
 
     def aggregate(self, name: str, implementation: type, returns: str | DataType | None = None) -> None:
         """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`."""
@@ -123,7 +127,7 @@ class Session:
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other."""
         query = self.plan("query", text)
-        packed = packed_results(self._sources[query.stream], self.stream_plan([query]), self.shards)
+        packed = packed_results(self._sources, self.stream_plan([query]), self.shards)
         return typed_results(packed, query)
 
     def query(self, name: str, text: str) -> None:
@@ -164,7 +168,9 @@ class Session:
         queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
         for name, added in changes.added.items():
             plan = self.plan(name, added.text, queries.values())
-            queries[name] = plan if added.slide_us is None else with_slide(plan, added.slide_us)
+            if added.slide_us is not None and isinstance(plan, QueryPlan):
+                plan = with_slide(plan, added.slide_us)
+            queries[name] = plan
             sinks[name] = added.sink
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
@@ -180,7 +186,7 @@ class Session:
         plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
         return explain_plans(plans, self.shards, self._keeping, self._measured())
 
-    def plan(self, name: str, text: str, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
+    def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
         return self._planned(name, parse_query(text), beside)
 
@@ -193,22 +199,31 @@ class Session:
             if figures["stream_rate"]
         }
 
-    def _shared(self) -> dict[str, QueryPlan]:
+    def _shared(self) -> dict[str, AnyQuery]:
         """The registered queries, which may share clusters."""
-        return share_clusters(self._queries)
+        folded = {name: query for name, query in self._queries.items() if isinstance(query, QueryPlan)}
+        return self._queries | share_clusters(folded)
 
-    def _planned(self, name: str, query: Query, beside: Iterable[QueryPlan]) -> QueryPlan:
+    def _planned(self, name: str, query: Query, beside: Iterable[AnyQuery]) -> AnyQuery:
+        tables = {known: to_arrow_schema(frame.schema, timezone="UTC") for known, frame in self._tables.items()}
         known = KnownClusterings(self._clusterings)
-        catalog = Catalog(self._engine, self._streams, self._tables, self._aggregates, known)
-        return plan_query(name, bind(query, catalog), beside)
+        catalog = Catalog(self._engine, self._streams, tables, self._aggregates, known, LocalEngine())
+        if is_over_changes(query.tree):
+            return plan_change(name, bind_changes(query, catalog))
+        return plan_query(name, bind(query, catalog), [other for other in beside if isinstance(other, QueryPlan)])
 
-    def stream_plan(self, queries: list[QueryPlan], *, keeps_rejected: bool = False) -> StreamPlan:
-        """What runs over one scan of the stream that all `queries` read."""
-        stream = self._streams[queries[0].stream]
+    def stream_plan(self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False) -> StreamPlan | ChangesPlan:
+        """What runs over one scan of the streams that all `queries` read."""
         code = {name: registered.implementation for name, registered in self._aggregates.items()}
-        code |= self._clusterings
+        changes = [query for query in queries if isinstance(query, ChangePlan)]
+        if changes:
+            tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
+            plan = plan_changes(self._streams, changes, evaluate_text, tables, code)
+            return replace(plan, memory_bytes=self.memory_bytes)
+        own = [query for query in queries if isinstance(query, QueryPlan)]
+        stream = self._streams[own[0].stream]
         limits = (self.memory_bytes, self._keeping)
-        plan = plan_stream(stream, queries, code, *limits, keeps_rejected=keeps_rejected)
+        plan = plan_stream(stream, own, code | self._clusterings, *limits, keeps_rejected=keeps_rejected)
         refuse_large(plan, self.shards, self._measured().get(stream.name, Figures()))
         return plan
 

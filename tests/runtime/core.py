@@ -14,7 +14,7 @@ from windows.folds import Trail
 from windrow.clustering import KnownClusterings
 from windrow.language import Windrow, parse_query
 from windrow.local.expressions import evaluate
-from windrow.local.replay import LocalEngine
+from windrow.local.local_catalog import LocalEngine
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
-from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
-from windrow.language import Windrow, parse_duration, parse_query
+from windrow.language import Windrow, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
 from windrow.local.changed import changed_rows
-from windrow.local.expressions import evaluate, type_of
+from windrow.local.event_times import microseconds
+from windrow.local.expressions import evaluate
+from windrow.local.local_catalog import local_catalog
+from windrow.local.replay_changes import ReplayChanges
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
-from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.bind_changes import bind_changes, is_over_changes
+from windrow.plan.changes import Expiry
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
@@ -41,6 +44,8 @@ def replay(
     idle_clock: bool = False,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
+    tables: Mapping[str, pa.Table] | None = None,
+    expiry: Expiry | None = None,
     **streams: pa.Table,
 ) -> pa.Table:
     """All results of one query over tables of events, as the engine would give them batch by batch.
@@ -53,7 +58,8 @@ def replay(
     [7, 12]
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
-    that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name.
+    that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name; `tables` do
+    not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
@@ -64,16 +70,18 @@ def replay(
     >>> counts["n"].to_pylist()
     [2, 4, 2]
     """
-    plugged = {"aggregates": aggregates, "clusterings": clusterings}
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)  # type: ignore[arg-type]
+    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
+    query = parse_query(text)
+    if is_over_changes(query.tree):
+        if time is None or idle_clock or arrivals is not None:
+            raise SettingsError("joins, set operators and windows without SLIDE need streams with times of their own")
+        settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
+        catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
+        bound = bind_changes(query, catalog)
+        changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=expiry)
+        return changes.run(batch_rows, flush)
+    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
-
-
-class LocalEngine:
-    """Row expressions as replay evaluates them."""
-
-    def type_of(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
-        return type_of(expression, schema)
 
 
 class Replay:
@@ -91,26 +99,18 @@ class Replay:
         blocks: Blocks | None = None,
         **streams: pa.Table,
     ) -> None:
-        if time is None and (idle_clock or parse_duration(lateness)):
-            what = "idle clock" if idle_clock else "lateness"
-            raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
-        known = {}
-        for name, events in streams.items():
-            if time is not None and time not in events.column_names:
-                raise SettingsError(
-                    f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}"
-                )
-            known[name] = Stream(name, events.schema, time, parse_duration(lateness), idle_clock)
-        user = {
-            name.lower(): UserAggregate(implementation, _result_type(implementation))
-            for name, implementation in (aggregates or {}).items()
-        }
-        plugins = KnownClusterings(clusterings or {})
-        bound = bind(parse_query(text), Catalog(LocalEngine(), known, {}, user, plugins))
+        catalog, code = local_catalog(
+            streams,
+            {},
+            time=time,
+            lateness=lateness,
+            idle_clock=idle_clock,
+            aggregates=aggregates or {},
+            clusterings=clusterings or {},
+        )
+        bound = bind(parse_query(text), catalog)
         self.query: QueryPlan = plan_query("query", bound)
-        implementations = {name: registered.implementation for name, registered in user.items()}
-        implementations |= plugins.user
-        self.plan: StreamPlan = plan_stream(bound.stream, [self.query], implementations)
+        self.plan: StreamPlan = plan_stream(bound.stream, [self.query], code)
         self._events = streams[bound.stream.name]
         self._time = time
         self.blocks = MemoryBlocks() if blocks is None else blocks
@@ -164,7 +164,7 @@ class Replay:
 
     def _evaluated(self, events: pa.Table, arrived_us: int | None) -> pa.Table:
         arrived = pa.repeat(pa.scalar(arrived_us, pa.int64()), events.num_rows)
-        columns = {TIME: arrived if self._time is None else _microseconds(events[self._time], self._time)}
+        columns = {TIME: arrived if self._time is None else microseconds(events[self._time], self._time)}
         if self.plan.timing is Timing.IDLE:
             columns[ARRIVED] = arrived
         for i, expression in enumerate(self._row_expressions):
@@ -200,18 +200,3 @@ class Replay:
 
 def _parsed(text: str) -> exp.Expr:
     return sqlglot.parse_one(text, dialect=Windrow)
-
-
-def _microseconds(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
-    """Event times as whole microseconds since the epoch."""
-    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
-        raise SettingsError(f"{name!r} is {column.type}, and a timestamp is needed")
-    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
-    return pc.cast(pc.cast(column, pa.timestamp("us", tz=zone), safe=False), pa.int64())
-
-
-def _result_type(implementation: type) -> pa.DataType:
-    """The type that a user's aggregate says it returns."""
-    returns = getattr(implementation, "returns", "DOUBLE")
-    nothing = pa.schema([("nothing", pa.null())])  # an evaluator needs rows, and rows need a column
-    return type_of(_parsed(f"CAST(NULL AS {returns})"), nothing)

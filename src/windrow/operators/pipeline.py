@@ -118,14 +118,16 @@ class Pipeline:
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
 
-    def advance(self, arrivals: Mapping[str, Arrivals], clock: int) -> dict[str, Changes]:
-        """Take `arrivals` by stream and settle every instant up to `clock`; the net changes of each plan, in order.
+    def advance(self, arrivals: Mapping[str | Scan, Arrivals], clock: int) -> dict[str, Changes]:
+        """Take `arrivals`, by stream or by scan, and settle every instant up to `clock`: the net changes, in order.
 
         Where events at the instant of the clock may still come, the caller lets the clock stay just before it.
         """
         for (node, _), operator in self._operators.items():
-            if isinstance(operator, ScanRows) and isinstance(node, Scan) and node.stream in arrivals:
-                _arrive(operator, node, arrivals[node.stream])
+            if isinstance(operator, ScanRows) and isinstance(node, Scan):
+                arrived = arrivals.get(node) or arrivals.get(node.stream)
+                if arrived is not None:
+                    _arrive(operator, node, arrived)
         parts: dict[str, list[Changes]] = {name: [] for name in self.plans}
         for until in _steps(list(arrivals.values()), clock):
             for name, changes in self._step(until).items():
@@ -142,8 +144,18 @@ class Pipeline:
         return counted
 
     @property
+    def held(self) -> set[str]:
+        """The names of the spaces that its operators keep their state in."""
+        return {space_of(node) + ("t" if tells else "") for node, tells in self._operators}
+
+    @property
     def overflows(self) -> int:
         return sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
+
+    @property
+    def nbytes(self) -> int:
+        """What the rows that operators hold take in memory."""
+        return sum(getattr(operator, "nbytes", 0) for operator in self._operators.values())
 
     def save(self) -> None:
         """Write what has changed since the last save into the blocks."""

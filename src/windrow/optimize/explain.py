@@ -9,9 +9,11 @@ from windrow.language import duration_sql
 from windrow.optimize.choose_maintenance import Alternative, alternatives
 from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.optimize.choose_row_maintenance import row_alternatives
+from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
 from windrow.optimize.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.plan.aggregates import Partial
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.kept import kept_as
 from windrow.plan.memory import size_text
 from windrow.plan.parts import NestedWindow, parts_of
@@ -25,7 +27,7 @@ MOST_WINDOWS = 20
 
 
 def explain_plans(
-    plans: Sequence[StreamPlan],
+    plans: Sequence[StreamPlan | ChangesPlan],
     shards: int,
     keeping: Keeping = PARTIALS_FIRST,
     figures: Mapping[str, Figures] = MappingProxyType({}),
@@ -34,7 +36,12 @@ def explain_plans(
 
     `figures` are what is measured, by stream.
     """
-    return "\n\n".join(_stream(plan, shards, keeping, figures.get(plan.stream, Figures())) for plan in plans)
+    return "\n\n".join(
+        explain_changes(plan, shards)
+        if isinstance(plan, ChangesPlan)
+        else _stream(plan, shards, keeping, figures.get(plan.stream, Figures()))
+        for plan in plans
+    )
 
 
 def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:

@@ -72,3 +72,5 @@ class Catalog:
     tables: Mapping[str, pa.Schema] = field(default_factory=dict)
     aggregates: Mapping[str, UserAggregate] = field(default_factory=dict)
     clusterings: Clusterings | None = None
+    above: Engine | None = None
+    """Evaluates expressions above joins, groups and set operators, where the engine itself does not."""

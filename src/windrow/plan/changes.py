@@ -68,11 +68,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """The events of a stream, each for `range_us` from its time on; None means for ever."""
+    """The events of a stream, each for `range_us` from its time on; None means for ever.
+
+    `texts` are the row expressions that its columns hold, and `where` one that tells which events there are at all.
+    """
 
     stream: str
     read: tuple[Column, ...]
     range_us: int | None
+    texts: tuple[str, ...] = ()
+    where: str | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -58,3 +58,20 @@ def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
         raise not_yet(emit, "EMIT CHANGES over nested windows", text)
     if query.window.every_us is not None:
         raise not_yet(emit, "EMIT CHANGES over windows that answer early", text)
+
+
+def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
+    """Raise for the first clause that has no meaning for rows that come and go, or none yet."""
+    clauses = {
+        **_CLAUSES,
+        "order": "ORDER BY over changes",
+        "limit": "LIMIT over changes",
+        "cluster": "CLUSTER BY here",
+    }
+    for clause, name in clauses.items():
+        found = tree.args.get(clause)
+        if found and clause not in ("joins", "distinct"):
+            raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
+    for part in tree.selects if isinstance(tree, exp.Select) else []:
+        for node in part.find_all(exp.Window, exp.Query):
+            raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)

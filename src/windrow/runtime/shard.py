@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
 from windrow.runtime.join_levels import rows_of_levels
+from windrow.runtime.outcome import RESULT_ROWS, Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.row_space import RowSpaceState
@@ -34,29 +34,8 @@ from windrow.storage.working_set import WorkingSet
 FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
 
-RESULT_ROWS = 1 << 17
-"""Results are packed in batches of at most so many rows."""
-
 State = SpaceState | RowSpaceState | PartitionSpaceState
 """What a shard holds of a space; all are used alike."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a batch gave: result rows by query, rejected rows, and counts.
-
-    `failed` counts values that are NULL because an expression of a row, or the sum of a window, could not hold them;
-    `unplaced` the events that a clustering has no place for, since a coordinate is missing.
-    """
-
-    results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
-    rejected: list[pa.RecordBatch] = field(default_factory=list)
-    late: int = 0
-    untimed: int = 0
-    unreadable: int = 0
-    failed: int = 0
-    unplaced: int = 0
-    windows: int = 0
 
 
 class Shard:

@@ -13,10 +13,12 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming import StreamingQuery
 
 from windrow.errors import ChangeError, JobError
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
 from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.progress import Progress
+from windrow.spark.runs import AnyQuery
 from windrow.spark.stream_run import StreamRun, Trigger, as_trigger
 
 _COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
@@ -30,9 +32,9 @@ _PROVEN = 20.0
 class Planner(Protocol):
     """Who knows the streams: makes plans of queries, and runs of plans."""
 
-    def plan(self, name: str, text: str, beside: Iterable[QueryPlan]) -> QueryPlan: ...
+    def plan(self, name: str, text: str, beside: Iterable[AnyQuery]) -> AnyQuery: ...
 
-    def run_of(self, queries: Sequence[QueryPlan], sinks: Mapping[str, Sink]) -> StreamRun:
+    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
 
 
@@ -45,7 +47,7 @@ class Job:
 
     def __init__(
         self,
-        queries: Mapping[str, QueryPlan],
+        queries: Mapping[str, AnyQuery],
         sinks: Mapping[str, Sink],
         trigger: Trigger,
         planner: Planner,
@@ -86,7 +88,7 @@ class Job:
             plan = self._planner.plan(name, text, self._plans.values())
             sink = sink or Sink("console")
             changes = Changes.read(self.checkpoint)
-            changes.added[name] = Added(text, sink, None if plan.about_us is None else plan.window.slide_us)
+            changes.added[name] = Added(text, sink, _rounded_slide(plan))
             self._change(plan.stream, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
     def drop(self, name: str) -> None:
@@ -160,7 +162,7 @@ class Job:
         if not self.is_active:
             raise ChangeError("the job has ended: queries can come and go only while it runs")
 
-    def _change(self, stream: str, plans: Mapping[str, QueryPlan], sinks: Mapping[str, Sink], changes: Changes) -> None:
+    def _change(self, stream: str, plans: Mapping[str, AnyQuery], sinks: Mapping[str, Sink], changes: Changes) -> None:
         """Go on with other queries over `stream`; if that fails, with those that ran before."""
         before = (self._plans, self._sinks, Changes.read(self.checkpoint), self._runs.get(stream))
         self._plans, self._sinks = dict(plans), dict(sinks)
@@ -197,7 +199,12 @@ class Job:
             _prove(self._queries[stream])
 
 
-def check_beside(running: StreamPlan, wanted: StreamPlan) -> None:
+def _rounded_slide(plan: AnyQuery) -> int | None:
+    """The slide that was chosen, where it need not be what was asked for."""
+    return plan.window.slide_us if isinstance(plan, QueryPlan) and plan.about_us is not None else None
+
+
+def check_beside(running: StreamPlan | ChangesPlan, wanted: StreamPlan | ChangesPlan) -> None:
     """Refuse a plan whose state cannot live beside that of the running one."""
     before = dict(running.user_code)
     for name, implementation in wanted.user_code:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT
 from windrow.spark.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.premerge import premerge_payloads
 from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, slice_stream
+from windrow.spark.slice_changes import slice_changes
 from windrow.spark.slide import COUNTS, slide_payloads
 
 METRICS = "windrow"
@@ -29,25 +33,41 @@ class Source:
     corrupt: str | None = None
 
 
+Plan = StreamPlan | ChangesPlan
+Sources = Mapping[str, Source]
+
+
 def packed_results(
-    source: Source, plan: StreamPlan, shards: int, control: DataFrame | None = None, run: str | None = None
+    sources: Sources, plan: Plan, shards: int, control: DataFrame | None = None, run: str | None = None
 ) -> DataFrame:
-    """All results of `plan` over `source`, packed, with the counts of each batch as observed metrics.
+    """All results of `plan` over its sources, packed, with the counts of each batch as observed metrics.
 
     `control` is a stream of words to all shards; the only one so far is `flush`. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
-    payloads = slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
+    payloads = _sliced(sources, plan, keys)
     if control is not None:
         words = control.where(F.col("value") == FLUSH)
         payloads = payloads.unionByName(_to_all(words, F.col("value"), F.lit(NO_PROBE), keys))
-    if plan.timing.has_heartbeat:
-        beats = heartbeats(source.frame.sparkSession, heartbeat_of(plan))
-        payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
-    payloads = premerge_payloads(payloads, plan, keys)
+    if isinstance(plan, StreamPlan):
+        if plan.timing.has_heartbeat:
+            beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
+            payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
+        payloads = premerge_payloads(payloads, plan, keys)
     packed = slide_payloads(payloads, plan, shards, run or uuid.uuid4().hex)
     return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
+
+
+def _sliced(sources: Sources, plan: Plan, keys: list[int]) -> DataFrame:
+    if isinstance(plan, StreamPlan):
+        source = sources[plan.stream]
+        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
+    parts = []
+    for name, _ in plan.streams:
+        source = sources[name]
+        parts.append(slice_changes(source.frame, plan, name, source.time_sql, keys, source.corrupt))
+    return reduce(DataFrame.unionByName, parts)
 
 
 def _total(name: str):

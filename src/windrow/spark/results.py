@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from windrow.plan.change_plan import ChangePlan
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.top import Term, first_of_each_window
@@ -23,10 +24,12 @@ def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:
     return frame.sparkSession.createDataFrame(schema.empty_table()).schema
 
 
-def typed_results(packed: DataFrame, query: QueryPlan) -> DataFrame:
+def typed_results(packed: DataFrame, query: QueryPlan | ChangePlan) -> DataFrame:
     """The rows of one query, as its author sees them."""
     schema = query.emitted
     rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(packed, schema))
+    if isinstance(query, ChangePlan):
+        return rows
     if query.emit != SNAPSHOT:
         return changed_results(rows, query)
     if query.having is not None:

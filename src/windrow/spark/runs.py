@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink
 from windrow.spark.checkpoint import Kept
 from windrow.spark.pipeline import Source
 from windrow.spark.sinks import Writer, writer_for
 from windrow.spark.stream_run import StreamRun
+
+AnyQuery = QueryPlan | ChangePlan
 
 
 class Runs:
@@ -24,8 +27,8 @@ class Runs:
         checkpoint: str,
         kept: Kept,
         sources: Mapping[str, Source],
-        plan: Callable[[str, str, Iterable[QueryPlan]], QueryPlan],
-        plan_stream: Callable[..., StreamPlan],
+        plan: Callable[[str, str, Iterable[AnyQuery]], AnyQuery],
+        plan_stream: Callable[..., StreamPlan | ChangesPlan],
         rejected: Mapping[str, Sink] | Sink | None,
     ) -> None:
         self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
@@ -33,14 +36,14 @@ class Runs:
         self._writers: dict[tuple[str, Sink], Writer] = {}
         self._job = uuid.uuid4().hex
 
-    def run_of(self, queries: Sequence[QueryPlan], sinks: Mapping[str, Sink]) -> StreamRun:
+    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
         stream = queries[0].stream
         bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
         return StreamRun(
             self._spark,
             self._plan_stream(list(queries), keeps_rejected=bad is not None),
-            self._sources[stream],
+            self._sources,
             self._checkpoint,
             {query.name: self._writer(query.name, sinks[query.name]) for query in queries},
             None if bad is None else self._writer(f"rejected_{stream}", bad),

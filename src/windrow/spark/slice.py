@@ -68,7 +68,7 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
         mark = time.perf_counter_ns()
         for batch in batches:
             now = time.perf_counter_ns()
-            slicer.add(_in_utc(batch))
+            slicer.add(in_utc(batch))
             scan, mark, cut = scan + now - mark, time.perf_counter_ns(), cut + time.perf_counter_ns() - now
         scan, mark = scan + time.perf_counter_ns() - mark, time.perf_counter_ns()
         payloads = slicer.payloads()
@@ -79,7 +79,7 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
     return slice_task
 
 
-def _in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows, with times as state has them: Spark hands them over in the zone of the session."""
     schema = pa.schema([field.with_type(_utc(field.type)) for field in batch.schema])
     return batch if schema == batch.schema else batch.cast(schema)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ COUNTS = COUNTED + MEASURED
 PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
 
 
-def slide_payloads(payloads: DataFrame, plan: StreamPlan, shards: int, run: str) -> DataFrame:
+def slide_payloads(payloads: DataFrame, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> DataFrame:
     """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
     return payloads.groupBy("shard").transformWithStateInPandas(
         SlideProcessor(plan, shards, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
@@ -35,7 +36,7 @@ class SlideProcessor(StatefulProcessor):
     to load, what slides is loaded with the first batch.
     """
 
-    def __init__(self, plan: StreamPlan, shards: int, run: str) -> None:
+    def __init__(self, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> None:
         self._plan, self._shards, self._run = plan, shards, run
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 

@@ -12,15 +12,20 @@ from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
 from windrow.errors import StateError
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.change_shard import ChangeShard
+from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
-from windrow.runtime.shard import Outcome, Shard
+from windrow.runtime.shard import Shard
 from windrow.spark.slice import NO_PROBE
 from windrow.spark.slide import COUNTED, COUNTS, REJECTED_ROWS
 from windrow.spark.state import StateBlocks
 from windrow.storage.columns import encode
 
-_HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks, str]] = OrderedDict()
+AnyShard = Shard | ChangeShard
+
+_HELD: OrderedDict[tuple[str, str | None, int], tuple[AnyShard, StateBlocks, str]] = OrderedDict()
 """The shards that this worker has in memory. Each is used only if its version is the one in the state store, and its
 plan the one that runs."""
 
@@ -32,7 +37,7 @@ FRAME_BYTES = 1 << 24
 class StoredShard:
     """Where a shard is kept between batches: in Spark's state, and in the memory of the worker that ran the last."""
 
-    plan: StreamPlan
+    plan: StreamPlan | ChangesPlan
     shards: int
     run: str
     digest: str
@@ -40,7 +45,7 @@ class StoredShard:
     version: ValueState
     blocks: MapState
 
-    def opened(self) -> tuple[Shard, StateBlocks]:
+    def opened(self) -> tuple[AnyShard, StateBlocks]:
         """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
         held = _HELD.pop((self.run, _query(), self.key), None)
         while len(_HELD) >= _HELD_MOST:
@@ -53,9 +58,9 @@ class StoredShard:
             return held[0], blocks
         snapshot = blocks.read("snapshot", 0) if version else None
         self._check_shards(blocks, version)
-        return Shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
+        return _shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
 
-    def save(self, shard: Shard, blocks: StateBlocks) -> None:
+    def save(self, shard: AnyShard, blocks: StateBlocks) -> None:
         """Write what has changed, and keep the shard in memory."""
         blocks.write("snapshot", 0, shard.save())
         self.version.update((shard.version,))
@@ -70,6 +75,13 @@ class StoredShard:
                 f"the checkpoint has its state in {kept} shards, and this session cuts it into {self.shards}:"
                 f" start it with Session(spark, shards={kept})"
             )
+
+
+def _shard(plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes | None, older: AnyShard | None):
+    """The shard that a plan runs in."""
+    if isinstance(plan, ChangesPlan):
+        return ChangeShard(plan, blocks, snapshot)
+    return Shard(plan, blocks, snapshot, older if isinstance(older, Shard) else None)
 
 
 def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:

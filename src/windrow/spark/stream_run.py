@@ -10,11 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from windrow.errors import SettingsError
+from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH
 from windrow.spark.deliver import deliver
 from windrow.spark.heartbeat import keep_timing
-from windrow.spark.pipeline import Source, packed_results
+from windrow.spark.pipeline import Sources, packed_results
 from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
 from windrow.spark.results import typed_results
@@ -29,8 +30,8 @@ class StreamRun:
     def __init__(
         self,
         spark: SparkSession,
-        plan: StreamPlan,
-        source: Source,
+        plan: StreamPlan | ChangesPlan,
+        sources: Sources,
         checkpoint: str,
         writers: Mapping[str, Writer],
         rejected: Writer | None,
@@ -38,16 +39,17 @@ class StreamRun:
         run: str,
     ) -> None:
         """`run` is the name under which workers keep its shards in memory."""
-        self._spark, self.plan, self._source, self._shards, self._run = spark, plan, source, shards, run
+        self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
         self._folder = os.path.join(checkpoint, plan.stream)
         self._control = os.path.join(self._folder, "control")
         os.makedirs(self._control, exist_ok=True)
-        keep_timing(self._folder, plan)
+        if isinstance(plan, StreamPlan):
+            keep_timing(self._folder, plan)
         self._writers, self._rejected = writers, rejected
 
     def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
-        packed = packed_results(self._source, self.plan, self._shards, control, self._run)
+        packed = packed_results(self._sources, self.plan, self._shards, control, self._run)
 
         def write(batch: DataFrame, number: int) -> None:
             with progress.writing(self.plan.stream):

@@ -18,6 +18,25 @@ class Blocks(Protocol):
         """Delete the blocks of all spaces whose names begin with `prefix`."""
 
 
+class PrefixedBlocks:
+    """The blocks of another store whose spaces begin with a prefix, seen without it."""
+
+    def __init__(self, blocks: Blocks, prefix: str) -> None:
+        self._blocks, self._prefix = blocks, prefix
+
+    def read(self, space: str, number: int) -> bytes:
+        return self._blocks.read(self._prefix + space, number)
+
+    def write(self, space: str, number: int, block: bytes) -> None:
+        self._blocks.write(self._prefix + space, number, block)
+
+    def delete(self, space: str, number: int) -> None:
+        self._blocks.delete(self._prefix + space, number)
+
+    def delete_all(self, prefix: str) -> None:
+        self._blocks.delete_all(self._prefix + prefix)
+
+
 class MemoryBlocks:
     """Blocks in a dictionary, for replay and tests.
 

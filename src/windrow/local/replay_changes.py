@@ -1,0 +1,75 @@
+"""Queries over changes in one process: joins, set operators, DISTINCT, windows without a slide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+import sqlglot
+
+from windrow.language import Windrow
+from windrow.local.event_times import microseconds
+from windrow.local.expressions import evaluate
+from windrow.local.row_expressions import evaluate_text
+from windrow.optimize.plan_changes import plan_change, plan_changes
+from windrow.plan.catalog import Stream
+from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan
+from windrow.plan.changes import Expiry
+from windrow.runtime.change_shard import ChangeShard
+from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.slice import TIME, expression_column
+from windrow.runtime.slice_changes import ChangeSlicer
+from windrow.storage.blocks import Blocks, MemoryBlocks
+
+
+class ReplayChanges:
+    """One query over changes, over tables of events. A batch has some of the next rows of each stream."""
+
+    def __init__(
+        self,
+        bound: BoundChanges,
+        streams: Mapping[str, Stream],
+        events: Mapping[str, pa.Table],
+        tables: Mapping[str, pa.Table],
+        user_code: Mapping[str, type],
+        *,
+        expiry: Expiry | None = None,
+        blocks: Blocks | None = None,
+    ) -> None:
+        self.query: ChangePlan = plan_change("query", bound, expiry)
+        self.plan: ChangesPlan = plan_changes(streams, [self.query], evaluate_text, tables, user_code)
+        self._events = {name: events[name] for name in self.query.streams}
+        self._times = {name: streams[name].time or "" for name in self.query.streams}
+        self.blocks = MemoryBlocks() if blocks is None else blocks
+        self.shard = ChangeShard(self.plan, self.blocks)
+
+    def run(self, batch_rows: int | None = None, flush: bool = False) -> pa.Table:
+        """Work off all events and return all results."""
+        results = [table for batch in self.batches(batch_rows) for table in self.step(batch)]
+        if flush:
+            results += self._results([Payload(0, 0, 0, None, FLUSH, b"")])
+        return pa.concat_tables([self.query.emitted.empty_table(), *results])
+
+    def batches(self, rows: int | None) -> Iterator[dict[str, pa.Table]]:
+        longest = max(table.num_rows for table in self._events.values())
+        step = rows or max(longest, 1)
+        for start in range(0, longest, step):
+            yield {name: table.slice(start, step) for name, table in self._events.items()}
+
+    def step(self, events: Mapping[str, pa.Table]) -> list[pa.Table]:
+        """Work off one batch of events of each stream, and return the results it gave."""
+        payloads = []
+        for task, (name, table) in enumerate(events.items()):
+            slicer = ChangeSlicer(self.plan, name, task, [0])
+            columns = {TIME: microseconds(table[self._times[name]], self._times[name])}
+            for i, text in enumerate(self.plan.expressions_of(name)):
+                columns[expression_column(i)] = evaluate(sqlglot.parse_one(text, dialect=Windrow), table)
+            for batch in pa.table(columns).combine_chunks().to_batches():
+                slicer.add(batch)
+            payloads += slicer.payloads()
+        return self._results(payloads)
+
+    def _results(self, payloads: list[Payload]) -> list[pa.Table]:
+        outcome = self.shard.process(payloads)
+        self.shard.save()
+        return [pa.Table.from_batches([batch]) for _, batch in outcome.results]

@@ -1,0 +1,297 @@
+"""Joins, set operators, DISTINCT and windows without a slide: from syntax to a plan over changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from windrow.language import Query, emit_of, error_at, expression_sql, query_window_of, window_of
+from windrow.language import TimeWindow as WrittenWindow
+from windrow.plan.bind_change_groups import bind_select
+from windrow.plan.bound import Scope
+from windrow.plan.calls import calls_in
+from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.change_plan import BoundChanges
+from windrow.plan.change_sources import Base, Derived, Source, Sources, Static
+from windrow.plan.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
+from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
+from windrow.plan.from_clause import bind_stream
+from windrow.plan.names import both, output_name, substituted
+from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
+from windrow.plan.timing import Timing
+from windrow.plan.typing import type_name
+
+Named = Mapping[str, exp.Expr]
+_SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
+
+
+def is_over_changes(tree: exp.Expr) -> bool:
+    """Whether a query is answered by operators over changes, not by windows folded from panes."""
+    if query_window_of(tree) is not None or any(isinstance(node, exp.SetOperation) for node in tree.walk()):
+        return True
+    for select in tree.find_all(exp.Select):
+        if select.args.get("joins") or select.args.get("distinct"):
+            return True
+    windows = (window_of(table) for table in tree.find_all(exp.Table))
+    return any(isinstance(window, WrittenWindow) and window.slide_us is None for window in windows)
+
+
+def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
+    """The plan of a query over changes."""
+    emit = emit_of(query.tree)
+    scope = Scope(catalog, query.text)
+    binder = _Binder(scope)
+    derived = binder.relation(query.tree, {}, None)
+    slides = set(binder.slides)
+    if len(slides) > 1:
+        way_out = "give all of them the same SLIDE, or none"
+        raise error_at(query.tree, "the windows of one query slide together", scope.text, way_out)
+    slide_us, offset_us = next(iter(slides), (None, 0))
+    emit = emit or (CHANGES if slide_us is None else SNAPSHOT)
+    if slide_us is None and emit == SNAPSHOT:
+        way_out = "add a SLIDE to the windows, or EMIT CHANGES"
+        message = "a window without SLIDE has no instants to answer at"
+        raise error_at(query.tree.args["emit"], message, scope.text, way_out)
+    if emit == DELETES and slide_us is None and not _deletes(derived.plan):
+        way_out = "EMIT INSERTS, or windows that end"
+        raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
+    return BoundChanges(tuple(binder.streams.values()), derived.plan, emit, slide_us, offset_us, max(binder.ranges))
+
+
+@dataclass(slots=True)
+class _Binder:
+    scope: Scope
+    streams: dict[str, Stream] = field(default_factory=dict)
+    slides: list[tuple[int | None, int]] = field(default_factory=list)
+    ranges: list[int] = field(default_factory=lambda: [0])
+
+    def relation(self, tree: exp.Expr, named: Named, window: object) -> Derived:
+        """The answers of a query as a relation; `window` is that of streams that have none of their own."""
+        window = query_window_of(tree) or window
+        if tree.args.get("with_"):
+            named = {**named, **{common.alias.lower(): common.this for common in tree.args["with_"].expressions}}
+        refuse_clauses_over_changes(tree, self.scope.text)
+        if isinstance(tree, exp.Subquery):
+            return self.relation(tree.this, named, window)
+        for kind, node in _SETS.items():
+            if isinstance(tree, kind):
+                left, right = (self.relation(side, named, window) for side in (tree.this, tree.expression))
+                self._check_sides(tree, left, right)
+                plan = node(left.plan, right.plan, all=not tree.args.get("distinct"))
+                return Derived(plan, left.columns)
+        if not isinstance(tree, exp.Select):
+            raise not_yet(tree, type(tree).__name__.upper(), self.scope.text)
+        return self._select(tree, named, window)
+
+    def _select(self, tree: exp.Select, named: Named, window: object) -> Derived:
+        written = tree.args.get("joins") or []
+        tables = [tree.args["from_"].this, *(join.this for join in written)]
+        sources = Sources([(table.alias_or_name, self._source(table, named, window)) for table in tables], self.scope)
+        where = tree.args.get("where")
+        conjuncts = [] if where is None else _conjuncts(where.this)
+        for call in (call for conjunct in conjuncts for call in calls_in(conjunct, self.scope)):
+            raise error_at(call, "an aggregate in WHERE", self.scope.text, "conditions on aggregates go into HAVING")
+        outer = {number for number, join in enumerate(written, start=1) if join.side == "LEFT"}
+        steps, rest = _joined(sources, written, conjuncts, outer, self.scope)
+        selected = bind_select(tree, sources, self.scope)  # so that all that is read is known
+        rest = [sources.lowered(conjunct) for conjunct in rest]
+        plan = self._node(sources, 0, tree)
+        for number, step in enumerate(steps, start=1):
+            plan = self._join(plan, sources, number, step, tree)
+        if rest:
+            plan = Select(plan, expression_sql(_all(rest)))
+        return selected(plan)
+
+    def _join(self, left: Node, sources: Sources, number: int, step: _Step, tree: exp.Select) -> Node:
+        residual = None if not step.residual else expression_sql(_all(step.residual))
+        source = sources.named[number][1]
+        if isinstance(source, Static):
+            read = tuple(dict(sorted(source.reads.items())).values())
+            table = f"t{number}:{source.name}"
+            return TableJoin(left, table, read, step.on, step.kind, residual)  # type: ignore[arg-type]
+        right = self._node(sources, number, tree)
+        types = {column.name: column.type for column in (*left.columns, *right.columns)}
+        for mine, theirs in step.on:
+            if types[mine] != types[theirs]:
+                message = f"a join of {type_name(types[mine])} with {type_name(types[theirs])}"
+                raise error_at(step.place, message, self.scope.text, "CAST one side to the type of the other")
+        return Join(left, right, step.on, step.kind, residual)  # type: ignore[arg-type]
+
+    def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
+        source = sources.named[number][1]
+        if isinstance(source, Static):
+            raise not_yet(tree.args["from_"].this, "a query that begins with a table", self.scope.text)
+        return source.node(self.scope) if isinstance(source, Base) else source.plan
+
+    def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
+        own = window_of(table) if isinstance(table, exp.Table) else None
+        body = table.this if isinstance(table, exp.Subquery) else named.get(table.name.lower())
+        if body is not None:
+            others = {name: query for name, query in named.items() if query is not body}
+            rows = self._rows(body, others, own or window) if _is_plain(body, others) else None
+            if rows is not None:
+                return rows
+            if own is not None:
+                raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
+            return self.relation(body, others, window)
+        if not isinstance(table, exp.Table):
+            raise not_yet(table, "this in FROM", self.scope.text)
+        if table.name in self.scope.catalog.tables and own is None:
+            return Static(table.name, self.scope.catalog.tables[table.name])
+        bound = bind_stream(table, list(named), self.scope)
+        return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
+
+    def _rows(self, body: exp.Expr, named: Named, window: object) -> Base | None:
+        """A sub-query that only computes columns and filters rows: the stream below it, seen so."""
+        select = body.this if isinstance(body, exp.Subquery) else body
+        assert isinstance(select, exp.Select)
+        source = self._source(select.args["from_"].this, named, window)
+        if not isinstance(source, Base):
+            return None
+        columns: dict[str, exp.Expr] = {}
+        for node in select.selects:
+            if isinstance(node, exp.Star):
+                columns |= source.columns
+            else:
+                columns[output_name(node)] = substituted(node.unalias(), source.columns, self.scope.text)
+        where = source.where
+        if select.args.get("where") is not None:
+            where = both(where, substituted(select.args["where"].this, source.columns, self.scope.text))
+        return replace(source, columns=columns, where=where)
+
+    def _base(self, base: Base, table: exp.Table, written: object) -> Base:
+        if base.stream.timing is not Timing.EVENT:
+            raise not_yet(table, "a stream timed by the wall clock, in a join or without SLIDE", self.scope.text)
+        self.streams[base.stream.name] = base.stream
+        if written is None:
+            message = f"stream {table.name!r} needs a window here: without one its rows would be kept for ever"
+            raise error_at(table, message, self.scope.text, f"{table.name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES")
+        if not isinstance(written, WrittenWindow) or written.emit_every_us is not None or written.about:
+            raise not_yet(table, "this kind of window in a join, a set operator or DISTINCT", self.scope.text)
+        offset = 0 if written.slide_us is None else written.offset_us % written.slide_us
+        self.slides.append((written.slide_us, offset))
+        self.ranges.append(written.range_us or 0)
+        return replace(base, range_us=written.range_us)
+
+    def _check_sides(self, tree: exp.Expr, left: Derived, right: Derived) -> None:
+        mine, theirs = left.plan.columns, right.plan.columns
+        what = type(tree).__name__.upper()
+        if len(mine) != len(theirs):
+            message = f"{what} of {len(mine)} columns ({', '.join(left.columns)}) and {len(theirs)}"
+            raise error_at(tree.expression, f"{message} ({', '.join(right.columns)})", self.scope.text)
+        for number, (one, other) in enumerate(zip(mine, theirs), start=1):
+            if one.type != other.type:
+                message = f"{what} of different columns: the {number}. is {one.name} {type_name(one.type)} on the left"
+                message += f" and {other.name} {type_name(other.type)} on the right"
+                raise error_at(tree.expression, message, self.scope.text, "CAST one side to the type of the other")
+
+
+@dataclass(slots=True)
+class _Step:
+    """One join: equal columns, further conditions, and whether rows of the left side stay without a partner."""
+
+    kind: str
+    place: exp.Expr
+    on: tuple[tuple[str, str], ...] = ()
+    residual: list[exp.Expr] = field(default_factory=list)
+
+
+def _joined(
+    sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], outer: set[int], scope: Scope
+) -> tuple[list[_Step], list[exp.Expr]]:
+    """The joins in order, and the conditions of WHERE that are left for afterwards."""
+    steps = []
+    rest: list[exp.Expr] = []
+    waiting = []
+    for conjunct in conjuncts:
+        read = sources.of(conjunct)
+        if len(read) == 1 and not read & outer and isinstance(sources.named[next(iter(read))][1], Base):
+            sources.restrict(next(iter(read)), conjunct)
+        elif len(read) > 1 and not read & outer:
+            waiting.append((read, conjunct))
+        else:
+            rest.append(conjunct)
+    for number, join in enumerate(written, start=1):
+        kind = (join.side or join.kind or "INNER").upper()
+        if kind not in ("LEFT", "INNER", "CROSS"):
+            raise not_yet(join, f"{kind} JOIN", scope.text, "LEFT JOIN, with the sides exchanged")
+        step = _Step("left" if kind == "LEFT" else "inner", join)
+        own = [] if join.args.get("on") is None else _conjuncts(join.args["on"])
+        own += [_equal(sources, name, number) for name in join.args.get("using") or []]
+        ready = [conjunct for read, conjunct in waiting if max(read) == number]
+        for conjunct in [*own, *ready]:
+            read = sources.of(conjunct)
+            pair = _pair(sources, conjunct, number)
+            if pair is not None:
+                step.on = (*step.on, pair)
+            elif read == {number} and isinstance(sources.named[number][1], Base):
+                sources.restrict(number, conjunct)
+            elif read and max(read) > number:
+                raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
+            else:
+                step.residual.append(sources.lowered(conjunct))
+        if not step.on:
+            message = "a join needs an equality between both sides: without one every row would meet every other"
+            raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
+        steps.append(step)
+    return steps, rest
+
+
+def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] | None:
+    """The columns that an equality between source `number` and those before it is about."""
+    if not isinstance(conjunct, exp.EQ):
+        return None
+    sides = [sources.of(conjunct.left), sources.of(conjunct.right)]
+    if not all(sides) or sorted(number in side for side in sides) != [False, True]:
+        return None
+    right, left = (conjunct.left, conjunct.right) if number in sides[0] else (conjunct.right, conjunct.left)
+    if sources.of(right) != {number} or max(sources.of(left)) > number:
+        return None
+    columns = [sources.lowered(side) for side in (left, right)]
+    if not all(isinstance(column, exp.Column) for column in columns):
+        return None
+    return columns[0].name, columns[1].name
+
+
+def _equal(sources: Sources, name: exp.Expr, number: int) -> exp.Expr:
+    """USING (name): equal to the column of that name before."""
+    for alias, source in sources.named[:number]:
+        if name.name.lower() in {column.lower() for column in source.columns}:
+            left = exp.column(name.name, table=alias)
+            return exp.EQ(this=left, expression=exp.column(name.name, table=sources.named[number][0]))
+    return exp.EQ(this=exp.column(name.name), expression=exp.column(name.name, table=sources.named[number][0]))
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        return [*_conjuncts(node.left), *_conjuncts(node.right)]
+    return [node]
+
+
+def _all(conditions: list[exp.Expr]) -> exp.Expr:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = both(whole, condition)
+    return whole
+
+
+def _is_plain(body: exp.Expr, named: Named) -> bool:
+    """Whether a sub-query only computes columns and filters rows."""
+    select = body.this if isinstance(body, exp.Subquery) else body
+    if not isinstance(select, exp.Select) or select.find(exp.AggFunc):
+        return False
+    clauses = ("joins", "distinct", "group", "having", "cluster", "query_window", "with_", "order", "limit")
+    table = select.args["from_"].this if select.args.get("from_") else None
+    return not any(select.args.get(clause) for clause in clauses) and isinstance(table, exp.Table)
+
+
+def _deletes(plan: Node) -> bool:
+    """Whether a `-` can ever come."""
+    if isinstance(plan, Scan):
+        return plan.range_us is not None
+    if isinstance(plan, Group | Minus) or (isinstance(plan, Join | TableJoin) and plan.kind == "left"):
+        return True
+    return any(_deletes(child) for child in plan.children)

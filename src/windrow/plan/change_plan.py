@@ -1,0 +1,113 @@
+"""What runs of queries over changes: frozen plans that travel to the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from windrow.plan.catalog import Stream
+from windrow.plan.changes import Node, Scan
+from windrow.plan.emission import SNAPSHOT
+from windrow.plan.memory import DEFAULT_BYTES
+from windrow.plan.timing import Timing
+
+TIME = pa.timestamp("us", tz="UTC")
+
+Evaluate = Callable[[str, pa.RecordBatch], pa.Array]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundChanges:
+    """A query over changes: the streams that it reads, its plan, what is sent of it, and at which instants.
+
+    Without a slide every change is sent at its own instant. `range_us` is that of the longest window.
+    """
+
+    streams: tuple[Stream, ...]
+    plan: Node
+    emit: str
+    slide_us: int | None = None
+    offset_us: int = 0
+    range_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePlan:
+    """One query over changes, with W-Expire in its place."""
+
+    name: str
+    streams: tuple[str, ...]
+    root: Node
+    emit: str
+    slide_us: int | None = None
+    offset_us: int = 0
+    range_us: int = 0
+    about_us: None = None
+
+    @property
+    def stream(self) -> str:
+        """A name for the streams that it reads: queries over the same ones run together."""
+        return "changes-" + "+".join(self.streams)
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        return ("window_start", "window_end") if self.emit == SNAPSHOT else ("op", "time")
+
+    @property
+    def emitted(self) -> pa.Schema:
+        """The columns of its results."""
+        first = [pa.field("window_start", TIME), pa.field("window_end", TIME, nullable=False)]
+        if self.emit != SNAPSHOT:
+            first = [pa.field("op", pa.string(), nullable=False), pa.field("time", TIME, nullable=False)]
+        return pa.schema([*first, *((column.name, column.type) for column in self.root.columns)])
+
+
+@dataclass(frozen=True, slots=True)
+class ScanKey:
+    """By which of its columns the rows of a scan are spread over the shards; by none, all are in one."""
+
+    scan: Scan
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesPlan:
+    """All queries over changes that read the same streams."""
+
+    streams: tuple[tuple[str, int], ...]
+    """The streams with their lateness."""
+
+    queries: tuple[ChangePlan, ...]
+    keys: tuple[ScanKey, ...]
+    user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
+    evaluate: Evaluate | None = field(default=None, compare=False, repr=False)
+    """Evaluates row expressions above operators, for which there is no engine."""
+
+    static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
+    """The tables that are joined, as they were read at the start."""
+
+    keeps_rejected: bool = False
+    timing: Timing = Timing.EVENT
+    memory_bytes: int = DEFAULT_BYTES
+
+    @property
+    def stream(self) -> str:
+        return self.queries[0].stream
+
+    def scans_of(self, stream: str) -> tuple[ScanKey, ...]:
+        return tuple(key for key in self.keys if key.scan.stream == stream)
+
+    def expressions_of(self, stream: str) -> tuple[str, ...]:
+        """Every row expression over `stream` that some query needs, each once."""
+        texts: dict[str, None] = {}
+        for key in self.scans_of(stream):
+            texts.update(dict.fromkeys([*key.scan.texts, *([] if key.scan.where is None else [key.scan.where])]))
+        return tuple(texts)
+
+
+def scans_in(plan: Node) -> list[Scan]:
+    """The scans of a plan, each once."""
+    own = [plan] if isinstance(plan, Scan) else []
+    return list(dict.fromkeys([*own, *(scan for child in plan.children for scan in scans_in(child))]))

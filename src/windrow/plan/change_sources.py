@@ -1,0 +1,186 @@
+"""What FROM names in a query over changes, and its columns: streams through windows, tables, sub-queries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.language import error_at, expression_sql
+from windrow.plan.bound import Scope
+from windrow.plan.calls import calls_in
+from windrow.plan.catalog import Stream
+from windrow.plan.changes import Column, Computed, Node, Project, Scan
+from windrow.plan.names import both, placed_as, substituted, unknown_name
+from windrow.plan.typing import checked_condition, checked_type
+
+
+@dataclass(slots=True)
+class Base:
+    """A stream, perhaps filtered and with computed columns, of which only what is asked for is read."""
+
+    stream: Stream
+    columns: Mapping[str, exp.Expr]
+    where: exp.Expr | None
+    range_us: int | None
+    reads: dict[str, Column] = field(default_factory=dict)
+
+    def node(self, scope: Scope) -> Node:
+        reads = dict(sorted(self.reads.items()))
+        where = None if self.where is None else checked_condition(self.where, self.stream.schema, scope)
+        return Scan(self.stream.name, tuple(reads.values()), self.range_us, tuple(reads), where)
+
+
+@dataclass(slots=True)
+class Derived:
+    """The answers of a sub-query: its plan, and the column of it that each name stands for."""
+
+    plan: Node
+    columns: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Static:
+    """A table, which does not change."""
+
+    name: str
+    schema: pa.Schema
+    reads: dict[str, Column] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        return {name: name for name in self.schema.names}
+
+
+Source = Base | Derived | Static
+
+
+class Sources:
+    """The sources of one SELECT, by alias. Expressions over them become expressions over columns of a plan.
+
+    A piece that reads one stream only is computed where the stream is read, by the engine; columns are named by what
+    they hold, so that equal plans of different queries are equal.
+    """
+
+    def __init__(self, named: Sequence[tuple[str, Source]], scope: Scope) -> None:
+        self.named, self._scope = list(named), scope
+        if len(self.named) > 1:
+            for number, (alias, source) in enumerate(self.named):
+                if isinstance(source, Derived):
+                    self.named[number] = alias, _apart(source, number)
+
+    def visible(self) -> list[str]:
+        return [name for _, source in self.named for name in source.columns]
+
+    def of(self, node: exp.Expr) -> set[int]:
+        """The numbers of the sources that `node` reads."""
+        return {self._found(column)[0] for column in node.find_all(exp.Column)}
+
+    def lowered(self, node: exp.Expr) -> exp.Expr:
+        """`node` over the columns of plans."""
+        return self._lowered(node.copy())
+
+    def _lowered(self, node: exp.Expr) -> exp.Expr:
+        columns = list(node.find_all(exp.Column))
+        if not columns:
+            return node
+        numbers = {self._found(column)[0] for column in columns}
+        if len(numbers) == 1 and not calls_in(node, self._scope):
+            (number,) = numbers
+            source = self.named[number][1]
+            if isinstance(source, Base):
+                return placed_as(plan_column(self._read(number, source, node)), node)
+        if isinstance(node, exp.Column):
+            return placed_as(plan_column(self._column(node)), node)
+        for name, value in list(node.args.items()):
+            if isinstance(value, exp.Expr):
+                node.set(name, self._lowered(value))
+            elif isinstance(value, list):
+                node.set(name, [self._lowered(item) if isinstance(item, exp.Expr) else item for item in value])
+        return node
+
+    def restrict(self, number: int, condition: exp.Expr) -> None:
+        """Let only those events of a stream through for which `condition` is true."""
+        source = self.named[number][1]
+        assert isinstance(source, Base)
+        source.where = both(source.where, self._meant(source, condition))
+
+    def expanded(self, star: exp.Expr) -> dict[str, exp.Expr]:
+        """What * stands for."""
+        found: dict[str, exp.Expr] = {}
+        for alias, source in self.named:
+            for name in source.columns:
+                if name in found:
+                    way_out = "name the columns, and give one of them another name with AS"
+                    raise error_at(star, f"two columns are named {name!r}", self._scope.text, way_out)
+                found[name] = exp.column(exp.to_identifier(name, quoted=True), table=alias)
+        return found
+
+    def _read(self, number: int, source: Base, node: exp.Expr) -> str:
+        """The column of the scan that holds `node`."""
+        meant = self._meant(source, node)
+        text = expression_sql(meant)
+        if text not in source.reads:
+            type = checked_type(meant, source.stream.schema, self._scope)
+            source.reads[text] = Column(f"c{number}_{hashlib.sha256(text.encode()).hexdigest()[:8]}", type)
+        return source.reads[text].name
+
+    def _meant(self, source: Base, node: exp.Expr) -> exp.Expr:
+        return substituted(_unqualified(node, [alias for alias, _ in self.named]), source.columns, self._scope.text)
+
+    def _column(self, column: exp.Column) -> str:
+        number, name = self._found(column)
+        source = self.named[number][1]
+        if isinstance(source, Static):
+            source.reads.setdefault(name, Column(f"t{number}_{name}", source.schema.field(name).type))
+            return source.reads[name].name
+        assert isinstance(source, Derived)
+        return source.columns[name]
+
+    def _found(self, column: exp.Column) -> tuple[int, str]:
+        """Which source a column is of, and its name there."""
+        qualifier = column.table.lower()
+        known = {alias.lower() for alias, _ in self.named}
+        if qualifier and qualifier in known:
+            wanted = [i for i, (alias, _) in enumerate(self.named) if alias.lower() == qualifier]
+        else:
+            wanted = list(range(len(self.named)))
+        first = qualifier if qualifier and qualifier not in known else column.name.lower()  # a.b may be a field
+        found = [(i, name) for i in wanted for name in self.named[i][1].columns if name.lower() == first]
+        if not found:
+            raise unknown_name("column", column.name, self.visible(), column, self._scope.text)
+        if len({i for i, _ in found}) > 1:
+            aliases = " and ".join(self.named[i][0] for i, _ in found)
+            way_out = f"{self.named[found[0][0]][0]}.{column.name}"
+            raise error_at(column, f"both {aliases} have a column {column.name!r}", self._scope.text, way_out)
+        return found[0]
+
+
+def plan_column(name: str) -> exp.Column:
+    """A column of a plan, which may have any name."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def _unqualified(node: exp.Expr, aliases: Sequence[str]) -> exp.Expr:
+    """The same expression without the names of sources."""
+    known = {alias.lower() for alias in aliases}
+
+    def bare(part: exp.Expr) -> exp.Expr:
+        if isinstance(part, exp.Column) and part.table.lower() in known:
+            return placed_as(exp.Column(this=part.this.copy()), part)
+        return part
+
+    return node.copy().transform(bare)
+
+
+def _apart(source: Derived, number: int) -> Derived:
+    """The same answers under names that no other source has."""
+    names = {column.name: f"d{number}_{column.name}" for column in source.plan.columns}
+    outputs = tuple(
+        Computed(names[column.name], expression_sql(plan_column(column.name)), column.type)
+        for column in source.plan.columns
+    )
+    return Derived(Project(source.plan, outputs), {name: names[held] for name, held in source.columns.items()})

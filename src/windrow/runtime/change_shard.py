@@ -1,0 +1,227 @@
+"""One shard of queries over changes: rows and clocks in, changes of the answers and state out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import MemoryLimitError
+from windrow.operators.net import emitted
+from windrow.operators.pipeline import Arrivals, Pipeline
+from windrow.plan.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.changes import Node, Scan, TableJoin
+from windrow.plan.emission import OPERATIONS, SNAPSHOT
+from windrow.plan.memory import too_large
+from windrow.runtime.outcome import RESULT_ROWS, Outcome
+from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.sampled import Sampled, at_slides
+from windrow.runtime.slice import TIME
+from windrow.runtime.slice_changes import PROBE, ROWS
+from windrow.storage.blocks import Blocks, PrefixedBlocks
+from windrow.storage.columns import decode
+
+
+@dataclass(slots=True)
+class _Together:
+    """Queries that came at the same time and slide at the same instants: equal parts of them run once."""
+
+    prefix: str
+    slide_us: int | None
+    offset_us: int
+    queries: list[ChangePlan]
+    pipeline: Pipeline
+    sampled: dict[str, Sampled] = field(default_factory=dict)
+
+
+class ChangeShard:
+    """The state of one shard of queries over changes, and how a batch changes it. As `Shard`, it reads no clock.
+
+    The clock of the queries is that of the stream that is furthest behind, and what lies before it is settled. A query
+    that comes later begins with empty windows, and shares nothing with those that were there.
+    """
+
+    def __init__(self, plan: ChangesPlan, blocks: Blocks, snapshot: bytes | None = None, older: object = None) -> None:
+        self.plan, self._blocks = plan, blocks
+        nothing: dict[str, Any] = {"version": 0, "newest": {}, "clock": None}
+        kept: dict[str, Any] = json.loads(snapshot) if snapshot is not None else nothing
+        self.version: int = kept["version"]
+        self.clock: int | None = kept["clock"]
+        self._newest: dict[str, int] = kept["newest"]
+        self._groups = self._opened(kept.get("together", []))
+
+    @property
+    def groups(self) -> int:
+        return sum(len(together.queries) for together in self._groups)
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What operators hold: the rows of joins, sets and windows that answer at every event are all in memory."""
+        return sum(together.pipeline.nbytes for together in self._groups)
+
+    def process(self, payloads: Sequence[Payload]) -> Outcome:
+        """Take in a batch's rows, and tell what has changed up to the clock."""
+        payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
+        outcome = Outcome()
+        flush = any(payload.name == FLUSH for payload in payloads)
+        for payload in payloads:
+            outcome.untimed += payload.untimed
+            outcome.unreadable += payload.unreadable
+            outcome.failed += payload.failed
+            if payload.name.startswith(PROBE) and payload.probe is not None:
+                stream = payload.name[len(PROBE) :]
+                self._newest[stream] = max(self._newest.get(stream, payload.probe), payload.probe)
+        self._advance(flush)
+        arrivals = self._arrivals(payloads)
+        for together in self._groups:
+            self._settle(together, arrivals, flush, outcome)
+        if self.bytes_in_memory > self.plan.memory_bytes:
+            names = [query.name for query in self.plan.queries]
+            raise MemoryLimitError(too_large(names, self.bytes_in_memory, self.plan.memory_bytes))
+        return outcome
+
+    def save(self) -> bytes:
+        """Write changed blocks to the store; returns the snapshot that opens them again."""
+        self.version += 1
+        kept = []
+        for together in self._groups:
+            together.pipeline.save()
+            for sampled in together.sampled.values():
+                sampled.save(self.version)
+            kept.append(
+                {
+                    "prefix": together.prefix,
+                    "roots": [_hashed(query) for query in together.queries],
+                    "pipeline": together.pipeline.snapshot(),
+                    "sampled": {name: sampled.snapshot() for name, sampled in together.sampled.items()},
+                }
+            )
+        return json.dumps(
+            {"version": self.version, "clock": self.clock, "newest": self._newest, "together": kept}
+        ).encode()
+
+    def _advance(self, flush: bool) -> None:
+        """Move the clock to that of the slowest stream; at the end of the input just beyond all events."""
+        if flush and self._newest:
+            self.clock = max(self.clock or min(self._newest.values()), max(self._newest.values()) + 1)
+            return
+        if any(stream not in self._newest for stream, _ in self.plan.streams):
+            return
+        clock = min(self._newest[stream] - lateness for stream, lateness in self.plan.streams)
+        self.clock = clock if self.clock is None else max(self.clock, clock)
+
+    def _arrivals(self, payloads: Sequence[Payload]) -> dict[Scan, list[pa.RecordBatch]]:
+        found: dict[Scan, list[pa.RecordBatch]] = {}
+        for payload in payloads:
+            if payload.name.startswith(ROWS):
+                scan = self.plan.keys[int(payload.name[len(ROWS) :])].scan
+                found.setdefault(scan, []).append(decode(payload.body))
+        return found
+
+    def _settle(
+        self, together: _Together, rows: dict[Scan, list[pa.RecordBatch]], flush: bool, outcome: Outcome
+    ) -> None:
+        slide = together.slide_us
+        later = 0 if slide is None else 1  # a window with a slide holds events before its end
+        arrivals: dict[str | Scan, Arrivals] = {}
+        for scan, batches in rows.items():
+            table = pa.Table.from_batches(batches).combine_chunks()
+            arrivals[scan] = Arrivals(table.column(TIME).to_numpy() + later, table)
+        until = self._until(together, flush)
+        late, overflows = sum(together.pipeline.late.values()), together.pipeline.overflows
+        changed = together.pipeline.advance(arrivals, until)
+        outcome.late += sum(together.pipeline.late.values()) - late
+        outcome.failed += together.pipeline.overflows - overflows
+        for query in together.queries:
+            changes = changed[_hashed(query)]
+            if slide is not None:
+                changes = at_slides(changes, query)
+            if query.emit == SNAPSHOT:
+                batches = together.sampled[_hashed(query)].answers(changes, until) if self.clock is not None else []
+                outcome.windows += len(batches)
+            else:
+                sent = OPERATIONS[query.emit]
+                if len(sent) == 1:
+                    changes = changes.keep((changes.weights > 0) == (sent[0] == "+")) if len(changes) else changes
+                batches = emitted(changes, query.root.names).cast(query.emitted).to_batches()
+            for batch in batches:
+                for start in range(0, batch.num_rows, RESULT_ROWS):
+                    outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
+
+    def _until(self, together: _Together, flush: bool) -> int:
+        """The last instant to settle: just before the clock, or the last end of a window."""
+        slide, offset = together.slide_us, together.offset_us
+        if self.clock is None:
+            return -(1 << 62)
+        if slide is None:
+            return self.clock - 1
+        reached = self.clock
+        if flush:  # to the last window that holds the newest event
+            reach = max(query.range_us for query in together.queries)
+            reached = max(reached, max(self._newest.values()) + (reach or slide))
+        return offset + (reached - offset) // slide * slide
+
+    def _opened(self, kept: list[dict]) -> list[_Together]:
+        """The queries by when they came; of those that are no more, what only they held is deleted."""
+        waiting = {_hashed(query): query for query in self.plan.queries}
+        opened = []
+        for entry in kept:
+            known = [waiting.pop(root) for root in entry["roots"] if root in waiting]
+            held = set(entry["pipeline"]["operators"])
+            if known:
+                opened.append(self._together(entry["prefix"], known, entry))
+                held -= opened[-1].pipeline.held
+            for space in held:
+                self._blocks.delete_all(f"{entry['prefix']}{space}")
+        fresh: dict[tuple[int | None, int], list[ChangePlan]] = {}
+        for query in waiting.values():
+            fresh.setdefault((query.slide_us, query.offset_us), []).append(query)
+        for number, queries in enumerate(fresh.values()):
+            opened.append(self._together(f"changes-{self.version}-{number}.", queries, None))
+        return opened
+
+    def _together(self, prefix: str, queries: list[ChangePlan], kept: dict | None) -> _Together:
+        blocks = PrefixedBlocks(self._blocks, prefix)
+        assert self.plan.evaluate is not None
+        pipeline = Pipeline(
+            {_hashed(query): query.root for query in queries},
+            self.plan.evaluate,
+            blocks,
+            tables=_tables(self.plan, queries),
+            user=dict(self.plan.user_code),
+            snapshot=kept and kept["pipeline"],
+        )
+        sampled = {
+            name: Sampled(query, f"answer-{name}", blocks, kept["sampled"].get(name) if kept else None)
+            for name, query in ((_hashed(query), query) for query in queries)
+            if query.emit == SNAPSHOT
+        }
+        return _Together(prefix, queries[0].slide_us, queries[0].offset_us, queries, pipeline, sampled)
+
+
+def _hashed(query: ChangePlan) -> str:
+    """A name for what a query asks: by its plan, not by its own name."""
+    asked = (query.root, query.emit, query.slide_us, query.offset_us)
+    return hashlib.sha256(repr(asked).encode()).hexdigest()[:16]
+
+
+def _tables(plan: ChangesPlan, queries: Sequence[ChangePlan]) -> dict[str, pa.Table]:
+    """The tables under the names that joins have for them and their columns."""
+    static = dict(plan.static)
+    found: dict[str, pa.Table] = {}
+
+    def look(node: Node) -> None:
+        if isinstance(node, TableJoin):
+            prefix, _, name = node.table.partition(":")
+            table = static[name]
+            found[node.table] = table.rename_columns([f"{prefix}_{column}" for column in table.column_names])
+        for child in node.children:
+            look(child)
+
+    for query in queries:
+        look(query.root)
+    return found

@@ -1,0 +1,28 @@
+"""What a batch gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+RESULT_ROWS = 1 << 17
+"""Results are packed in batches of at most so many rows."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a batch gave: result rows by query, rejected rows, and counts.
+
+    `failed` counts values that are NULL because an expression of a row, or the sum of a window, could not hold them;
+    `unplaced` the events that a clustering has no place for, since a coordinate is missing.
+    """
+
+    results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
+    rejected: list[pa.RecordBatch] = field(default_factory=list)
+    late: int = 0
+    untimed: int = 0
+    unreadable: int = 0
+    failed: int = 0
+    unplaced: int = 0
+    windows: int = 0

@@ -1,0 +1,87 @@
+"""Events of one stream into rows for the shards, for queries over changes: what a map task does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.plan.change_plan import ChangesPlan, ScanKey
+from windrow.runtime.keys import encode_keys, spread
+from windrow.runtime.payload import Payload
+from windrow.runtime.slice import FAILED, TIME, UNREADABLE, expression_column
+from windrow.storage.columns import encode
+
+PROBE, ROWS = "probe ", "rows "
+"""What the names of payloads begin with: the newest time of a stream, and the rows of a scan."""
+
+
+class ChangeSlicer:
+    """Sends each event that a scan reads to the shard of its key, and the newest time to all."""
+
+    def __init__(self, plan: ChangesPlan, stream: str, task: int, shards: Sequence[int]) -> None:
+        self._stream, self._task, self._shards = stream, task, list(shards)
+        self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions_of(stream))}
+        self._scans = [(number, key) for number, key in enumerate(plan.keys) if key.scan.stream == stream]
+        self._probe: int | None = None
+        self._untimed = self._unreadable = self._failed = 0
+        self._packed: list[Payload] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in some events."""
+        timed = batch.column(TIME).is_valid().to_numpy(zero_copy_only=False)
+        if UNREADABLE in batch.schema.names:
+            unreadable = pc.fill_null(batch.column(UNREADABLE), False).to_numpy(zero_copy_only=False)
+            self._unreadable += int(unreadable.sum())
+            self._untimed += int((~timed & ~unreadable).sum())
+            timed = timed & ~unreadable
+        else:
+            self._untimed += len(timed) - int(timed.sum())
+        if not timed.any():
+            return
+        if FAILED in batch.schema.names:
+            self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
+        newest = pc.max(pc.cast(batch.column(TIME), pa.int64()).filter(pa.array(timed))).as_py()
+        self._probe = newest if self._probe is None else max(self._probe, newest)
+        for number, key in self._scans:
+            self._send(number, key, batch, timed)
+
+    def payloads(self) -> list[Payload]:
+        """All that the shards must know of the events taken in."""
+        if self._probe is None and not (self._untimed or self._unreadable):
+            return []
+        own = self._shards[self._task % len(self._shards)]
+        counts = (self._untimed, self._unreadable, self._failed)
+        probes = [
+            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", *(counts if shard == own else ()))
+            for shard in self._shards
+        ]
+        return [*probes, *self._packed]
+
+    def _send(self, number: int, key: ScanKey, batch: pa.RecordBatch, timed: np.ndarray) -> None:
+        scan = key.scan
+        chosen = timed
+        if scan.where is not None:
+            passed = pc.fill_null(batch.column(self._names[scan.where]), False)
+            chosen = chosen & passed.to_numpy(zero_copy_only=False)
+        rows = pa.record_batch(
+            [pc.cast(batch.column(TIME), pa.int64()), *(batch.column(self._names[text]) for text in scan.texts)],
+            names=[TIME, *(column.name for column in scan.read)],
+        ).filter(pa.array(chosen))
+        if not rows.num_rows:
+            return
+        if len(self._shards) == 1 or not key.columns:
+            self._packed.append(self._payload(self._shards[0], number, rows))
+            return
+        owners, groups = encode_keys([rows.column(name) for name in key.columns], rows.num_rows)
+        places = spread(groups, len(self._shards))[owners]
+        for i, shard in enumerate(self._shards):
+            part = rows.filter(pa.array(places == i))
+            if part.num_rows:
+                self._packed.append(self._payload(shard, number, part))
+
+    def _payload(self, shard: int, number: int, rows: pa.RecordBatch) -> Payload:
+        body = encode(dict(zip(rows.schema.names, rows.columns)))
+        return Payload(shard, self._task, len(self._packed) + 1, self._probe, f"{ROWS}{number}", body)
