@@ -218,8 +218,8 @@ class Session:
         changes = [query for query in queries if isinstance(query, ChangePlan)]
         if changes:
             tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
-            plan = plan_changes(self._streams, changes, evaluate_text, tables, code)
-            return replace(plan, memory_bytes=self.memory_bytes)
+            over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code)
+            return replace(over_changes, memory_bytes=self.memory_bytes)
         own = [query for query in queries if isinstance(query, QueryPlan)]
         stream = self._streams[own[0].stream]
         limits = (self.memory_bytes, self._keeping)

@@ -9,7 +9,13 @@ import pyarrow as pa
 import pytest
 
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from windrow.clustering import KnownClusterings
 from windrow.errors import MemoryLimitError
+from windrow.language import parse_query
+from windrow.local.local_catalog import LocalEngine
+from windrow.local.replay_changes import ReplayChanges
+from windrow.plan.bind_changes import bind_changes
+from windrow.plan.catalog import Catalog, Stream
 from windrow.runtime import keyed_rows, waiting
 from windrow.runtime.shard import Shard
 from windrow.windows import log
@@ -152,3 +158,20 @@ def test_taking_over_a_shard_again_reads_what_it_missed_and_not_the_whole_window
     count = len(shard._spaces[made.spaces[0]].log._blocks)
     assert count > 20
     assert max(reads[20:]) < count / 2
+
+
+def test_rows_of_a_join_count_against_the_limit():
+    """They are all in memory, so that beyond it the query stops."""
+    random, rows = np.random.default_rng(1), 2_000
+    times = pa.array(np.arange(rows) * 1000, pa.timestamp("us", "UTC"))
+    ticks = pa.table({"ts": times, "k": random.integers(0, 500, rows), "x": random.random(rows)})
+    text = "SELECT a.k, a.x, b.x AS y FROM ticks [RANGE 9 SECONDS] a JOIN others [RANGE 9 SECONDS] b ON a.k = b.k"
+    events = {"ticks": ticks, "others": ticks}
+    streams = {name: Stream(name, ticks.schema, "ts", 0) for name in events}
+    catalog = Catalog(LocalEngine(), streams, {}, {}, KnownClusterings())
+    replayed = ReplayChanges(bind_changes(parse_query(text), catalog), streams, events, {}, {})
+    replayed.run(batch_rows=100)
+    assert replayed.shard.bytes_in_memory > 2 * rows * 24
+    replayed.shard.plan = replace(replayed.plan, memory_bytes=20_000)
+    with pytest.raises(MemoryLimitError, match="query hold"):
+        replayed.step({name: table.slice(0, 1) for name, table in events.items()})

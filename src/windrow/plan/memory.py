@@ -40,8 +40,7 @@ def too_large(queries: Sequence[str], size: float, limit: int) -> str:
     return (
         f"the windows of {', '.join(queries)} hold {size_text(size)} in the memory of a shard, and the limit is"
         f" {size_text(limit)}: give shards more with Session(memory=...) or --set memory=..., cut state into more"
-        " shards, shorten the window, or, of order statistics, ask for APPROX_QUANTILE or APPROX_COUNT_DISTINCT, which keep"
-        " sketches"
+        " shards, shorten the window, or, for order statistics, take APPROX_QUANTILE or APPROX_COUNT_DISTINCT"
     )
 
 
