@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import Fold, Space
 from windrow.plan.window import TimeWindow
+from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
@@ -27,21 +28,22 @@ class SharedFold:
     maintenance: Maintenance
 
 
-def shared_folds(space: Space, log: PaneLog, blocks: Blocks, kept: Mapping[str, dict]) -> list[SharedFold]:
+def shared_folds(
+    space: Space, log: PaneLog, partials: KeptPartials, blocks: Blocks, kept: Mapping[str, dict]
+) -> list[SharedFold]:
     """All that windows of `space` share; `kept` are the snapshots, by name."""
-    order = {partial: i for i, partial in enumerate(space.partials)}
     shared = []
     trees = _asking(space, "tree")
     if trees:
         finest = min((fold.window for fold in trees), key=lambda window: (window.slide_us, window.offset_us))
         cells = max(-(-(fold.window.range_us or 0) // finest.slide_us) for fold in trees)
         members = _members(trees, "tree")
-        view, place = View.of(log, order, members), f"{space.name}.tree"
+        view, place = View.of(log, partials, members), f"{space.name}.tree"
         tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get("tree"))
         shared.append(SharedFold("tree", "tree", tuple(fold.window for fold in trees), members, tree))
     for unit, origin, folds in _lattices(_asking(space, "binary")):
         members, name = _members(folds, "binary"), f"binary-{unit}-{origin}"
-        view, place = View.of(log, order, members), f"{space.name}.{name}.window"
+        view, place = View.of(log, partials, members), f"{space.name}.{name}.window"
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
