@@ -12,12 +12,14 @@ from windrow.optimize.choose_row_maintenance import row_alternatives
 from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
 from windrow.optimize.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.optimize.nest_windows import nest_windows
 from windrow.plan.aggregates import Partial
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.kept import kept_as
 from windrow.plan.memory import size_text
-from windrow.plan.parts import NestedWindow, parts_of
+from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.row_levels import NestedRows
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
@@ -98,7 +100,13 @@ def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, k
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
     lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries, kept)
-    for query in queries[:MOST_WINDOWS]:
+    told = [query for query in queries if not isinstance(query.window, NestedRows)]
+    nested = [query for query in queries if isinstance(query.window, NestedRows)]
+    for query in nested:
+        level = level_of(query.window, space.window)  # type: ignore[arg-type, union-attr]
+        lines.append(f"    level {level} of query {query.name}")
+        told += [query] if level == 0 else []  # told once
+    for query in told[:MOST_WINDOWS]:
         lines += _query(query)
     if len(queries) > MOST_WINDOWS:
         lines.append(f"    and {len(queries) - MOST_WINDOWS} more queries")
@@ -111,8 +119,9 @@ def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str]) -> 
     lines += [f"      {partial}{_once(_asking(partial, space, queries))}" for partial in space.partials]
     lines += [f"    {line}" for line in kept]
     shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    chains = nest_windows({fold.window: fold.partials for fold in space.folds})
     for fold in shown:
-        ways = [alternatives(partial, fold.window, cuts) for partial in fold.partials]
+        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p))) for p in fold.partials]
         lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways)]
     if len(space.folds) > len(shown):
         lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")

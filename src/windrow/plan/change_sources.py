@@ -122,9 +122,10 @@ class Sources:
 
     def expanded(self, star: exp.Expr) -> dict[str, exp.Expr]:
         """What * stands for, or a.* where `star` is a column of that name."""
-        qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
+        written = star.table if isinstance(star, exp.Column) else ""
+        qualifier = written.lower()
         if qualifier and qualifier not in {alias.lower() for alias, _ in self.named}:
-            raise unknown_name("stream", star.table, self._aliases(), star, self._scope.text)
+            raise unknown_name("stream", written, self._aliases(), star, self._scope.text)
         found: dict[str, exp.Expr] = {}
         for number, (alias, source) in enumerate(self.named):
             if qualifier not in ("", alias.lower()):

@@ -54,7 +54,8 @@ class FoldState:
         self.own: dict[str, Maintenance] = {}
         self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
         read = {other.way: other for other in shared if fold.window in other.windows}
-        self.lattice = read["binary"].name if "binary" in read else None
+        in_turn = [read[way].name for way in ("binary", "stairs") if way in read]
+        self.lattice = in_turn[0] if in_turn else None  # at most one: these forget what was asked
         for way in dict.fromkeys(fold.maintenance):
             members = tuple(p for p, chosen in zip(fold.partials, fold.maintenance) if chosen == way)
             if way in read:

@@ -50,14 +50,21 @@ class KeySums:
 
         There are groups in `width` slots.
         """
-        before = self._sums.answer(range(START, self._batches), width)
-        folded = [take(fields, slots) for fields in before]
+        folded = [take(fields, slots) for fields in self.held(width)]
         if len(new):
             runs = GroupRuns(new.slots, new.panes, new.partials)
             newer = runs.fold(self._entering.kernels, slots, np.full(len(slots), START), highs)
             for kernel, into, added in zip(self._entering.kernels, folded, newer):
                 kernel.combine(into, np.arange(len(slots)), added)
         return folded
+
+    def held(self, width: int) -> list[Fields]:
+        """For each kernel, fields with an element a slot. To be read, not kept."""
+        return self._sums.answer(range(START, self._batches), width)
+
+    def release(self, slots: np.ndarray) -> None:
+        """What the groups in `slots` have come to is let go, and they begin again."""
+        self._sums.release(slots)
 
     def add(self, new: Entries, width: int) -> None:
         """The rows of a batch have been answered, and belong to those before."""

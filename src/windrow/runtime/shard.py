@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import too_large
 from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
@@ -24,6 +26,7 @@ from windrow.runtime.join_levels import rows_of_levels
 from windrow.runtime.outcome import RESULT_ROWS, Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
+from windrow.runtime.predicate_space import PredicateSpaceState
 from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -34,7 +37,7 @@ from windrow.storage.working_set import WorkingSet
 FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
 
-State = SpaceState | RowSpaceState | PartitionSpaceState
+State = SpaceState | RowSpaceState | PartitionSpaceState | PredicateSpaceState
 """What a shard holds of a space; all are used alike."""
 
 
@@ -170,10 +173,12 @@ class Shard:
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
         told: dict[str, list[pa.RecordBatch]] = {}
-        for query in self._asking[space, answers.window]:
+        for query in self._asking[space, answers.window]:  # type: ignore[index]
             mine = answers
-            if isinstance(state, SpaceState) and answers.window is not None:
+            if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
                 mine = answers.since(state.first_end(query, answers.window))
+            elif isinstance(space, RowSpace):
+                mine = replace(answers, window=space.window)
             if query.joins_levels:
                 self._nested.setdefault(query, []).append(mine)
                 continue
@@ -244,6 +249,8 @@ def _state(
     """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
     if isinstance(space, Space):
         return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
+    if isinstance(space.window, PredicateWindow):
+        return PredicateSpaceState(space, blocks, user, snapshot, since)
     if space.partition:
         return PartitionSpaceState(space, blocks, user, snapshot, since)
     return RowSpaceState(space, blocks, user, snapshot, since, rows)

@@ -1,4 +1,4 @@
-"""Maintenances that several windows of a space read: one tree for all, and lattices of windows that fit together."""
+"""Maintenances that several windows of a space read: one tree, and lattices and chains of windows that fit together."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windrow.plan.aggregates import Partial
+from windrow.plan.chains import chains_of
 from windrow.plan.pipeline import Fold, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.kept_partials import KeptPartials
@@ -14,6 +15,7 @@ from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
+from windrow.windows.nested_fold import NestedFold
 from windrow.windows.tree import Tree
 
 
@@ -47,6 +49,18 @@ def shared_folds(
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
+    return [*shared, *_stairs(space, log, order)]
+
+
+def _stairs(space: Space, log: PaneLog, order: Mapping[Partial, int]) -> list[SharedFold]:
+    """A chain for windows that nest; each window is in one."""
+    asking = _asking(space, "stairs")
+    shared = []
+    for levels in chains_of(fold.window for fold in asking):
+        members = _members([fold for fold in asking if fold.window in levels.windows], "stairs")
+        name = "stairs-" + "-".join(window.label for window in levels.windows)
+        chain = NestedFold(View.of(log, order, members), levels)
+        shared.append(SharedFold(name, "stairs", levels.windows, members, chain))
     return shared
 
 
