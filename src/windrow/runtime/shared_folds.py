@@ -49,17 +49,17 @@ def shared_folds(
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
-    return [*shared, *_stairs(space, log, order)]
+    return [*shared, *_stairs(space, log, partials)]
 
 
-def _stairs(space: Space, log: PaneLog, order: Mapping[Partial, int]) -> list[SharedFold]:
+def _stairs(space: Space, log: PaneLog, partials: KeptPartials) -> list[SharedFold]:
     """A chain for windows that nest; each window is in one."""
     asking = _asking(space, "stairs")
     shared = []
     for levels in chains_of(fold.window for fold in asking):
         members = _members([fold for fold in asking if fold.window in levels.windows], "stairs")
         name = "stairs-" + "-".join(window.label for window in levels.windows)
-        chain = NestedFold(View.of(log, order, members), levels)
+        chain = NestedFold(View.of(log, partials, members), levels)
         shared.append(SharedFold(name, "stairs", levels.windows, members, chain))
     return shared
 
