@@ -11,6 +11,8 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
+from windrow.plan.kept import PARTIALS, kept_as
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.parts import NestedWindow
 from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.row_levels import NestedRows, row_parts
@@ -48,6 +50,7 @@ class Space:
     where: str | None
     keys: tuple[Key, ...]
     folds: tuple[Fold, ...]
+    keeps: str = PARTIALS
 
     @property
     def name(self) -> str:
@@ -73,7 +76,8 @@ class Space:
     @property
     def partials(self) -> tuple[Partial, ...]:
         """What a pane keeps, the number of rows first."""
-        return tuple(dict.fromkeys(partial for fold in self.folds for partial in fold.partials))
+        asked = (partial for fold in self.folds for partial in fold.partials)
+        return tuple(dict.fromkeys(kept_as(partial, self.keeps) for partial in asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,10 @@ def emitted_schema(
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """All that runs over one scan of one stream. Every query is answered by one of `spaces`."""
+    """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
+
+    A shard keeps at most `memory_bytes` of what it can read again in memory.
+    """
 
     stream: str
     lateness_us: int
@@ -281,6 +288,7 @@ class StreamPlan:
     keeps_rejected: bool = False
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
+    memory_bytes: int = DEFAULT_BYTES
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

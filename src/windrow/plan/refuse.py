@@ -47,6 +47,20 @@ def not_yet(
     return NotSupportedYet(f"{what} is not supported yet", text=text, at=start, end=end, hint=hint)
 
 
+def refuse_groupings(tree: exp.Select, text: str) -> None:
+    """Raise for a GROUP BY that is of several sets of columns, or does not name them."""
+    group = tree.args.get("group")
+    if group is None:
+        return
+    for clause in ("cube", "rollup", "grouping_sets", "all", "totals"):
+        if group.args.get(clause):
+            raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
+    for node in group.expressions:
+        if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
+            what = node.key.upper().replace("GROUPINGSETS", "GROUPING SETS")
+            raise not_yet(node, f"GROUP BY {what}", text, tree=tree)
+
+
 def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
     """Raise where the changes of a query cannot be told."""
     emit = tree.args["emit"]
@@ -75,6 +89,11 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
         found = tree.args.get(clause)
         if found and clause not in ("joins", "distinct"):
             raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
-    for part in tree.selects if isinstance(tree, exp.Select) else []:
+    if not isinstance(tree, exp.Select):
+        return
+    conditions = [tree.args.get(clause) for clause in ("where", "group", "having")]
+    conditions += [join.args.get("on") for join in tree.args.get("joins") or []]
+    for part in filter(None, [*tree.selects, *conditions]):
+        refuse_spark_windows(part, text)
         for node in part.find_all(exp.Window, exp.Query):
             raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)

@@ -11,6 +11,7 @@ from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import Fold
 from windrow.plan.window import TimeWindow
 from windrow.runtime.history import EVER
+from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.shared_folds import SharedFold
 from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
@@ -43,7 +44,7 @@ class FoldState:
         self,
         fold: Fold,
         log: PaneLog,
-        order: Mapping[Partial, int],
+        kept: KeptPartials,
         shared: Sequence[SharedFold],
         space: str,
         blocks: Blocks,
@@ -61,7 +62,7 @@ class FoldState:
                 self._ways.append((read[way].partials, read[way].maintenance))
                 continue
             name = _name(way, fold, members)
-            view, place = View.of(log, order, members), f"{space}.{name}.window"
+            view, place = View.of(log, kept, members), f"{space}.{name}.window"
             made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
             self.own[name] = made
             self._ways.append((members, made))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -25,6 +25,12 @@ class _Entering:
 
     def between(self, first: int, stop: int) -> Entries:
         return self.rows
+
+    def reaches(self, first: int) -> bool:
+        return False
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        yield self.rows
 
 
 class KeySums:
@@ -66,6 +72,10 @@ class KeySums:
         self._batches += 1
         self._sums.answer(range(START, self._batches), width)
         self._entering.rows = nothing(self._entering.kernels)
+
+    @property
+    def nbytes(self) -> int:
+        return self._sums.nbytes
 
     def save(self, version: int) -> None:
         self._sums.save(version)

@@ -114,6 +114,11 @@ class PredicateSpaceState:
         self._open.widen(self._owners.width)
         self._sums.held(self.groups.width)
 
+    @property
+    def bytes_held(self) -> int:
+        """Nothing is held folded: partials of open windows are in blocks."""
+        return 0
+
     def save(self, version: int) -> None:
         for part in (self._waiting, self.groups, self._open, self._sums):
             part.save(version)

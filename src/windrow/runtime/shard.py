@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.errors import StateError
+from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.memory import too_large
 from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 from windrow.plan.predicate_window import PredicateWindow
@@ -31,6 +32,7 @@ from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
+from windrow.storage.working_set import WorkingSet
 
 FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
@@ -47,6 +49,7 @@ class Shard:
 
     def __init__(self, plan: StreamPlan, blocks: Blocks, snapshot: bytes | None = None, older: Shard | None = None):
         self.plan = plan
+        self._blocks = blocks = WorkingSet(blocks, plan.memory_bytes)
         kept: dict[str, Any] = (
             _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
         )
@@ -99,6 +102,7 @@ class Shard:
                     self._release(space, freed)
                 until = last if until is None else max(until, last)
         self.clock = until
+        self._check_memory()
         return outcome
 
     def save(self) -> bytes:
@@ -106,6 +110,7 @@ class Shard:
         self.version += 1
         for part in (*self._spaces.values(), *self._differences.values()):
             part.save(self.version)
+        self._blocks.make_room()
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
@@ -116,6 +121,21 @@ class Shard:
     def groups(self) -> int:
         """How many groups are held, over all spaces."""
         return sum(len(state.groups) for state in self._spaces.values())
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What the shard keeps from batch to batch: decoded blocks, and windows that are kept folded."""
+        return self._blocks.bytes_in_memory
+
+    def _check_memory(self) -> None:
+        """What windows hold folded counts against the limit, and it cannot be let go."""
+        held = {space: state.bytes_held for space, state in self._spaces.items()}
+        self._blocks.held = sum(held.values())
+        limit = self.plan.memory_bytes
+        if self._blocks.held > limit:
+            most = max(held, key=lambda space: held[space])
+            names = [query.name for query in self.plan.queries_of(most)]
+            raise MemoryLimitError(too_large(names, held[most], limit))
 
     def _advance(self, payloads: Sequence[Payload]) -> None:
         """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back."""
