@@ -39,14 +39,14 @@ class ExpireRows:
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         self._waiting.add(*_ending(changes))
-        over, ends = self._waiting.take(clock)
-        until = over.until if self._tells else np.full(len(over), NEVER)
-        gone = Changes(ends, over.since, until, -over.weights, over.columns)
+        parts = []
+        for over, ends in zip(*self._waiting.take_runs(clock)):
+            until = over.until if self._tells else np.full(len(over), NEVER)
+            parts.append(Changes(ends, over.since, until, -over.weights, over.columns))
         if not self._tells:
-            changes = Changes(
-                changes.times, changes.since, np.full(len(changes), NEVER), changes.weights, changes.columns
-            )
-        return merged([gone, changes])
+            never = np.full(len(changes), NEVER)
+            changes = Changes(changes.times, changes.since, never, changes.weights, changes.columns)
+        return merged([*parts, changes])
 
     def save(self, version: int) -> None:
         self._waiting.save(version)

@@ -27,6 +27,7 @@ class JoinSide:
         self._times = np.zeros((2, self._rows.capacity), np.int64)
         self._read_times(0)
         self._heads = np.full(0, -1)
+        self._in_order = True
         self._link(0)
 
     @property
@@ -36,11 +37,11 @@ class JoinSide:
     def partners(self, keys: np.ndarray, changes: Changes) -> tuple[np.ndarray, np.ndarray]:
         """Which rows that are there have the key of which change: places of changes, and of rows."""
         side = self._rows.side
-        return chained(keys, changes.times, self._heads, side["next"], self._times[1], side["weight"])
+        return chained(keys, changes.times, self._heads, side["next"], self._times[1], side["weight"], self._in_order)
 
     def at(self, entries: np.ndarray) -> Changes:
         """The rows at `entries`, as changes that came before all others."""
-        columns = self._rows.columns_of(entries)[: len(self._types)]
+        columns = self._rows.columns_of(entries, len(self._types))
         since, until = self._times[:, entries]
         return Changes(since, since, until, self._rows.side["weight"][entries], columns)
 
@@ -97,6 +98,8 @@ class JoinSide:
             self._times[i, here] = column.to_numpy()
 
     def _link(self, known: int) -> None:
+        ends = self._times[1, max(known - 1, 0) : len(self._rows)]
+        self._in_order = (known == 0 or self._in_order) and bool((ends[1:] >= ends[:-1]).all())
         keys = self._rows.side["key"][known : len(self._rows)]
         most = int(keys.max(initial=-1)) + 1
         if most > len(self._heads):

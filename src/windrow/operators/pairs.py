@@ -28,13 +28,20 @@ def expand(low: np.ndarray, high: np.ndarray, order: np.ndarray) -> tuple[np.nda
 
 
 @njit(cache=True, nogil=True)
-def chained(keys, times, heads, next_, until, weights):
-    """Each row with all entries of its key that are there at its time: pairs of (row, entry)."""
+def chained(keys, times, heads, next_, until, weights, in_order):
+    """Each row with all entries of its key that are there at its time: pairs of (row, entry).
+
+    Chains begin with the last entry. If entries end in the order in which they came, an ended one has only ended ones
+    behind it.
+    """
     out, size = np.empty((max(keys.size, 16), 2), np.int64), 0
     for i in range(keys.size):
         entry = heads[keys[i]] if keys[i] < heads.size else -1
         while entry >= 0:
-            if weights[entry] != 0 and until[entry] > times[i]:
+            if until[entry] <= times[i]:
+                if in_order:
+                    break
+            elif weights[entry] != 0:
                 if size == len(out):
                     out = np.concatenate((out, np.empty_like(out)))
                 out[size, 0], out[size, 1] = i, entry

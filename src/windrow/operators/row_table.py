@@ -92,9 +92,9 @@ class RowTable:
         _find(self._rows, self._index, self._words.of(columns, rows), slots)
         return slots
 
-    def columns_of(self, slots: np.ndarray) -> tuple[pa.Array, ...]:
-        """The rows in `slots`."""
-        return self._words.columns(self._rows[slots])
+    def columns_of(self, slots: np.ndarray, first: int | None = None) -> tuple[pa.Array, ...]:
+        """The rows in `slots`: all their columns, or the `first` ones."""
+        return self._words.columns(self._rows[slots], first)
 
     def touch(self, slots: np.ndarray) -> None:
         """What is beside the rows in `slots` has changed."""

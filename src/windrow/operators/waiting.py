@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.changes import Changes, joined, nothing
+from windrow.operators.order import stable_order
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
 
@@ -60,7 +61,7 @@ class Waiting:
         if not len(changes):
             return
         if len(due) > 1 and not bool(np.all(due[1:] >= due[:-1])):
-            order = np.argsort(due, kind="stable")
+            order = stable_order(due)
             due, changes = due[order], changes.take(order)
         self._runs.append(_Run(due, changes))
         while len(self._runs) > 1 and len(self._runs[-2]) < SMALL and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
@@ -71,7 +72,16 @@ class Waiting:
 
     def take(self, clock: int) -> tuple[Changes, np.ndarray]:
         """Give back what waits for an instant up to `clock`, in order of these, and the instants."""
-        parts, dues = [nothing(self._types)], [np.empty(0, np.int64)]
+        parts, dues = self.take_runs(clock)
+        changes, due = joined(parts), np.concatenate(dues)
+        if len(dues) > 1:
+            order = np.argsort(due, kind="stable")
+            return changes.take(order), due[order]
+        return changes, due
+
+    def take_runs(self, clock: int) -> tuple[list[Changes], list[np.ndarray]]:
+        """The same run by run, each in order, for those who sort what they make of it together with other things."""
+        parts, dues = [], []
         for run in self._runs:
             if run.due[run.head] <= clock:
                 stop = int(run.due.searchsorted(clock, side="right"))
@@ -82,11 +92,9 @@ class Waiting:
             if not len(run):
                 self._forget(run)
         self._runs = [run for run in self._runs if len(run)]
-        changes, due = joined(parts), np.concatenate(dues)
-        if len(dues) > 2:
-            order = np.argsort(due, kind="stable")
-            return changes.take(order), due[order]
-        return changes, due
+        if not parts:
+            return [nothing(self._types)], [np.empty(0, np.int64)]
+        return parts, dues
 
     def save(self, version: int) -> None:
         for number in self._gone:

@@ -49,9 +49,9 @@ class Words:
                 flags |= np.where(known, 0, np.int64(1) << (i % FLAGS))
         return words
 
-    def columns(self, words: np.ndarray) -> tuple[pa.Array, ...]:
-        """The rows that have these words."""
-        return tuple(self._column(i, words) for i in range(len(self._types)))
+    def columns(self, words: np.ndarray, first: int | None = None) -> tuple[pa.Array, ...]:
+        """The rows that have these words: all their columns, or the `first` ones."""
+        return tuple(self._column(i, words) for i in range(len(self._types) if first is None else first))
 
     def _column(self, i: int, words: np.ndarray) -> pa.Array:
         type = self._types[i]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from windrow.optimize.choose_expiry import choose_expiry
+from windrow.optimize.count_distinct import count_distinct
 from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.push_distinct import push_distinct
 from windrow.optimize.shard_key import Keys, shard_key
@@ -17,7 +18,7 @@ from windrow.plan.changes import Expiry, Group, Node, TableJoin
 
 def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
     """What one query over changes asks for: DISTINCT pushed down, W-Expire where it costs least."""
-    plan = push_distinct(query.plan)
+    plan = push_distinct(count_distinct(query.plan))
     root = place_expiry(plan, expiry or choose_expiry(plan))
     streams = tuple(sorted(stream.name for stream in query.streams))
     return ChangePlan(name, streams, root, query.emit, query.slide_us, query.offset_us, query.range_us)

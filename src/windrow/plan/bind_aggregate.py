@@ -21,6 +21,7 @@ from windrow.plan.order import bind_limit, bind_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Key, Output, emitted_schema, leading_columns
 from windrow.plan.refuse import not_yet, refuse_groupings
+from windrow.plan.row_levels import NestedRows
 from windrow.plan.row_window import CountWindow
 from windrow.plan.typing import checked_condition, checked_type
 
@@ -107,6 +108,8 @@ class _Lift:
     def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """An aggregate that looks at each level by itself."""
         window = self.source.window
+        if isinstance(window, NestedRows):
+            raise not_yet(node, "RECURRING over levels in rows", self.scope.text, "nest windows over time: RANGES")
         if not isinstance(window, NestedWindow) or window.levels is None:
             message = "RECURRING looks at the levels of a nested window, and this window has none"
             hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"

@@ -21,6 +21,7 @@ from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
 from windrow.plan.from_clause import bind_stream
 from windrow.plan.names import both, output_name, placed_as, substituted, unknown_name
 from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
+from windrow.plan.stream_first import stream_first
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 
@@ -88,6 +89,7 @@ class _Binder:
         return self._select(tree, named, window)
 
     def _select(self, tree: exp.Select, named: Named, window: object) -> Derived:
+        tree = stream_first(tree, lambda table: self._is_table(table, named), self.scope.text)
         written = tree.args.get("joins") or []
         tables = [tree.args["from_"].this, *(join.this for join in written)]
         check_aliases(tables, self.scope)
@@ -146,10 +148,14 @@ class _Binder:
             return self.relation(body, others, window)
         if not isinstance(table, exp.Table):
             raise not_yet(table, "this in FROM", self.scope.text)
-        if table.name in self.scope.catalog.tables and own is None:
+        if self._is_table(table, named):
             return Static(table.name, self.scope.catalog.tables[table.name])
         bound = bind_stream(table, list(named), self.scope)
         return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
+
+    def _is_table(self, source: exp.Expr, named: Named) -> bool:
+        known = isinstance(source, exp.Table) and source.name.lower() not in named and window_of(source) is None
+        return known and source.name in self.scope.catalog.tables
 
     def _rows(self, body: exp.Expr, named: Named, window: object) -> Base | None:
         """A sub-query that only computes columns and filters rows: the stream below it, seen so."""

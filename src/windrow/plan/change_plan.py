@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.plan.catalog import Stream
 from windrow.plan.changes import Node, Scan
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.timing import Timing
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -94,6 +95,7 @@ class ChangesPlan:
 
     keeps_rejected: bool = False
     timing: Timing = Timing.EVENT
+    memory_bytes: int = DEFAULT_BYTES
 
     @property
     def stream(self) -> str:

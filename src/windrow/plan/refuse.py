@@ -8,6 +8,7 @@ from windrow.errors import NotSupportedYet
 from windrow.language import error_at, span_of
 from windrow.plan.bound import BoundQuery
 from windrow.plan.parts import NestedWindow
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.refuse_time_functions import refuse_spark_windows
 from windrow.plan.window import TimeWindow
 
@@ -66,6 +67,8 @@ def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
     if query.order or query.limit is not None:
         message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
+    if isinstance(query.window, PredicateWindow):
+        raise not_yet(emit, "EMIT CHANGES over windows from condition to condition", text)
     if not isinstance(query.window, TimeWindow):
         raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
     if isinstance(query.window, NestedWindow):

@@ -48,10 +48,12 @@ class SlotChunks:
 
     def touch(self, slots: np.ndarray) -> None:
         """The elements of `slots` have changed."""
-        if len(slots) and int(slots.max()) < CHUNK:
+        if len(slots) and (most := int(slots.max())) < CHUNK:
             self._touched.add(0)
         elif len(slots):
-            self._touched.update(np.unique(slots // CHUNK).tolist())
+            marks = np.zeros(most // CHUNK + 1, bool)
+            marks[slots // CHUNK] = True
+            self._touched.update(np.flatnonzero(marks).tolist())
 
     def save(self, columns: Callable[[slice], dict[str, pa.Array]], width: int, version: int) -> None:
         """Write the touched chunks of `width` slots, whose columns `columns` gives."""
