@@ -70,9 +70,7 @@ def test_every_query_has_a_sink_of_its_own() -> None:
     assert list(QUERIES) == ["q1", "q2", "q3", "q4", "q5"]
 
 
-def test_the_same_arguments_give_the_same_sales(
-    tmp_path: Path, sales: dict[str, pa.Table]
-) -> None:
+def test_the_same_arguments_give_the_same_sales(tmp_path: Path, sales: dict[str, pa.Table]) -> None:
     assert written(tmp_path / "again") == sales
     assert written(tmp_path / "other", seed=7) != sales
 

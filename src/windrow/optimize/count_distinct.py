@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from windrow.language import expression_sql
 from windrow.plan.aggregates import Aggregate, Partial
 from windrow.plan.change_sources import plan_column
