@@ -21,9 +21,8 @@ from windrow.language import (
     span_of,
 )
 from windrow.language.spelling import closest
-from windrow.plan.sink import Sink
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_holding
 from windrow.session import Session
-from windrow.spark.files import FORMATS
 from windrow.spark.sinks import OWN_FORMATS
 from windrow.spark.sources import FILES, missing_format, missing_path, read_stream, read_table
 
@@ -98,6 +97,9 @@ class Application:
         self._check_folder(sink)
         self._declared[sink.name] = sink
         if sink.rejected:
+            if Sink(sink.format, sink.options).holds != HOLDS_CHANGES:
+                message = "rejected events have no answer that a sink could hold"
+                raise self._error(message, self._written(HOLDS_ANSWER, sink), "leave out holds")
             self._rejected(sink)
 
     def _check_folder(self, sink: CreateSink) -> None:
@@ -129,10 +131,14 @@ class Application:
         if insert.sink in self.sinks:
             way_out = "give each query a sink of its own"
             raise self._error(f"sink {insert.sink!r} has a query already", insert.sink_span, way_out)
-        self._query(insert.sink, insert.query, Sink(known[insert.sink].format, known[insert.sink].options))
+        declared = known[insert.sink]
+        self._query(insert.sink, insert.query, Sink(declared.format, declared.options), declared)
 
-    def _query(self, name: str, query: Query, sink: Sink) -> None:
-        self.session.register(name, query)
+    def _query(self, name: str, query: Query, sink: Sink, declared: CreateSink | None = None) -> None:
+        plan = self.session.register(name, query)
+        wrong = wrong_holding(sink, plan.emit)
+        if wrong is not None and declared is not None:
+            raise self._error(wrong[0], self._written(sink.holds, declared), wrong[1])
         self.sinks[name] = sink
 
     def _options(self, source: CreateStream | CreateTable) -> dict[str, str]:

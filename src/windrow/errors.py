@@ -70,6 +70,10 @@ class StateError(WindrowError):
     """State in a checkpoint that this version cannot read."""
 
 
+class MemoryLimitError(WindrowError):
+    """A window that has to be in memory and is larger than what a shard may use."""
+
+
 class StorageError(WindrowError):
     """A block that cannot be written or read, or a place for blocks that cannot be used."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,16 +18,19 @@ from windrow.language import Query, parse_duration, parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain import explain_plans
+from windrow.optimize.keep_rows import Figures, Keeping
 from windrow.optimize.plan_changes import plan_change, plan_changes, tables_of
 from windrow.optimize.plan_query import plan_query, plan_stream
+from windrow.optimize.refuse_large import refuse_large
 from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink
+from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Changes, kept_in
 from windrow.spark.expressions import SparkEngine
 from windrow.spark.job import Job
@@ -44,11 +48,24 @@ class Session:
 
     `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
     into how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its own.
+    `memory` is how much of it each part may have in memory, such as "256 MB"; the rest is read when it is needed.
+    `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take.
     """
 
-    def __init__(self, spark: SparkSession | None = None, *, shards: int | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        shards: int | None = None,
+        memory: str | int = DEFAULT_BYTES,
+        keep: str | None = None,
+    ) -> None:
+        self.memory_bytes = read_memory(memory)
+        keeping = Keeping(keep)
         self.spark = spark if spark is not None else local_spark()
         self.shards = shards or self.spark.sparkContext.defaultParallelism
+        self._keeping = replace(keeping, room_bytes=self.shards * self.memory_bytes)
+        self._job: Job | None = None
         self.settings = apply_settings(self.spark, self.shards)
         self._streams: dict[str, Stream] = {}
         self._sources: dict[str, Source] = {}
@@ -117,11 +134,12 @@ class Session:
         """Register a query, to be run together with others by `start`."""
         self.register(name, parse_query(text))
 
-    def register(self, name: str, query: Query) -> None:
-        """Register a query that has been read already."""
+    def register(self, name: str, query: Query) -> AnyQuery:
+        """Register a query that has been read already; returns its plan."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
         self._queries[name] = self._planned(name, query, self._queries.values())
+        return self._queries[name]
 
     def start(
         self,
@@ -155,9 +173,11 @@ class Session:
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan
             sinks[name] = added.sink
+        check_places({name: sinks[name] for name in queries})
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
         job = Job(queries, sinks, trigger, runs, checkpoint)
+        self._job = job
         job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
         return job
 
@@ -166,11 +186,20 @@ class Session:
         queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
         streams = dict.fromkeys(query.stream for query in queries)
         plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
-        return explain_plans(plans, self.shards)
+        return explain_plans(plans, self.shards, self._keeping, self._measured())
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
         return self._planned(name, parse_query(text), beside)
+
+    def _measured(self) -> dict[str, Figures]:
+        """What is known of the streams of the job that was started last."""
+        progress = {} if self._job is None else self._job.progress()
+        return {
+            stream: Figures(figures["stream_rate"], figures["groups"], measured=True)
+            for stream, figures in progress.items()
+            if figures["stream_rate"]
+        }
 
     def _shared(self) -> dict[str, AnyQuery]:
         """The registered queries, which may share clusters."""
@@ -191,10 +220,14 @@ class Session:
         changes = [query for query in queries if isinstance(query, ChangePlan)]
         if changes:
             tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
-            return plan_changes(self._streams, changes, evaluate_text, tables, code)
+            over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code)
+            return replace(over_changes, memory_bytes=self.memory_bytes)
         own = [query for query in queries if isinstance(query, QueryPlan)]
         stream = self._streams[own[0].stream]
-        return plan_stream(stream, own, code | self._clusterings, keeps_rejected=keeps_rejected)
+        limits = (self.memory_bytes, self._keeping)
+        plan = plan_stream(stream, own, code | self._clusterings, *limits, keeps_rejected=keeps_rejected)
+        refuse_large(plan, self.shards, self._measured().get(stream.name, Figures()))
+        return plan
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:

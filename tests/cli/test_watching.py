@@ -26,11 +26,18 @@ FIGURES = {
     "delay": {"p50": 0.612, "p99": 0.93, "max": 1.1},
     "groups": 100,
     "state_bytes": 2_500_000,
+    "memory_bytes": 640_000,
     "seconds": {"scan": 1.0, "slice": 2.0, "slide": 3.0, "state": 2.0, "sinks": 2.0},
 }
 SHOWN = (
     *("1,234,567", "45,000/s", "2024-01-01 09:30:00", "42", "3 late, 1 unreadable", "2 values made NULL"),
-    *("p50 0.61 s  p99 0.93 s  max 1.10 s", "2.5 MB", "100 groups", "scan 10%", "slide 30%"),
+    *(
+        "p50 0.61 s  p99 0.93 s  max 1.10 s",
+        "2.5 MB on disk, 640.0 kB in memory",
+        "100 groups",
+        "scan 10%",
+        "slide 30%",
+    ),
 )
 
 

@@ -66,7 +66,6 @@ def test_each_level_equals_the_oracle(cases: list[Case], stream: Stream, pairs: 
         ("RANGES 16 SECONDS, 8 SECONDS SLIDES 4 SECONDS", "2 ranges need 2 slides, not 1"),
         ("RANGES 16 SECONDS, 8 SECONDS SLIDES 4 SECONDS, 2 SECONDS AGING (1)", "2 levels need 2 weights, not 1"),
         ("RANGES 15 SECONDS, 8 SECONDS SLIDES 3 SECONDS, 2 SECONDS AGING (1, 0.5)", "AGING needs slides"),
-        ("ROWS 100, 10 SLIDES 10, 1", "levels in rows is not supported yet"),
     ],
 )
 def test_levels_that_cannot_be_run_say_why(window, message):

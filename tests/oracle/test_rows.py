@@ -135,6 +135,39 @@ def test_every_window_over_rows_equals_the_oracle(kind, partition, data):
         check(stream, window, cases, group, where, how)
 
 
+@pytest.mark.parametrize("partition", [(), ("k",)], ids=["all rows", "by key"])
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_each_level_in_rows_answers_as_a_window_of_its_own(partition, data):
+    stream = data.draw(streams(COLUMNS, unbounded="never"))
+    pairs, slide, reach = [], data.draw(st.integers(1, 3)), 0
+    for _ in range(data.draw(st.integers(1, 3))):
+        reach = slide * data.draw(st.integers(reach // slide + 1, reach // slide + 3))
+        pairs.append((reach, slide))
+        slide += data.draw(st.integers(0, 4))
+    group = data.draw(st.sampled_from([(), ("k",), ("g", "k")]))
+    how, events = data.draw(ways), stream.events
+    selected = f"SELECT SUM(i) AS s, MAX(d) AS m, COUNT(*) AS n FROM ticks [{'PARTITION BY k ' if partition else ''}"
+    rest = f" WHERE i > -5{' GROUP BY ' + ', '.join(group) if group else ''}"
+    ranges, slides = (", ".join(str(length) for length in reversed(lengths)) for lengths in zip(*pairs))
+    texts = [f"{selected}ROWS {ranges} SLIDES {slides}]{rest}"]
+    texts += [f"{selected}ROWS {reach} SLIDE {slide}]{rest}" for reach, slide in pairs]
+    nested, *alone = (
+        Core(plan_of([text], events.schema, stream.lateness_us), reopen=how["reopen"], shards=how["shards"])
+        for text in texts
+    )
+    for start, size in [*stream.bounds, (0, None)]:
+        batch = None if size is None else events.slice(start, size)
+        mine, *theirs = (
+            rows_of(core.flush() if batch is None else core.step(batch, how["tasks"])) for core in (nested, *alone)
+        )
+        expected = [row | {"level": level} for level, rows in enumerate(theirs) for row in rows]
+        ordered = [sorted(rows, key=lambda row: sorted(map(str, row.items()))) for rows in (mine, expected)]
+        assert [sorted(map(str, row.items())) for row in ordered[0]] == [
+            sorted(map(str, row.items())) for row in ordered[1]
+        ]
+
+
 BLOCK_SIZES = [
     (log, "BLOCK_ENTRIES"),
     (waiting, "BLOCK_ROWS"),

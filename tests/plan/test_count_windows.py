@@ -27,7 +27,23 @@ MISTAKES = [
     ("ROWS 10", "[ROWS 10]", "a window without SLIDE is not supported yet", "SLIDE 1"),
     ("PARTITION BY k ROWS 10", "[PARTITION BY k ROWS 10]", "a window without SLIDE is not supported yet", "SLIDE 1"),
     ("ROWS 10 SLIDE ABOUT 1 SECOND", "[ROWS 10 SLIDE ABOUT 1 SECOND]", "ABOUT is not supported yet", None),
-    ("ROWS 100, 10 SLIDES 10, 1", "[ROWS 100, 10 SLIDES 10, 1]", "not supported yet", None),
+    ("ROWS 100, 10 SLIDES 10", "[ROWS 100, 10 SLIDES 10]", "2 ranges need 2 slides, not 1", None),
+    ("ROWS 10, 100 SLIDES 1, 10", "100", "shorter than the one before", None),
+    ("ROWS 100, 10 SLIDES 5, 10", "[ROWS 100, 10 SLIDES 5, 10]", "level 1 must be coarser than level 0", None),
+    ("ROWS 100, 9 SLIDES 10, 2", "[ROWS 100, 9 SLIDES 10, 2]", "9 rows is none of 2 rows", None),
+    ("ROWS UNBOUNDED, 9 SLIDES 10, 3", "[ROWS UNBOUNDED, 9 SLIDES 10, 3]", "UNBOUNDED rows is none of 10", None),
+    (
+        "ROWS 100, 10 SLIDES 10 SECONDS, 1 SECOND",
+        "[ROWS 100, 10 SLIDES 10 SECONDS, 1 SECOND]",
+        "levels of rows that slide in time is not supported yet",
+        "SLIDES 100, 10",
+    ),
+    (
+        "ROWS 100, 10 SLIDES 10, 1 AGING (1, 0.5)",
+        "[ROWS 100, 10 SLIDES 10, 1 AGING (1, 0.5)]",
+        "AGING of levels in rows is not supported yet",
+        "RANGES",
+    ),
 ]
 
 
@@ -47,6 +63,21 @@ def test_window_row_is_a_column_of_count_windows_only():
     assert plan.queries[0].emitted.names[:3] == ["window_start", "window_end", "window_row"]
     with pytest.raises(QueryError, match="window_row"):
         plan_of(["SELECT window_row FROM ticks [RANGE 5 SECONDS SLIDE 1 SECOND] GROUP BY k"], SCHEMA)
+
+
+def test_recurring_items_are_found_in_levels_over_time():
+    text = query("ROWS 100, 10 SLIDES 10, 1", "HAVING RECURRING(k)")
+    with pytest.raises(QueryError, match="RECURRING over levels in rows is not supported yet"):
+        plan_of([text], SCHEMA)
+
+
+def test_each_level_in_rows_has_a_space_that_another_query_shares():
+    texts = [query("ROWS 100, 10 SLIDES 10, 2"), query("ROWS 10 SLIDE 2")]
+    plan = plan_of(texts, SCHEMA)
+    assert [space.window.rows for space in plan.spaces] == [10, 100]
+    assert [len(plan.queries_of(space)) for space in plan.spaces] == [2, 1]
+    text = explain_plans([plan], shards=1)
+    assert "level 0 of query q0" in text and "level 1 of query q0" in text and text.count("query q0") == 3
 
 
 def test_what_rows_are_partitioned_by_is_a_key_once():

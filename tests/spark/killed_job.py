@@ -1,4 +1,4 @@
-"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs four queries over INPUT, into three formats."""
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs seven queries over INPUT, into three formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import windrow
 from quick_spark import SHORT_LIVED
 from windrow.spark.settings import local_spark
 
-FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"}
+FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"} | {
+    "levels": "parquet",
+    "early": "parquet",
+    "trips": "parquet",
+}
 QUERIES = {
     "sums": """SELECT k, COUNT(*) AS n, SUM(x) AS total, AVG(i) AS mean
                FROM ticks [RANGE 1 MINUTE SLIDE 2 SECONDS] GROUP BY k""",
@@ -21,6 +25,12 @@ QUERIES = {
               ORDER BY total DESC LIMIT 3""",
     "clusters": """SELECT cid, CENTER(cid) AS center, COUNT(cid) AS n, MAX(x) AS most
                    FROM ticks [RANGE 1 MINUTE SLIDE 2 SECONDS] CLUSTER BY x, i AS cid USING C_BIRCH(1) EMIT CHANGES""",
+    "levels": """SELECT k, COUNT(*) AS n, REGR_SLOPE(x, ts) AS trend, RECURRING(k) AS again
+                 FROM ticks [RANGES 1 MINUTE, 20 SECONDS SLIDES 20 SECONDS, 5 SECONDS] GROUP BY k""",
+    "early": """SELECT k, SUM(i) AS total, MAX(x) AS most
+                FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS EMIT EVERY 5 SECONDS] GROUP BY k""",
+    "trips": """SELECT k, COUNT(*) AS n, SUM(x) AS total
+                FROM ticks [PARTITION BY k FROM i > 5 UNTIL i < -5 EMIT EVERY 10 SECONDS]""",
 }
 
 

@@ -69,6 +69,11 @@ TEXTS = {
                  FROM ticks [RANGES 40 SECONDS, 10 SECONDS, 4 SECONDS SLIDES 20 SECONDS, 5 SECONDS, 2 SECONDS] GROUP BY k""",
     "aged": """SELECT k, RECURRING(k) AS again, COUNT(*) AS n, SUM(i) AS total, AVG(m) AS mean
                FROM ticks [RANGES 40 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 5 SECONDS AGING (1, 0.25)] GROUP BY k""",
+    "trips": """SELECT k, COUNT(*) AS n, SUM(m) AS total, MAX(d) AS high
+                FROM ticks [PARTITION BY k FROM b UNTIL i > 3 EMIT EVERY 15 SECONDS] WHERE i < 9""",
+    "shifts": "SELECT k, COUNT(*) AS n, LAST(i) AS last FROM ticks [FROM i = 7 UNTIL d < 0] GROUP BY k",
+    "steps": """SELECT k, COUNT(*) AS n, SUM(i) AS total, MAX(m) AS high
+                FROM ticks [ROWS 100, 20 SLIDES 50, 5] GROUP BY k""",
     "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
               ORDER BY total DESC, k, day LIMIT 3""",
     "clusters": """SELECT cid, CENTER(cid) AS center, RADIUS(cid) AS radius, COUNT(cid) AS n, AVG(d) AS mean,
@@ -87,8 +92,13 @@ KEYS = {
     "changes": ["op", "k"],
     "lives": ["op", "k", "cid"],
     **{"early": ["k", "final"], "levels": ["k", "level"], "aged": ["k", "level"]},
+    "steps": ["k", "level", "window_row"],
     **{"every": ["k"], "gaps": ["k", "b"], "landmark": ["b"], "long": ["k"], "top": ["k", "day"]},
 }
+
+
+UNTOLD = ("trips", "shifts")
+"""Windows from row to row may have the same times, and an open one may be told twice with the same rows."""
 
 
 def some_events(seed: int) -> pa.Table:
@@ -152,6 +162,9 @@ def runs(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 def test_spark_answers_as_replay_does(runs: Runs, name: str):
     expected = rows_of(runs.replay(name).run(BATCH_ROWS, flush=True))
     assert len(expected) > 10
+    if name in UNTOLD:
+        assert sorted(map(repr, rows_of(runs.out / name))) == sorted(map(repr, expected))
+        return
     assert_same(rows_of(runs.out / name), expected, KEYS.get(name, ()))
 
 

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from windrow.storage.working_set import WorkingSet
 from windrow.windows import log
 from windrow.windows.log import PaneLog
 
 from .folds import SUM, TRAIL, entries_of
 
-BLOCK, MEMORY = 4, 10
+BLOCK, MEMORY = 4, 3000
 MEASURES = (SUM, TRAIL)
 NAMED = {str(i): measure.kernel for i, measure in enumerate(MEASURES)}
 LOWEST = -(1 << 62)
@@ -32,13 +33,17 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         super().__init__()
         self._patch = pytest.MonkeyPatch()
         self._patch.setattr(log, "BLOCK_ENTRIES", BLOCK)
-        self._patch.setattr(log, "MEMORY_ENTRIES", MEMORY)
         self.blocks = FailingBlocks()
-        self.log = PaneLog("panes", NAMED, self.blocks)
+        self.log = self.opened()
         self.held: dict[tuple[int, int], tuple[int, str]] = {}
         self.floor = LOWEST
         self.version = 0
         self.saved = (self.log.snapshot(), {}, LOWEST)
+
+    def opened(self, snapshot=None) -> PaneLog:
+        """The log in a working set that has room for a few of its blocks."""
+        self.working = WorkingSet(self.blocks, limit_bytes=MEMORY)
+        return PaneLog("panes", NAMED, self.working, snapshot)
 
     def teardown(self) -> None:
         self._patch.undo()
@@ -82,6 +87,8 @@ class LogAgainstDictionary(RuleBasedStateMachine):
     def save(self):
         self.version += 1
         self.log.save(self.version)
+        self.working.make_room()
+        assert self.working.kept <= MEMORY
         self.blocks.commit()
         self.saved = (copy.deepcopy(self.log.snapshot()), dict(self.held), self.floor)
 
@@ -89,7 +96,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
     def save_and_reopen(self, adopt):
         self.save()
         older = self.log
-        self.log = PaneLog("panes", NAMED, self.blocks, self.log.snapshot())
+        self.log = self.opened(self.log.snapshot())
         if adopt:
             self.log.adopt(older)
 
@@ -103,7 +110,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         self.blocks.rollback()
         older = self.log
         snapshot, self.held, self.floor = copy.deepcopy(self.saved[0]), dict(self.saved[1]), self.saved[2]
-        self.log = PaneLog("panes", NAMED, self.blocks, snapshot)
+        self.log = self.opened(snapshot)
         if adopt:
             self.log.adopt(older)
 
@@ -120,6 +127,10 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         assert len({block["number"] for block in blocks}) == len(blocks)
         assert all(block["entries"] <= 2 * BLOCK or block["first"] == block["last"] for block in blocks)
         assert len(self.log) >= len(self.held)
+
+    @invariant()
+    def what_is_kept_is_counted(self):
+        assert self.working.kept == self.log._kept.bytes_kept
 
 
 LogAgainstDictionary.TestCase.settings = settings(

@@ -18,7 +18,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "rejected": rejected(figures),
         "overflows": overflows(figures),
         "delay": delay(figures),
-        "state": f"{size(figures['state_bytes'])}   {groups(figures)}",
+        "state": f"{state(figures)}   {groups(figures)}",
         "time": shares(figures),
     }
 
@@ -33,7 +33,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"rejected: {rejected(figures)}",
         f"overflows: {overflows(figures)}",
         f"delay: {delay(figures)}",
-        f"state: {size(figures['state_bytes'])}, {groups(figures)}",
+        f"state: {state(figures)}, {groups(figures)}",
         f"time: {shares(figures)}",
     ]
     return f"{stream}: {'; '.join(parts)}"
@@ -68,6 +68,11 @@ def delay(figures: Figures) -> str:
     """How long events waited for their results."""
     known = figures["delay"]
     return NONE_YET if known is None else "  ".join(f"{name} {value:.2f} s" for name, value in known.items())
+
+
+def state(figures: Figures) -> str:
+    """How much there is on disk, and how much of it workers have in memory."""
+    return f"{size(figures['state_bytes'])} on disk, {size(figures['memory_bytes'])} in memory"
 
 
 def groups(figures: Figures) -> str:

@@ -13,30 +13,34 @@ from rich.console import Console
 
 from windrow.errors import SettingsError
 from windrow.language import parse_script
+from windrow.plan.kept import PARTIALS, ROWS
+from windrow.plan.memory import DEFAULT_BYTES, read_memory
 
 if TYPE_CHECKING:  # Spark takes a second to load, and a command that only finds a mistake needs none
     from windrow.session import Session
 
-SHARDS = "shards"
+SHARDS, MEMORY, KEEP = "shards", "memory", "keep"
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Which Spark to start, with which options, and into how many shards state is cut."""
+    """Which Spark to start, with which options, into how many shards state is cut, and what each keeps in memory."""
 
     master: str = "local[*]"
     options: dict[str, str] = field(default_factory=dict)
     shards: int | None = None
+    memory_bytes: int = DEFAULT_BYTES
+    keep: str | None = None
 
 
 def read_launch(master: str, choices: Sequence[str]) -> Launch:
     """The arguments `--master` and `--set` of a command.
 
-    >>> read_launch("local[2]", ["shards=4", "spark.driver.memory=4g"])
-    Launch(master='local[2]', options={'spark.driver.memory': '4g'}, shards=4)
+    >>> read_launch("local[2]", ["shards=4", "memory=256 MB", "spark.driver.memory=4g"])
+    Launch(master='local[2]', options={'spark.driver.memory': '4g'}, shards=4, memory_bytes=256000000, keep=None)
     """
     options: dict[str, str] = {}
-    shards = None
+    shards, memory_bytes, keep = None, DEFAULT_BYTES, None
     for choice in choices:
         name, _, value = (part.strip() for part in choice.partition("="))
         if not (name and value):
@@ -45,13 +49,23 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
             if not value.isdigit() or int(value) == 0:
                 raise SettingsError(f"--set {choice}: shards is a whole number from 1")
             shards = int(value)
+        elif name == MEMORY:
+            try:
+                memory_bytes = read_memory(value)
+            except SettingsError as error:
+                raise SettingsError(f"--set {choice}: {error}") from None
+        elif name == KEEP:
+            if value not in (ROWS, PARTIALS):
+                raise SettingsError(f"--set {choice}: keep is rows or partials")
+            keep = value
         elif "." not in name:
             raise SettingsError(
-                f"--set {choice}: there is no option {name!r}: shards, or one of Spark's, such as spark.driver.memory"
+                f"--set {choice}: there is no option {name!r}: shards, memory, keep, or one of Spark's, such as"
+                " spark.driver.memory"
             )
         else:
             options[name] = value
-    return Launch(master, options, shards)
+    return Launch(master, options, shards, memory_bytes, keep)
 
 
 def read_script(path: Path) -> str:
@@ -75,5 +89,5 @@ def started(launch: Launch) -> Iterator[Session]:
             from windrow.spark.launch import quiet_spark
 
             spark = stack.enter_context(quiet_spark(launch.master, launch.options))
-            session = Session(spark, shards=launch.shards)
+            session = Session(spark, shards=launch.shards, memory=launch.memory_bytes, keep=launch.keep)
         yield session

@@ -22,7 +22,11 @@ Script = Annotated[Path, typer.Argument(help="A file of statements, such as app.
 Master = Annotated[str, typer.Option("--master", metavar="URL", help="Where Spark runs.")]
 Choices = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="OPTION=VALUE", help="An option of Spark, or shards=N. May be given several times."),
+    typer.Option(
+        "--set",
+        metavar="OPTION=VALUE",
+        help="An option of Spark, shards=N, or memory=SIZE of a shard, or keep=rows. May be given several times.",
+    ),
 ]
 LOCAL = "local[*]"
 

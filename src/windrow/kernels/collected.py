@@ -11,6 +11,9 @@ import pyarrow as pa
 from windrow.kernels.columns import live, plain
 from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
 
+PIECES = "pieces"
+"""The field of a partial that holds rows."""
+
 Piece = tuple[np.ndarray, pa.Array]
 """Times and values of some rows."""
 
@@ -62,11 +65,11 @@ class Collected:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         codec = PieceCodec(self.type)
-        return (Field("pieces", OBJECT, codec.type, None, codec=codec),)
+        return (Field(PIECES, OBJECT, codec.type, None, codec=codec),)
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
-        codes, held = live(codes, rows), into["pieces"]
+        codes, held = live(codes, rows), into[PIECES]
         order = np.argsort(codes, kind="stable")
         order = order[np.searchsorted(codes[order], 0) :]
         times, values = rows.times[order], plain(rows.values).take(pa.array(order))
@@ -76,24 +79,29 @@ class Collected:
             held[slot] = (*(held[slot] or ()), piece)
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        held, given = into["pieces"], _given(slots, newer["pieces"])
+        held, given = into[PIECES], _given(slots, newer[PIECES])
         for slot, pieces in given.items():
             held[slot] = (*(held[slot] or ()), *pieces)
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        held, given = into["pieces"], _given(slots, older["pieces"])
+        held, given = into[PIECES], _given(slots, older[PIECES])
         for slot, pieces in given.items():
             held[slot] = _without(held[slot], sum(len(times) for times, _ in pieces)) or None
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
-        held = partials["pieces"]
-        pieces = [piece for parts in held if parts is not None for piece in parts]
-        lengths = np.array([sum(len(times) for times, _ in parts or ()) for parts in held], np.int64)
-        times = np.concatenate([np.empty(0, np.int64), *(times for times, _ in pieces)])
-        values = pa.concat_arrays([pa.array([], self.type), *(values for _, values in pieces)])
-        order = np.lexsort((times, np.repeat(np.arange(len(held)), lengths)))
+        lengths, times, values = all_rows(partials[PIECES])
+        values = pa.array([], self.type) if values is None else values
+        order = np.lexsort((times, np.repeat(np.arange(len(lengths)), lengths)))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         return Lowered(pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(order))).cast(type))
+
+
+def all_rows(held: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Array | None]:
+    """How many rows each slot has, and the times and values of all, one slot after the other."""
+    pieces = [piece for parts in held if parts is not None for piece in parts]
+    lengths = np.array([sum(len(times) for times, _ in parts or ()) for parts in held], np.int64)
+    times = np.concatenate([np.empty(0, np.int64), *(times for times, _ in pieces)])
+    return lengths, times, pa.concat_arrays([values for _, values in pieces]) if pieces else None
 
 
 def _given(slots: np.ndarray, elements: np.ndarray) -> dict[int, list[Piece]]:

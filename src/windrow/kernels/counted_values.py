@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.columns import live, plain
+from windrow.kernels.footprint import size_of
 from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
 from windrow.kernels.value_versions import Version
 
@@ -25,6 +26,10 @@ class CountTable:
 
     def __init__(self, counts: Counts) -> None:
         self.counts = counts
+
+    @property
+    def nbytes(self) -> int:
+        return size_of(self.counts)
 
     def change(self, runs: Counts, sign: int) -> None:
         for value, count in runs.items():

@@ -6,6 +6,7 @@ import numpy as np
 
 from windrow.kernels.value_chunks import (
     CHUNK,
+    CHUNKS,
     DISTINCT,
     FREE,
     GROW,
@@ -51,7 +52,9 @@ class ValueIndex:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self._arrays)
+        """What the chunks in use take: memory beyond them has not been touched."""
+        each = sum(array.nbytes for array in self._arrays) // len(self._arrays[2])
+        return int(self._meta[CHUNKS]) * each
 
     def change(self, runs: Runs, sign: int) -> None:
         """Add `runs`, or take them out if `sign` is -1."""

@@ -25,6 +25,11 @@ class Runs(NamedTuple):
     def total(self) -> int:
         return int(self.counts.sum())
 
+    @property
+    def nbytes(self) -> int:
+        """What it takes; an array has a head of a hundred bytes."""
+        return self.keys.nbytes + self.counts.nbytes + 2 * 112
+
     def plus(self, other: Runs, sign: int = 1) -> Runs:
         """Both together, or without the `other` if `sign` is -1.
 

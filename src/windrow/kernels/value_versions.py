@@ -9,6 +9,10 @@ from typing import Any, Generic, Protocol, TypeVar
 class Changeable(Protocol):
     """What versions share: something that is changed in place, and back."""
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+
     def change(self, runs: Any, sign: int) -> None: ...
 
 
@@ -64,6 +68,11 @@ class Version(Generic[I]):
             self._fetch()
         assert self._index is not None
         return self._index
+
+    @property
+    def nbytes(self) -> int:
+        """What the index takes, for the version that has it."""
+        return 0 if self._index is None else self._index.nbytes
 
     def _fetch(self) -> None:
         """Bring the index here, turning round the way that leads to it."""

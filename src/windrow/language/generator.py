@@ -76,7 +76,13 @@ class WindrowGenerator(SparkGenerator):
         return f"[{' '.join(clause for clause in clauses if clause)}]"
 
     def predicatestreamwindow_sql(self, expression: PredicateStreamWindow) -> str:
-        return f"[FROM {self.sql(expression, 'this')} UNTIL {self.sql(expression, 'expression')}]"
+        keys = self.expressions(expression, key="partition_by", flat=True)
+        clauses = [
+            f"PARTITION BY {keys}" if keys else "",
+            f"FROM {self.sql(expression, 'this')} UNTIL {self.sql(expression, 'expression')}",
+            self._clause("EMIT EVERY", expression, "emit_every"),
+        ]
+        return f"[{' '.join(clause for clause in clauses if clause)}]"
 
     def querywindow_sql(self, expression: QueryWindow) -> str:
         return f"WINDOW {self.sql(expression, 'this')}"
@@ -97,6 +103,6 @@ class WindrowGenerator(SparkGenerator):
             str(length.rows) if rows and isinstance(length, RowCount) else self.sql(length) for length in lengths
         )
 
-    def _clause(self, words: str, window: StreamWindow, key: str) -> str:
+    def _clause(self, words: str, window: exp.Expr, key: str) -> str:
         length = self.sql(window, key)
         return f"{words} {length}" if length else ""

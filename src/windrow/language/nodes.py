@@ -68,9 +68,14 @@ class StreamWindow(exp.Expression):
 
 
 class PredicateStreamWindow(exp.Expression):
-    """`[FROM this UNTIL expression]`."""
+    """`[PARTITION BY ... FROM this UNTIL expression EMIT EVERY ...]`."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": True}
+    arg_types: ClassVar[dict[str, bool]] = {
+        "partition_by": False,
+        "this": True,
+        "expression": True,
+        "emit_every": False,
+    }
 
 
 class QueryWindow(exp.Expression):

@@ -19,6 +19,7 @@ _KNOWN: dict[type[exp.Expr], set[str]] = {
     exp.Table: {"this", "db", "catalog", "alias", "joins", STREAM_WINDOW},
     exp.Join: {"this", "on", "using", "method", "side", "kind"},
     exp.Distinct: {"expressions"},
+    exp.Star: set(),
 }
 _NAMES = {
     "distribute": "DISTRIBUTE BY",
@@ -32,7 +33,7 @@ _NAMES = {
     "version": "TIME TRAVEL",
     "when": "TIME TRAVEL",
 }
-_HINTS = {"sort": "use ORDER BY", "distribute": "leave it out", "hint": "leave it out"}
+_HINTS = {"except_": "name the columns", "sort": "use ORDER BY", "distribute": "leave it out", "hint": "leave it out"}
 
 
 def refuse_clauses(tree: exp.Expr, text: str) -> None:

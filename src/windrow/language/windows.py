@@ -68,10 +68,15 @@ class RowRangeTimeSlideWindow:
 
 @dataclass(frozen=True, slots=True)
 class PredicateWindow:
-    """`[FROM opens UNTIL closes]`: from a row with the one condition to the next row with the other."""
+    """`[FROM opens UNTIL closes]`: from a row with the one condition to the next row with the other, perhaps per key.
+
+    `emit_every_us` is how often a window that is still open is answered.
+    """
 
     opens: exp.Expr
     closes: exp.Expr
+    partition_by: tuple[exp.Expr, ...] = ()
+    emit_every_us: int | None = None
     span: Span | None = field(default=None, compare=False)
 
 
@@ -103,7 +108,8 @@ def window_of(table: exp.Expr) -> Window | None:
     """
     node = table.args.get(STREAM_WINDOW)
     if isinstance(node, PredicateStreamWindow):
-        return PredicateWindow(node.this, node.expression, span_of(node))
+        keys, every = tuple(node.args.get("partition_by") or ()), node.args.get("emit_every")
+        return PredicateWindow(node.this, node.expression, keys, every.us if every else None, span_of(node))
     if not isinstance(node, StreamWindow):
         return None
     ranges, slides = node.args["ranges"], node.args.get("slides") or []

@@ -152,6 +152,11 @@ class Pipeline:
     def overflows(self) -> int:
         return sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
 
+    @property
+    def nbytes(self) -> int:
+        """What the rows that operators hold take in memory."""
+        return sum(getattr(operator, "nbytes", 0) for operator in self._operators.values())
+
     def save(self) -> None:
         """Write what has changed since the last save into the blocks."""
         self._version += 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from windrow.plan.aggregates import Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
+from windrow.plan.levels import Levels
 from windrow.plan.window import TimeWindow
 
 
@@ -19,8 +20,18 @@ class Alternative:
     why: str
 
 
-def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> list[Alternative]:
+EXACT = frozenset({"min", "max", "first", "last"})
+"""Partials that cannot be taken out of a window, and come to the same bits however they are merged."""
+
+SAVING = 0.5
+
+
+def alternatives(
+    partial: Partial, window: TimeWindow, cuts: Cuts | None = None, chain: Levels | None = None
+) -> list[Alternative]:
     """The ways that are right for `partial` over `window`, whose panes lie between `cuts`, the cheapest first.
+
+    `chain` are the windows that ask for it too and nest with `window`, which is one of them.
 
     >>> from windrow.plan.aggregates import Partial
     >>> [way.name for way in alternatives(Partial("count"), TimeWindow(3_600_000_000, 1_000_000))]
@@ -39,9 +50,19 @@ def alternatives(partial: Partial, window: TimeWindow, cuts: Cuts | None = None)
     if partial.reversible:
         name, why = running(partial, "panes")
         ways.append(Alternative(name, 2 * entering + 1, why))
+    if chain is not None and len(chain) > 1 and partial.kind in EXACT:
+        ways.append(_stairs(window, chain, cuts))
     nodes = 2 * panes.bit_length() + 1
     ways.append(Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one"))
     return sorted(ways, key=lambda way: way.merges)
+
+
+def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts) -> Alternative:
+    """A granule enters the level, is turned over once and leaves, and the level is merged with the one below."""
+    level = chain.windows.index(window)
+    entering = cuts.panes_in(window.slide_us) if level == 0 else window.slide_us // chain.windows[level - 1].slide_us
+    why = f"is level {level} of {len(chain)} windows that nest, in memory: all are read from one chain"
+    return Alternative("stairs", entering + 4, why)
 
 
 def _of_clusters(partial: ClusterPartial, panes: int, entering: int) -> list[Alternative]:
@@ -66,5 +87,24 @@ def running(partial: Partial, what: str) -> tuple[str, str]:
 
 
 def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:
-    """The name of the cheapest way."""
+    """The name of the cheapest way for a window by itself."""
     return alternatives(partial, window, cuts)[0].name
+
+
+def chain_pays(partial: Partial, chain: Levels, cuts: Cuts) -> bool:
+    """Whether all windows of `chain` together take less than half of the merges when they are read from one chain.
+
+    A merge of a chain is dearer than one of a tree, which has many nodes at hand at once: below a half, it was the
+    faster one wherever it was measured.
+
+    >>> levels = Levels.of([(60, 1), (600, 60), (3600, 300)])
+    >>> [chain_pays(Partial(kind), levels, Cuts.of(levels.windows)) for kind in ("max", "count")]
+    [True, False]
+    """
+    if partial.kind not in EXACT or len(chain) < 2:
+        return False
+    nested = alone = 0.0
+    for window in chain.windows:
+        nested += _stairs(window, chain, cuts).merges / window.slide_us
+        alone += alternatives(partial, window, cuts)[0].merges / window.slide_us
+    return nested < SAVING * alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windrow.optimize.choose_maintenance import Alternative, alternatives, running
 from windrow.plan.aggregates import Partial
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.row_window import CountWindow
 
 _ROWS = 1 << 20
@@ -18,6 +19,8 @@ def row_alternatives(partial: Partial, window: CountWindow) -> list[Alternative]
     >>> [way.name for way in row_alternatives(Partial("max"), CountWindow(rows=1000, slide_rows=10, partition=("k",)))]
     ['together']
     """
+    if isinstance(window, PredicateWindow):
+        return [Alternative("accumulate", 1, "a window only grows while it is open, and is let go when it closes")]
     if not window.bounded:
         return [Alternative("accumulate", 1, "the window only grows, so new rows are all it takes")]
     if window.partition:

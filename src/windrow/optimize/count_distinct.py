@@ -13,6 +13,7 @@ def count_distinct(plan: Node) -> Node:
 
     As Q3 in Figure 7 of Hammad et al. (2003): most changes end in the DISTINCT, and few are left to be counted.
 
+    >>> import pyarrow as pa
     >>> from windrow.plan.aggregates import aggregate
     >>> from windrow.plan.changes import Column, Scan
     >>> sales = Scan("sales", (Column("store", pa.int64()), Column("item", pa.int64())), 60)

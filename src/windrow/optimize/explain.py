@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from windrow.language import duration_sql
 from windrow.optimize.choose_maintenance import Alternative, alternatives
@@ -10,10 +11,15 @@ from windrow.optimize.choose_phantoms import COMBINE, can_share
 from windrow.optimize.choose_row_maintenance import row_alternatives
 from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.explain_rows import row_space_lines, row_state_line
+from windrow.optimize.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.optimize.nest_windows import nest_windows
 from windrow.plan.aggregates import Partial
 from windrow.plan.change_plan import ChangesPlan
-from windrow.plan.parts import NestedWindow, parts_of
+from windrow.plan.kept import kept_as
+from windrow.plan.memory import size_text
+from windrow.plan.parts import NestedWindow, level_of, parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.row_levels import NestedRows
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow
@@ -22,19 +28,32 @@ MOST_WINDOWS = 20
 """So many windows and queries of a space are told one by one."""
 
 
-def explain_plans(plans: Sequence[StreamPlan | ChangesPlan], shards: int) -> str:
-    """The text of all that runs: for each stream its scan, for each space its panes, for each query its results."""
+def explain_plans(
+    plans: Sequence[StreamPlan | ChangesPlan],
+    shards: int,
+    keeping: Keeping = PARTIALS_FIRST,
+    figures: Mapping[str, Figures] = MappingProxyType({}),
+) -> str:
+    """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
+
+    `figures` are what is measured, by stream.
+    """
     return "\n\n".join(
-        explain_changes(plan, shards) if isinstance(plan, ChangesPlan) else _stream(plan, shards) for plan in plans
+        explain_changes(plan, shards)
+        if isinstance(plan, ChangesPlan)
+        else _stream(plan, shards, keeping, figures.get(plan.stream, Figures()))
+        for plan in plans
     )
 
 
-def _stream(plan: StreamPlan, shards: int) -> str:
+def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:
     lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
     users = _users(plan)
     lines += [f"  evaluates {text}{_once(users[text])}" for text in plan.expressions]
     for space in plan.spaces:
-        lines += _space(space, plan.queries_of(space), shards)
+        kept = keeping.lines(space, figures) if isinstance(space, Space) else []
+        lines += _space(space, plan.queries_of(space), shards, kept)
+    lines.append(f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed")
     return "\n".join([*lines, *_phantoms(plan)])
 
 
@@ -69,7 +88,7 @@ def _timing(plan: StreamPlan) -> str:
     return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
 
 
-def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int) -> list[str]:
+def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, kept: Sequence[str]) -> list[str]:
     names = [query.name for query in queries]
     shared = f", shared by {len(names)} queries: {_named(names)}" if len(names) > 1 else ""
     lines = [f"  space {space.name}{shared}"]
@@ -80,21 +99,29 @@ def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int) -
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
-    lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries)
-    for query in queries[:MOST_WINDOWS]:
+    lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries, kept)
+    told = [query for query in queries if not isinstance(query.window, NestedRows)]
+    nested = [query for query in queries if isinstance(query.window, NestedRows)]
+    for query in nested:
+        level = level_of(query.window, space.window)  # type: ignore[arg-type, union-attr]
+        lines.append(f"    level {level} of query {query.name}")
+        told += [query] if level == 0 else []  # told once
+    for query in told[:MOST_WINDOWS]:
         lines += _query(query)
     if len(queries) > MOST_WINDOWS:
         lines.append(f"    and {len(queries) - MOST_WINDOWS} more queries")
     return lines
 
 
-def _shared(space: Space, queries: Sequence[QueryPlan]) -> list[str]:
+def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str]) -> list[str]:
     """How windows over time are folded from the panes that they share."""
     lines = [f"    panes: {_panes(space)}", "    each pane keeps, for each group:"]
-    lines += [f"      {partial}{_once(_asking(partial, queries))}" for partial in space.partials]
+    lines += [f"      {partial}{_once(_asking(partial, space, queries))}" for partial in space.partials]
+    lines += [f"    {line}" for line in kept]
     shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    chains = nest_windows({fold.window: fold.partials for fold in space.folds})
     for fold in shown:
-        ways = [alternatives(partial, fold.window, cuts) for partial in fold.partials]
+        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p))) for p in fold.partials]
         lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways)]
     if len(space.folds) > len(shown):
         lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
@@ -109,8 +136,9 @@ def _rows(space: RowSpace, shards: int) -> list[str]:
     return [*lines, *_ways(space.partials, space.maintenance, ways), f"    state: {row_state_line(space)}"]
 
 
-def _asking(partial: Partial, queries: Sequence[QueryPlan]) -> list[str]:
-    return [query.name for query in queries if partial in query.partials]
+def _asking(partial: Partial, space: Space, queries: Sequence[QueryPlan]) -> list[str]:
+    """The queries that need what a pane keeps."""
+    return [query.name for query in queries if partial in {kept_as(asked, space.keeps) for asked in query.partials}]
 
 
 def _ways(

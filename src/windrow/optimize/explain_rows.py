@@ -5,6 +5,7 @@ from __future__ import annotations
 from windrow.language import duration_sql
 from windrow.plan.cuts import Cuts
 from windrow.plan.pipeline import RowSpace
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.row_window import CountWindow
 
 
@@ -12,8 +13,11 @@ def row_space_lines(space: RowSpace, shards: int) -> list[str]:
     """The window of a space, and how its rows get their numbers."""
     window = space.window
     lines = [f"    window {count_window_text(window)}", f"      panes: {_panes(window)}"]
-    if window.counted is not None:
-        lines.append(f"      counts the rows where {window.counted}")
+    if isinstance(window, PredicateWindow):
+        where = "in the key's shard" if window.partition else "all in one shard, since any may open or close"
+        lines.append(f"      rows: in order of time, {where}, once the clock has passed them")
+        return [*lines, *_counted(window)]
+    lines += _counted(window)
     if window.partition:
         lines.append("      numbers: by key, in the key's shard, once the clock has passed a row's time")
     else:
@@ -22,10 +26,16 @@ def row_space_lines(space: RowSpace, shards: int) -> list[str]:
     return lines
 
 
+def _counted(window: CountWindow) -> list[str]:
+    return [] if window.counted is None else [f"      counts the rows where {window.counted}"]
+
+
 def row_state_line(space: RowSpace) -> str:
     """What is in the blocks, and what a batch touches of it."""
     window = space.window
     waiting = "rows that wait for the clock"
+    if isinstance(window, PredicateWindow):
+        return f"{waiting}, and one partial a group of each open window, in blocks of RocksDB"
     if window.partition and not window.bounded:
         return f"{waiting}, one partial a group and a count a key, in blocks of RocksDB; a batch touches its keys'"
     if window.partition:
@@ -43,6 +53,9 @@ def count_window_text(window: CountWindow) -> str:
     '[PARTITION BY k RANGE 1 MINUTE SLIDE 50 ROWS]'
     """
     keys = f"PARTITION BY {', '.join(window.partition)} " if window.partition else ""
+    if isinstance(window, PredicateWindow):
+        every = "" if window.every_us is None else f" EMIT EVERY {duration_sql(window.every_us)}"
+        return f"[{keys}FROM {window.opens} UNTIL {window.closes}{every}]"
     reach = (
         f"RANGE {duration_sql(window.range_us)}"
         if window.range_us is not None
@@ -56,6 +69,8 @@ def count_window_text(window: CountWindow) -> str:
 
 
 def _panes(window: CountWindow) -> str:
+    if isinstance(window, PredicateWindow):
+        return "none: rows are folded into the window that is open, and let go"
     if window.partition or (window.axis is None and window.bounded):
         return "every row is one, since only times or keys tell where windows begin"
     axis = window.axis

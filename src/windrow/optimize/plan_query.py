@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from windrow.optimize.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.optimize.number_rows import number_rows
 from windrow.optimize.round_slide import round_slide
 from windrow.optimize.share_clusters import join_clusters
 from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
 
 
@@ -37,6 +39,8 @@ def plan_stream(
     stream: Stream,
     queries: Sequence[QueryPlan],
     user_code: Mapping[str, type] | None = None,
+    memory_bytes: int = DEFAULT_BYTES,
+    keeping: Keeping = PARTIALS_FIRST,
     *,
     keeps_rejected: bool = False,
 ) -> StreamPlan:
@@ -44,5 +48,7 @@ def plan_stream(
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
-    spaces: tuple[Space | RowSpace, ...] = (*share_panes(queries), *number_rows(queries))
-    return StreamPlan(stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing)
+    spaces: tuple[Space | RowSpace, ...] = (*map(keeping.decided, share_panes(queries)), *number_rows(queries))
+    return StreamPlan(
+        stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing, memory_bytes
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-ROWS, PARTIALS = "rows", "partials"
+from windrow.plan.kept import PARTIALS, ROWS
+from windrow.plan.memory import size_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,10 @@ def space_of_rows(work: Workload) -> float:
     return rows * work.row_bytes + work.aggregates * work.groups * work.state_bytes
 
 
-def choose_rows_or_partials(work: Workload, override: str | None = None) -> Choice:
-    """The way that takes less space, unless the user has said which.
+def choose_rows_or_partials(
+    work: Workload, override: str | None = None, room_bytes: float = 0, known: str | None = None
+) -> Choice:
+    """The way that takes less space, unless the user has said which; partials are taken as long as they have room.
 
     >>> ticks = Workload(3_600_000_000, 1_000_000, 50_000, 2, 100, 100, 28, 24, 32)
     >>> print(choose_rows_or_partials(ticks))
@@ -67,11 +70,12 @@ def choose_rows_or_partials(work: Workload, override: str | None = None) -> Choi
     'rows'
     """
     rows, partials = space_of_rows(work), space_of_partials(work)
+    why = known or f"an estimate from {work.rate:,.0f} rows a second in {work.groups:,.0f} groups"
     if override is not None:
-        return Choice(override, rows, partials, "as the option says")
-    chosen = ROWS if rows < partials else PARTIALS
-    why = f"an estimate from {work.rate:,.0f} rows a second in {work.groups:,.0f} groups"
-    return Choice(chosen, rows, partials, why)
+        return Choice(override, rows, partials, f"as the option says; {why}")
+    if rows < partials <= room_bytes:
+        return Choice(PARTIALS, rows, partials, f"{why}; both fit into memory, and partials are quicker to fold")
+    return Choice(ROWS if rows < partials else PARTIALS, rows, partials, why)
 
 
 def choose_each(works: Sequence[Workload], override: str | None = None) -> list[str]:
@@ -96,16 +100,3 @@ def choose_each(works: Sequence[Workload], override: str | None = None) -> list[
         if space < best:
             best, ways = space, [ROWS if chosen else PARTIALS for chosen in on_rows]
     return ways
-
-
-def size_text(size: float) -> str:
-    """A size as people write it.
-
-    >>> size_text(8_121_600_000)
-    '8.1 GB'
-    """
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windrow.optimize.choose_maintenance import choose_maintenance
+from windrow.optimize.nest_windows import chains_that_pay, nest_windows
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.parts import parts_of
@@ -33,8 +34,10 @@ def _space(queries: Sequence[QueryPlan]) -> Space:
         for part in parts_of(query.window):
             asked.setdefault(part, {}).update(dict.fromkeys(query.partials))
     cuts = Cuts.of(asked)
-    folds = tuple(
-        Fold(window, tuple(partials), tuple(choose_maintenance(partial, window, cuts) for partial in partials))
-        for window, partials in asked.items()
-    )
-    return Space(queries[0].stream, queries[0].where, queries[0].keys, folds)
+    nested = chains_that_pay(nest_windows(asked), cuts)
+    folds = []
+    for window, partials in asked.items():
+        ways = [choose_maintenance(partial, window, cuts) for partial in partials]
+        ways = ["stairs" if (window, partial) in nested else way for partial, way in zip(partials, ways)]
+        folds.append(Fold(window, tuple(partials), tuple(ways)))
+    return Space(queries[0].stream, queries[0].where, queries[0].keys, tuple(folds))

@@ -20,7 +20,8 @@ from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Key, Output, emitted_schema, leading_columns
-from windrow.plan.refuse import not_yet
+from windrow.plan.refuse import not_yet, refuse_groupings
+from windrow.plan.row_levels import NestedRows
 from windrow.plan.row_window import CountWindow
 from windrow.plan.typing import checked_condition, checked_type
 
@@ -107,6 +108,8 @@ class _Lift:
     def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """An aggregate that looks at each level by itself."""
         window = self.source.window
+        if isinstance(window, NestedRows):
+            raise not_yet(node, "RECURRING over levels in rows", self.scope.text, "nest windows over time: RANGES")
         if not isinstance(window, NestedWindow) or window.levels is None:
             message = "RECURRING looks at the levels of a nested window, and this window has none"
             hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
@@ -167,7 +170,8 @@ def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]
         if isinstance(node, exp.Star):
             raise error_at(node, "* beside aggregates", scope.text, "name the columns")
         name = output_name(node)
-        if name.lower() in lift.leading and isinstance(node.unalias(), exp.Column):
+        own = name.lower() in {column.lower() for column in lift.source.columns}
+        if name.lower() in lift.leading and not own and node.unalias().name == name:
             continue  # they lead every result anyway
         if name.lower() in {known.lower() for known in (*outputs, *lift.leading)}:
             raise error_at(node, f"two columns are named {name!r}", scope.text, "give one of them another name with AS")
@@ -188,9 +192,7 @@ def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], sco
     group = tree.args.get("group")
     if group is None:
         return keys
-    for clause in ("cube", "rollup", "grouping_sets", "all", "totals"):
-        if group.args.get(clause):
-            raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", scope.text, tree=tree)
+    refuse_groupings(tree, scope.text)
     for node in group.expressions:
         if isinstance(node, exp.Literal) and not node.is_string:
             node = selected(tree, node, "group", scope.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,10 +12,12 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call, resolve
-from windrow.plan.change_sources import Derived, Sources, plan_column
+from windrow.plan.change_sources import Derived, Sources, is_star, plan_column
 from windrow.plan.changes import Computed, Distinct, Group, Measure, Node, Project, Select
+from windrow.plan.check_from import above
 from windrow.plan.names import output_name, placed_as, unaliased
 from windrow.plan.order import selected
+from windrow.plan.refuse import refuse_groupings
 from windrow.plan.typing import checked_condition, checked_type
 
 Build = Callable[[Node], Derived]
@@ -26,7 +28,7 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
-        parts = sources.expanded(node) if isinstance(node, exp.Star) else {output_name(node): node.unalias()}
+        parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
         for name, part in parts.items():
             if name.lower() in {known.lower() for known in outputs}:
                 way_out = "give one of them another name with AS"
@@ -34,24 +36,28 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
             outputs[name] = sources.lowered(part)
     group = tree.args.get("group")
     keys = []
+    refuse_groupings(tree, scope.text)
     for node in group.expressions if group is not None else []:
         if isinstance(node, exp.Literal) and not node.is_string:
             node = selected(tree, node, "group", scope.text)
         else:
             node = unaliased(node, aliases, sources.visible()).unnest()
+        for call in calls_in(node, scope):
+            raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
         keys.append(sources.lowered(node))
     having = tree.args.get("having")
     kept = None if having is None else sources.lowered(unaliased(having.this, aliases, sources.visible()))
     grouped = bool(keys) or kept is not None or any(calls_in(node, scope) for node in outputs.values())
     distinct = bool(tree.args.get("distinct"))
+    if not grouped:
+        sources.read_something()
 
-    catalog = scope.catalog
-    above = replace(scope, catalog=replace(catalog, engine=catalog.above or catalog.engine))
+    higher = above(scope)
 
     def build(plan: Node) -> Derived:
         if grouped:
-            return _finished(*_grouped(plan, keys, outputs, kept, above), distinct, above)
-        return _finished(plan, outputs, distinct, above)
+            return _finished(*_grouped(plan, keys, outputs, kept, higher), distinct, higher)
+        return _finished(plan, outputs, distinct, higher)
 
     return build
 

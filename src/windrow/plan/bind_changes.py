@@ -13,12 +13,13 @@ from windrow.plan.bind_change_groups import bind_select
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.catalog import Catalog, Stream
-from windrow.plan.change_plan import BoundChanges
-from windrow.plan.change_sources import Base, Derived, Source, Sources, Static
+from windrow.plan.change_plan import BoundChanges, leading_names
+from windrow.plan.change_sources import Base, Derived, Source, Sources, Static, is_star
 from windrow.plan.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
+from windrow.plan.check_from import check_aliases, check_conditions, check_leading, join_kind
 from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
 from windrow.plan.from_clause import bind_stream
-from windrow.plan.names import both, output_name, substituted
+from windrow.plan.names import both, output_name, placed_as, substituted, unknown_name
 from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
 from windrow.plan.stream_first import stream_first
 from windrow.plan.timing import Timing
@@ -58,6 +59,7 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     if emit == DELETES and slide_us is None and not _deletes(derived.plan):
         way_out = "EMIT INSERTS, or windows that end"
         raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
+    check_leading(query.tree, derived.columns, leading_names(emit), scope)
     return BoundChanges(tuple(binder.streams.values()), derived.plan, emit, slide_us, offset_us, max(binder.ranges))
 
 
@@ -90,19 +92,22 @@ class _Binder:
         tree = stream_first(tree, lambda table: self._is_table(table, named), self.scope.text)
         written = tree.args.get("joins") or []
         tables = [tree.args["from_"].this, *(join.this for join in written)]
-        sources = Sources([(table.alias_or_name, self._source(table, named, window)) for table in tables], self.scope)
+        check_aliases(tables, self.scope)
+        outer = {number for number, join in enumerate(written, start=1) if join.side == "LEFT"}
+        bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
+        sources = Sources(bound, outer, self.scope)
         where = tree.args.get("where")
         conjuncts = [] if where is None else _conjuncts(where.this)
         for call in (call for conjunct in conjuncts for call in calls_in(conjunct, self.scope)):
             raise error_at(call, "an aggregate in WHERE", self.scope.text, "conditions on aggregates go into HAVING")
-        outer = {number for number, join in enumerate(written, start=1) if join.side == "LEFT"}
-        steps, rest = _joined(sources, written, conjuncts, outer, self.scope)
+        steps, rest = _joined(sources, written, conjuncts, self.scope)
         selected = bind_select(tree, sources, self.scope)  # so that all that is read is known
         rest = [sources.lowered(conjunct) for conjunct in rest]
         plan = self._node(sources, 0, tree)
         for number, step in enumerate(steps, start=1):
             plan = self._join(plan, sources, number, step, tree)
         if rest:
+            check_conditions(rest, plan.columns, self.scope)
             plan = Select(plan, expression_sql(_all(rest)))
         return selected(plan)
 
@@ -112,6 +117,7 @@ class _Binder:
         if isinstance(source, Static):
             read = tuple(dict(sorted(source.reads.items())).values())
             table = f"t{number}:{source.name}"
+            check_conditions(step.residual, (*left.columns, *read), self.scope)
             return TableJoin(left, table, read, step.on, step.kind, residual)  # type: ignore[arg-type]
         right = self._node(sources, number, tree)
         types = {column.name: column.type for column in (*left.columns, *right.columns)}
@@ -119,12 +125,14 @@ class _Binder:
             if types[mine] != types[theirs]:
                 message = f"a join of {type_name(types[mine])} with {type_name(types[theirs])}"
                 raise error_at(step.place, message, self.scope.text, "CAST one side to the type of the other")
+        check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
         return Join(left, right, step.on, step.kind, residual)  # type: ignore[arg-type]
 
     def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
         source = sources.named[number][1]
         if isinstance(source, Static):
-            raise not_yet(tree.args["from_"].this, "a query that begins with a table", self.scope.text)
+            way_out = "put a stream first, and join the table to it"
+            raise not_yet(tree.args["from_"].this, "a query that begins with a table", self.scope.text, way_out)
         return source.node(self.scope) if isinstance(source, Base) else source.plan
 
     def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
@@ -158,7 +166,7 @@ class _Binder:
             return None
         columns: dict[str, exp.Expr] = {}
         for node in select.selects:
-            if isinstance(node, exp.Star):
+            if is_star(node):
                 columns |= source.columns
             else:
                 columns[output_name(node)] = substituted(node.unalias(), source.columns, self.scope.text)
@@ -205,12 +213,17 @@ class _Step:
 
 
 def _joined(
-    sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], outer: set[int], scope: Scope
+    sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], scope: Scope
 ) -> tuple[list[_Step], list[exp.Expr]]:
     """The joins in order, and the conditions of WHERE that are left for afterwards."""
     steps = []
     rest: list[exp.Expr] = []
     waiting = []
+    outer = sources.outer
+    using = {
+        number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
+        for number, join in enumerate(written, start=1)
+    }
     for conjunct in conjuncts:
         read = sources.of(conjunct)
         if len(read) == 1 and not read & outer and isinstance(sources.named[next(iter(read))][1], Base):
@@ -220,12 +233,9 @@ def _joined(
         else:
             rest.append(conjunct)
     for number, join in enumerate(written, start=1):
-        kind = (join.side or join.kind or "INNER").upper()
-        if kind not in ("LEFT", "INNER", "CROSS"):
-            raise not_yet(join, f"{kind} JOIN", scope.text, "LEFT JOIN, with the sides exchanged")
-        step = _Step("left" if kind == "LEFT" else "inner", join)
+        step = _Step(join_kind(join, scope), join)
         own = [] if join.args.get("on") is None else _conjuncts(join.args["on"])
-        own += [_equal(sources, name, number) for name in join.args.get("using") or []]
+        own += using[number]
         ready = [conjunct for read, conjunct in waiting if max(read) == number]
         for conjunct in [*own, *ready]:
             read = sources.of(conjunct)
@@ -255,19 +265,22 @@ def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] 
     right, left = (conjunct.left, conjunct.right) if number in sides[0] else (conjunct.right, conjunct.left)
     if sources.of(right) != {number} or max(sources.of(left)) > number:
         return None
-    columns = [sources.lowered(side) for side in (left, right)]
+    columns = [sources.lowered(left), sources.lowered(right, below=number)]
     if not all(isinstance(column, exp.Column) for column in columns):
         return None
     return columns[0].name, columns[1].name
 
 
-def _equal(sources: Sources, name: exp.Expr, number: int) -> exp.Expr:
-    """USING (name): equal to the column of that name before."""
+def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.Expr:
+    """USING (name): equal to the column of that name before, and the same column from then on."""
     for alias, source in sources.named[:number]:
         if name.name.lower() in {column.lower() for column in source.columns}:
-            left = exp.column(name.name, table=alias)
-            return exp.EQ(this=left, expression=exp.column(name.name, table=sources.named[number][0]))
-    return exp.EQ(this=exp.column(name.name), expression=exp.column(name.name, table=sources.named[number][0]))
+            sides = [exp.column(name.name, table=table) for table in (alias, sources.named[number][0])]
+            left, right = (placed_as(side, name) for side in sides)
+            sources.merge(name.name, number)
+            return exp.EQ(this=left, expression=right)
+    before = [column for _, source in sources.named[:number] for column in source.columns]
+    raise unknown_name("column", name.name, before, name, scope.text)
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:

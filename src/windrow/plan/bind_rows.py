@@ -1,17 +1,28 @@
-"""Windows in rows: what is counted, and by which keys."""
+"""Windows over rows: what is counted, by which keys, and from which row to which."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.language import RowRangeTimeSlideWindow, RowWindow, TimeRangeRowSlideWindow, error_at, expression_sql
+from windrow.errors import SettingsError
+from windrow.language import (
+    LevelsWindow,
+    RowRangeTimeSlideWindow,
+    RowWindow,
+    TimeRangeRowSlideWindow,
+    error_at,
+    expression_sql,
+)
+from windrow.language import PredicateWindow as WrittenPredicates
 from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.names import substituted
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.refuse import not_yet
+from windrow.plan.row_levels import nested_rows
 from windrow.plan.row_window import CountWindow
-from windrow.plan.typing import checked_type
+from windrow.plan.typing import checked_condition, checked_type
 
 Written = RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow
 
@@ -31,6 +42,40 @@ def bind_count_window(written: Written, place: exp.Expr, source: BoundRows, scop
         raise not_yet(place, "SLIDE ABOUT", scope.text)
     slide_us, offset_us = written.slide_us, written.offset_us % written.slide_us
     return CountWindow(written.rows, None, None, slide_us, offset_us, counted, keys)
+
+
+def bind_row_levels(written: LevelsWindow, place: exp.Expr, source: BoundRows, scope: Scope) -> CountWindow:
+    """Nested windows over rows; they are written the coarsest first."""
+    if written.aging:
+        raise not_yet(place, "AGING of levels in rows", scope.text, "[RANGES ... SLIDES ... AGING (1, 0.5)]")
+    levels = []
+    for level in reversed(written.levels):
+        if not isinstance(level, RowWindow):
+            raise not_yet(place, "levels of rows that slide in time", scope.text, "[ROWS 1000, 100 SLIDES 100, 10]")
+        levels.append(bind_count_window(level, place, source, scope))
+    try:
+        return nested_rows(levels)
+    except SettingsError as error:
+        raise error_at(place, str(error), scope.text) from None
+
+
+def bind_predicate_window(written: WrittenPredicates, source: BoundRows, scope: Scope) -> PredicateWindow:
+    """From a row with one condition to a row with another, both over the columns of `source`."""
+    counted = None if source.where is None else expression_sql(source.where)
+    keys = tuple(dict.fromkeys(_key(node, source, scope) for node in written.partition_by))
+    opens, closes = _condition(written.opens, "FROM", source, scope), _condition(written.closes, "UNTIL", source, scope)
+    return PredicateWindow(
+        counted=counted, partition=keys, opens=opens, closes=closes, every_us=written.emit_every_us
+    )  # fmt: skip
+
+
+def _condition(node: exp.Expr, word: str, source: BoundRows, scope: Scope) -> str:
+    for call in calls_in(node, scope):
+        message = f"an aggregate in {word}"
+        raise error_at(call, message, scope.text, "a window opens and closes by what is in one row")
+    meant = substituted(node, source.columns, scope.text)
+    checked_condition(meant, source.stream.schema, scope)
+    return expression_sql(meant)
 
 
 def _key(node: exp.Expr, source: BoundRows, scope: Scope) -> str:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.plan.catalog import Stream
 from windrow.plan.changes import Node, Scan
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.timing import Timing
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -52,7 +53,12 @@ class ChangePlan:
 
     @property
     def leading(self) -> tuple[str, ...]:
-        return ("window_start", "window_end") if self.emit == SNAPSHOT else ("op", "time")
+        return leading_names(self.emit)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the select list."""
+        return self.root.names
 
     @property
     def emitted(self) -> pa.Schema:
@@ -89,6 +95,7 @@ class ChangesPlan:
 
     keeps_rejected: bool = False
     timing: Timing = Timing.EVENT
+    memory_bytes: int = DEFAULT_BYTES
 
     @property
     def stream(self) -> str:
@@ -103,6 +110,11 @@ class ChangesPlan:
         for key in self.scans_of(stream):
             texts.update(dict.fromkeys([*key.scan.texts, *([] if key.scan.where is None else [key.scan.where])]))
         return tuple(texts)
+
+
+def leading_names(emit: str) -> tuple[str, ...]:
+    """The columns that lead every result."""
+    return ("window_start", "window_end") if emit == SNAPSHOT else ("op", "time")
 
 
 def scans_in(plan: Node) -> list[Scan]:

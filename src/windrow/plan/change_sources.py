@@ -62,11 +62,13 @@ class Sources:
     """The sources of one SELECT, by alias. Expressions over them become expressions over columns of a plan.
 
     A piece that reads one stream only is computed where the stream is read, by the engine; columns are named by what
-    they hold, so that equal plans of different queries are equal.
+    they hold, so that equal plans of different queries are equal. A stream that is joined by LEFT JOIN has rows of
+    NULLs above the join: pieces that read such a one, the `outer`, are computed there.
     """
 
-    def __init__(self, named: Sequence[tuple[str, Source]], scope: Scope) -> None:
-        self.named, self._scope = list(named), scope
+    def __init__(self, named: Sequence[tuple[str, Source]], outer: set[int], scope: Scope) -> None:
+        self.named, self.outer, self._scope = list(named), outer, scope
+        self._merged: dict[str, set[int]] = {}
         if len(self.named) > 1:
             for number, (alias, source) in enumerate(self.named):
                 if isinstance(source, Derived):
@@ -79,27 +81,37 @@ class Sources:
         """The numbers of the sources that `node` reads."""
         return {self._found(column)[0] for column in node.find_all(exp.Column)}
 
-    def lowered(self, node: exp.Expr) -> exp.Expr:
-        """`node` over the columns of plans."""
-        return self._lowered(node.copy())
+    def merge(self, name: str, number: int) -> None:
+        """Let the column `name` of source `number` be the one before it, as USING has it."""
+        self._merged.setdefault(name.lower(), set()).add(number)
 
-    def _lowered(self, node: exp.Expr) -> exp.Expr:
+    def lowered(self, node: exp.Expr, below: int | None = None) -> exp.Expr:
+        """`node` over the columns of plans; what reads source `below` only is computed where it is read."""
+        return self._lowered(node.copy(), self.outer - {below})
+
+    def read_something(self) -> None:
+        """Read a column of the first source though none is asked for: rows without columns are no rows."""
+        first = self.named[0][1]
+        if isinstance(first, Base) and not first.reads:
+            self._read(0, first, exp.true())
+
+    def _lowered(self, node: exp.Expr, outer: set[int | None] | set[int]) -> exp.Expr:
         columns = list(node.find_all(exp.Column))
         if not columns:
             return node
         numbers = {self._found(column)[0] for column in columns}
-        if len(numbers) == 1 and not isinstance(node, exp.Distinct) and not calls_in(node, self._scope):
+        if len(numbers) == 1 and _is_value(node) and not calls_in(node, self._scope):
             (number,) = numbers
             source = self.named[number][1]
-            if isinstance(source, Base):
+            if isinstance(source, Base) and (number not in outer or isinstance(node, exp.Column)):
                 return placed_as(plan_column(self._read(number, source, node)), node)
         if isinstance(node, exp.Column):
             return placed_as(plan_column(self._column(node)), node)
         for name, value in list(node.args.items()):
             if isinstance(value, exp.Expr):
-                node.set(name, self._lowered(value))
+                node.set(name, self._lowered(value, outer))
             elif isinstance(value, list):
-                node.set(name, [self._lowered(item) if isinstance(item, exp.Expr) else item for item in value])
+                node.set(name, [self._lowered(item, outer) if isinstance(item, exp.Expr) else item for item in value])
         return node
 
     def restrict(self, number: int, condition: exp.Expr) -> None:
@@ -109,15 +121,26 @@ class Sources:
         source.where = both(source.where, self._meant(source, condition))
 
     def expanded(self, star: exp.Expr) -> dict[str, exp.Expr]:
-        """What * stands for."""
+        """What * stands for, or a.* where `star` is a column of that name."""
+        written = star.table if isinstance(star, exp.Column) else ""
+        qualifier = written.lower()
+        if qualifier and qualifier not in {alias.lower() for alias, _ in self.named}:
+            raise unknown_name("stream", written, self._aliases(), star, self._scope.text)
         found: dict[str, exp.Expr] = {}
-        for alias, source in self.named:
+        for number, (alias, source) in enumerate(self.named):
+            if qualifier not in ("", alias.lower()):
+                continue
             for name in source.columns:
+                if not qualifier and number in self._merged.get(name.lower(), ()):
+                    continue
                 if name in found:
                     way_out = "name the columns, and give one of them another name with AS"
                     raise error_at(star, f"two columns are named {name!r}", self._scope.text, way_out)
                 found[name] = exp.column(exp.to_identifier(name, quoted=True), table=alias)
         return found
+
+    def _aliases(self) -> list[str]:
+        return [alias for alias, _ in self.named if alias]
 
     def _read(self, number: int, source: Base, node: exp.Expr) -> str:
         """The column of the scan that holds `node`."""
@@ -149,7 +172,11 @@ class Sources:
         else:
             wanted = list(range(len(self.named)))
         first = qualifier if qualifier and qualifier not in known else column.name.lower()  # a.b may be a field
+        merged = self._merged.get(first, set()) if qualifier not in known else set()
         found = [(i, name) for i in wanted for name in self.named[i][1].columns if name.lower() == first]
+        found = [(i, name) for i, name in found if i not in merged]
+        if not found and qualifier and qualifier not in known:
+            raise unknown_name("stream", column.table, self._aliases(), column.args["table"], self._scope.text)
         if not found:
             raise unknown_name("column", column.name, self.visible(), column, self._scope.text)
         if len({i for i, _ in found}) > 1:
@@ -157,6 +184,17 @@ class Sources:
             way_out = f"{self.named[found[0][0]][0]}.{column.name}"
             raise error_at(column, f"both {aliases} have a column {column.name!r}", self._scope.text, way_out)
         return found[0]
+
+
+def is_star(node: exp.Expr) -> bool:
+    """Whether a part of a select list is * or a.*."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def _is_value(node: exp.Expr) -> bool:
+    """Whether `node` has a value of its own, and is no part of a call or of CASE."""
+    in_case = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+    return isinstance(node, exp.Condition) and not in_case
 
 
 def plan_column(name: str) -> exp.Column:

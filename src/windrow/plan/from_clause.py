@@ -5,9 +5,16 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import QueryError, SettingsError
-from windrow.language import LevelsWindow, RowRangeTimeSlideWindow, RowWindow, TimeRangeRowSlideWindow, error_at
+from windrow.language import (
+    LevelsWindow,
+    PredicateWindow,
+    RowRangeTimeSlideWindow,
+    RowWindow,
+    TimeRangeRowSlideWindow,
+    error_at,
+)
 from windrow.language import TimeWindow as WrittenWindow
-from windrow.plan.bind_rows import bind_count_window
+from windrow.plan.bind_rows import bind_count_window, bind_predicate_window, bind_row_levels
 from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.levels import Levels
 from windrow.plan.names import unknown_name
@@ -39,7 +46,11 @@ def bind_window(written: object, table: exp.Table, source: BoundRows, scope: Sco
     place = table.args.get("stream_window") or table
     if isinstance(written, RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow):
         return bind_count_window(written, place, source, scope)
+    if isinstance(written, PredicateWindow):
+        return bind_predicate_window(written, source, scope)
     if isinstance(written, LevelsWindow):
+        if not isinstance(written.levels[0], WrittenWindow):
+            return bind_row_levels(written, place, source, scope)
         return _bind_levels(written, place, scope)
     if not isinstance(written, WrittenWindow):
         raise not_yet(place, "this kind of window", scope.text, "[RANGE 10 MINUTES SLIDE 1 MINUTE]")
@@ -54,7 +65,8 @@ def _bind_levels(written: LevelsWindow, place: exp.Expr, scope: Scope) -> TimeWi
     windows = []
     for level in reversed(written.levels):
         if not isinstance(level, WrittenWindow) or level.slide_us is None:
-            raise not_yet(place, "levels in rows", scope.text, "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]")
+            hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+            raise not_yet(place, "levels that slide some in time and some in rows", scope.text, hint)
         windows.append(TimeWindow(level.range_us, level.slide_us))
     try:
         levels = Levels(tuple(windows))

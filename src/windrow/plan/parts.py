@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from windrow.plan.early import early_of
 from windrow.plan.levels import Levels
+from windrow.plan.row_levels import NestedRows
+from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
 
 
@@ -44,7 +46,9 @@ def parts_of(window: TimeWindow) -> tuple[TimeWindow, ...]:
     return early.closes, early
 
 
-def level_of(window: NestedWindow, part: TimeWindow) -> int:
+def level_of(window: NestedWindow | NestedRows, part: TimeWindow | CountWindow) -> int:
     """Which level `part` is, 0 the finest."""
+    if isinstance(window, NestedRows):
+        return [*window.levels].index(part)  # type: ignore[arg-type]
     assert window.levels is not None
-    return window.levels.windows.index(part)
+    return [*window.levels.windows].index(part)  # type: ignore[arg-type]

@@ -11,7 +11,11 @@ from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
 from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
+from windrow.plan.kept import PARTIALS, kept_as
+from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.parts import NestedWindow
+from windrow.plan.predicate_window import PredicateWindow
+from windrow.plan.row_levels import NestedRows, row_parts
 from windrow.plan.row_window import CountWindow
 from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
@@ -46,6 +50,7 @@ class Space:
     where: str | None
     keys: tuple[Key, ...]
     folds: tuple[Fold, ...]
+    keeps: str = PARTIALS
 
     @property
     def name(self) -> str:
@@ -71,7 +76,8 @@ class Space:
     @property
     def partials(self) -> tuple[Partial, ...]:
         """What a pane keeps, the number of rows first."""
-        return tuple(dict.fromkeys(partial for fold in self.folds for partial in fold.partials))
+        asked = (partial for fold in self.folds for partial in fold.partials)
+        return tuple(dict.fromkeys(kept_as(partial, self.keeps) for partial in asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,17 @@ class RowSpace:
         """Which of the keys the rows are partitioned by."""
         return tuple(i for i, key in enumerate(self.keys) if key.sql in self.window.partition)
 
+    @property
+    def spread_by(self) -> tuple[int, ...]:
+        """Which of the keys tell a row's shard. A window that rows open and close holds all groups in one."""
+        by_conditions = isinstance(self.window, PredicateWindow)
+        return self.partition if by_conditions or self.partition else tuple(range(len(self.keys)))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
+        return bool(self.partition) or isinstance(self.window, PredicateWindow)
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -126,10 +143,10 @@ class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
     slide emits `window_start`, `window_end`, for windows that count rows `window_row` (and, if they slide in time, the
-    instant `due`), for those that answer early `final` and `due`, for nested ones `level`, then `key_0`, ..., then
-    `agg_0`, ...; `outputs`, `having` and `order` are expressions over these. `about_us` is the slide that was asked
-    for, where it may have been rounded. With `clusters` there is a row for each cluster of a group, and `aggregates`
-    are drawn from it, or from what is attached to it.
+    instant `due`), for those from condition to condition `window_number`, for those that answer early `final` and
+    `due`, for nested ones `level`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are
+    expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
+    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
     """
 
     name: str
@@ -187,6 +204,11 @@ class QueryPlan:
         return leading_columns(self.window, self.emit, self.clusters is not None)
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the select list."""
+        return tuple(output.name for output in self.outputs)
+
+    @property
     def compared(self) -> str:
         """A name for what is compared from window to window; equal for queries of equal answers."""
         return _hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
@@ -198,8 +220,13 @@ class QueryPlan:
             if isinstance(self.window, NestedWindow):
                 return ("level", "window_end")
             return ("window_end",) if self.window.every_us is None else ("due",)
+        keys = (f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition)
+        if isinstance(self.window, PredicateWindow):
+            early = () if self.window.every_us is None else ("due", "final")
+            return ("window_number", *early, *keys)
+        level = ("level",) if isinstance(self.window, NestedRows) else ()
         last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
-        return (last, *(f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition))
+        return (*level, last, *keys)
 
 
 def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
@@ -208,8 +235,9 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     >>> window_columns(CountWindow(rows=4, slide_rows=3))
     ('window_start', 'window_end', 'window_row')
     """
-    if isinstance(window, CountWindow):
-        return ("window_start", "window_end", "window_row")
+    if isinstance(window, CountWindow) and not isinstance(window, PredicateWindow):
+        level = ("level",) if isinstance(window, NestedRows) else ()
+        return ("window_start", "window_end", "window_row", *level)
     if isinstance(window, NestedWindow):
         return ("window_start", "window_end", "level")
     return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
@@ -232,14 +260,20 @@ def emitted_schema(
     """The columns that slide emits for this kind of window, these keys and aggregates."""
     time = pa.timestamp("us", tz="UTC")
     columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
-    if isinstance(window, CountWindow):
+    early = [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
+    level = pa.field("level", pa.int32(), nullable=False)
+    if isinstance(window, PredicateWindow):
+        columns.append(pa.field("window_number", pa.int64(), nullable=False))
+        columns += [] if window.every_us is None else early
+    elif isinstance(window, CountWindow):
         columns.append(pa.field("window_row", pa.int64(), nullable=False))
+        columns += [level] if isinstance(window, NestedRows) else []
         if window.slide_us is not None:
             columns.append(pa.field("due", pa.int64(), nullable=False))
     elif isinstance(window, NestedWindow):
-        columns.append(pa.field("level", pa.int32(), nullable=False))
+        columns.append(level)
     elif window.every_us is not None:
-        columns += [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
+        columns += early
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
@@ -247,7 +281,10 @@ def emitted_schema(
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """All that runs over one scan of one stream. Every query is answered by one of `spaces`."""
+    """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
+
+    A shard keeps at most `memory_bytes` of what it can read again in memory.
+    """
 
     stream: str
     lateness_us: int
@@ -256,12 +293,15 @@ class StreamPlan:
     keeps_rejected: bool = False
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
+    memory_bytes: int = DEFAULT_BYTES
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
         if isinstance(space, RowSpace):
-            asked = (space.window, space.where, space.keys, space.partials)
-            return tuple(q for q in self.queries if (q.window, q.where, q.keys, q.partials) == asked)
+            asked = (space.where, space.keys, space.partials)
+            alike = (q for q in self.queries if (q.where, q.keys, q.partials) == asked)
+            windows = ((q, q.window) for q in alike)
+            return tuple(q for q, w in windows if isinstance(w, CountWindow) and space.window in row_parts(w))
         held = (space.where, space.keys, space.unbounded)
         timed = (q for q in self.queries if isinstance(q.window, TimeWindow))
         return tuple(q for q in timed if (q.where, q.keys, q.window.range_us is None) == held)
@@ -290,6 +330,8 @@ class StreamPlan:
             texts = [space.where, *(key.sql for key in space.keys)]
             if isinstance(space, RowSpace):
                 texts.append(space.window.counted)
+                if isinstance(space.window, PredicateWindow):
+                    texts += [space.window.opens, space.window.closes]
             texts += [text for partial in space.partials for text in partial.texts]
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)

@@ -8,6 +8,7 @@ from windrow.errors import NotSupportedYet
 from windrow.language import error_at, span_of
 from windrow.plan.bound import BoundQuery
 from windrow.plan.parts import NestedWindow
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.refuse_time_functions import refuse_spark_windows
 from windrow.plan.window import TimeWindow
 
@@ -46,12 +47,28 @@ def not_yet(
     return NotSupportedYet(f"{what} is not supported yet", text=text, at=start, end=end, hint=hint)
 
 
+def refuse_groupings(tree: exp.Select, text: str) -> None:
+    """Raise for a GROUP BY that is of several sets of columns, or does not name them."""
+    group = tree.args.get("group")
+    if group is None:
+        return
+    for clause in ("cube", "rollup", "grouping_sets", "all", "totals"):
+        if group.args.get(clause):
+            raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
+    for node in group.expressions:
+        if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
+            what = node.key.upper().replace("GROUPINGSETS", "GROUPING SETS")
+            raise not_yet(node, f"GROUP BY {what}", text, tree=tree)
+
+
 def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
     """Raise where the changes of a query cannot be told."""
     emit = tree.args["emit"]
     if query.order or query.limit is not None:
         message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
+    if isinstance(query.window, PredicateWindow):
+        raise not_yet(emit, "EMIT CHANGES over windows from condition to condition", text)
     if not isinstance(query.window, TimeWindow):
         raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
     if isinstance(query.window, NestedWindow):
@@ -72,6 +89,11 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
         found = tree.args.get(clause)
         if found and clause not in ("joins", "distinct"):
             raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
-    for part in tree.selects if isinstance(tree, exp.Select) else []:
+    if not isinstance(tree, exp.Select):
+        return
+    conditions = [tree.args.get(clause) for clause in ("where", "group", "having")]
+    conditions += [join.args.get("on") for join in tree.args.get("joins") or []]
+    for part in filter(None, [*tree.selects, *conditions]):
+        refuse_spark_windows(part, text)
         for node in part.find_all(exp.Window, exp.Query):
             raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)

@@ -48,6 +48,11 @@ class CountWindow:
             return None
         return TimeWindow(self.rows, self.slide_rows)
 
+    @property
+    def beat_us(self) -> int | None:
+        """How often windows are due by time alone, if they are."""
+        return self.slide_us
+
     def next_end(self, time: int) -> int:
         """Until when the clock must go for every row up to `time` to be numbered and answered.
 

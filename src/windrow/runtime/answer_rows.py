@@ -9,6 +9,7 @@ import pyarrow as pa
 from windrow.clustering import kernel_of
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
+from windrow.plan.row_levels import NestedRows
 from windrow.runtime.answers import Answers
 from windrow.runtime.groups import Groups
 
@@ -29,7 +30,7 @@ def answer_rows(
     columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
     if answers.rows is not None:
         columns.append(pa.array(answers.rows))
-    if isinstance(query.window, NestedWindow) and answers.window is not None:
+    if isinstance(query.window, NestedWindow | NestedRows) and answers.window is not None:
         level = pa.scalar(level_of(query.window, answers.window), pa.int32())
         columns.append(pa.repeat(level, len(answers.ends)))
     if "final" in query.leading:

@@ -9,6 +9,7 @@ import numpy as np
 
 from windrow.kernels import Fields, take
 from windrow.plan.aggregates import Partial
+from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
 from windrow.runtime.cluster_rows import ClusterRows
 
@@ -21,10 +22,10 @@ class Answers:
     """Row i: the group in slot `slots[i]`, in a window from `starts[i]` to `ends[i]`, with its partials.
 
     `count` windows are answered, each with all its groups. `starts` is None where windows have no beginning; `rows` are
-    the numbers of the last rows of windows that count rows; `instants` say when those of them with a slide in time were
-    due, and when windows that still fill were answered early. `partials` are those of the space, or only the `kept`
-    ones; `window` tells which window of a space is answered, and `clusters` which clusters there are in the rows, for
-    each clustering.
+    the numbers of the last rows of windows that count rows, or those of windows from condition to condition; `instants`
+    say when those of them with a slide in time were due, and when windows that still fill were answered early.
+    `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
+    `clusters` which clusters there are in the rows, for each clustering.
     """
 
     count: int
@@ -35,7 +36,7 @@ class Answers:
     rows: np.ndarray | None = None
     instants: np.ndarray | None = None
     kept: tuple[Partial, ...] = ()
-    window: TimeWindow | None = None
+    window: TimeWindow | CountWindow | None = None
     clusters: Mapping[Partial, ClusterRows] = field(default_factory=dict)
 
     def since(self, first_end: int) -> Answers:

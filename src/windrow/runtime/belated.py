@@ -11,6 +11,7 @@ from windrow.kernels import Fields, Kernel, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
+from windrow.runtime.kept_partials import KeptPartials, made_of
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, from_columns, joined, nothing, to_columns
@@ -45,7 +46,7 @@ class Belated:
         self._changed = True
 
     def added(
-        self, window: TimeWindow, panes: range, order: Mapping[Partial, int], folded: dict[Partial, Fields]
+        self, window: TimeWindow, panes: range, kept: KeptPartials, folded: dict[Partial, Fields]
     ) -> dict[Partial, Fields]:
         """A fold over `panes` with the entries that `window` takes, which are those of panes of its own still open."""
         held = self._entries.panes
@@ -57,8 +58,9 @@ class Belated:
         whole = dict(folded)
         for partial in folded:
             whole[partial] = {name: column.copy() for name, column in folded[partial].items()}
-            newer = take(self._entries.partials[order[partial]], taken)
-            self._kernels[partial.name].combine(whole[partial], self._entries.slots[taken], newer)
+            kernel = kept.kernel(partial)
+            newer = made_of(take(self._entries.partials[kept.place(partial)], taken), kernel)
+            kernel.combine(whole[partial], self._entries.slots[taken], newer)
         return whole
 
     def next_pane(self, first: int) -> int | None:

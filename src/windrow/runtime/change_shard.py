@@ -10,11 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow.errors import MemoryLimitError
 from windrow.operators.net import emitted
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.changes import Node, Scan, TableJoin
 from windrow.plan.emission import OPERATIONS, SNAPSHOT
+from windrow.plan.memory import too_large
 from windrow.runtime.outcome import RESULT_ROWS, Outcome
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.sampled import Sampled, at_slides
@@ -56,6 +58,11 @@ class ChangeShard:
     def groups(self) -> int:
         return sum(len(together.queries) for together in self._groups)
 
+    @property
+    def bytes_in_memory(self) -> int:
+        """What operators hold: the rows of joins, sets and windows that answer at every event are all in memory."""
+        return sum(together.pipeline.nbytes for together in self._groups)
+
     def process(self, payloads: Sequence[Payload]) -> Outcome:
         """Take in a batch's rows, and tell what has changed up to the clock."""
         payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
@@ -72,6 +79,9 @@ class ChangeShard:
         arrivals = self._arrivals(payloads)
         for together in self._groups:
             self._settle(together, arrivals, flush, outcome)
+        if self.bytes_in_memory > self.plan.memory_bytes:
+            names = [query.name for query in self.plan.queries]
+            raise MemoryLimitError(too_large(names, self.bytes_in_memory, self.plan.memory_bytes))
         return outcome
 
     def save(self) -> bytes:

@@ -11,6 +11,7 @@ from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import Fold
 from windrow.plan.window import TimeWindow
 from windrow.runtime.history import EVER
+from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.shared_folds import SharedFold
 from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
@@ -43,7 +44,7 @@ class FoldState:
         self,
         fold: Fold,
         log: PaneLog,
-        order: Mapping[Partial, int],
+        kept: KeptPartials,
         shared: Sequence[SharedFold],
         space: str,
         blocks: Blocks,
@@ -53,14 +54,15 @@ class FoldState:
         self.own: dict[str, Maintenance] = {}
         self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
         read = {other.way: other for other in shared if fold.window in other.windows}
-        self.lattice = read["binary"].name if "binary" in read else None
+        in_turn = [read[way].name for way in ("binary", "stairs") if way in read]
+        self.lattice = in_turn[0] if in_turn else None  # at most one: these forget what was asked
         for way in dict.fromkeys(fold.maintenance):
             members = tuple(p for p, chosen in zip(fold.partials, fold.maintenance) if chosen == way)
             if way in read:
                 self._ways.append((read[way].partials, read[way].maintenance))
                 continue
             name = _name(way, fold, members)
-            view, place = View.of(log, order, members), f"{space}.{name}.window"
+            view, place = View.of(log, kept, members), f"{space}.{name}.window"
             made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
             self.own[name] = made
             self._ways.append((members, made))

@@ -11,7 +11,7 @@ from windrow.runtime.fold import maintenance_of
 from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.log import PaneLog
-from windrow.windows.maintenance import Maintenance
+from windrow.windows.maintenance import Maintenance, bytes_held
 from windrow.windows.tree import Tree
 
 
@@ -73,6 +73,10 @@ class Folds:
         """The groups in `slots` have left every window."""
         for _, fold in self._folds.values():
             fold.release(slots)
+
+    @property
+    def nbytes(self) -> int:
+        return bytes_held(fold for _, fold in self._folds.values())
 
     def save(self, version: int) -> None:
         for _, fold in self._folds.values():

@@ -41,7 +41,7 @@ class Followers:
 
     def with_clusters(self, answers: Answers, sizes: Mapping[int, int]) -> Answers:
         """The answers with their clusters; `sizes` are the numbers of the windows, in order, and of rows of each."""
-        assert answers.window is not None
+        assert isinstance(answers.window, TimeWindow)
         clusters: dict[Partial, ClusterRows] = {}
         for partial, fields in zip(answers.kept, answers.partials):
             if isinstance(partial, ClusterPartial):

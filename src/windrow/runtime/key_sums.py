@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -26,6 +26,12 @@ class _Entering:
     def between(self, first: int, stop: int) -> Entries:
         return self.rows
 
+    def reaches(self, first: int) -> bool:
+        return False
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        yield self.rows
+
 
 class KeySums:
     """One partial a group over all rows of the batches before, to which those of the last batch are added."""
@@ -44,8 +50,7 @@ class KeySums:
 
         There are groups in `width` slots.
         """
-        before = self._sums.answer(range(START, self._batches), width)
-        folded = [take(fields, slots) for fields in before]
+        folded = [take(fields, slots) for fields in self.held(width)]
         if len(new):
             runs = GroupRuns(new.slots, new.panes, new.partials)
             newer = runs.fold(self._entering.kernels, slots, np.full(len(slots), START), highs)
@@ -53,12 +58,24 @@ class KeySums:
                 kernel.combine(into, np.arange(len(slots)), added)
         return folded
 
+    def held(self, width: int) -> list[Fields]:
+        """For each kernel, fields with an element a slot. To be read, not kept."""
+        return self._sums.answer(range(START, self._batches), width)
+
+    def release(self, slots: np.ndarray) -> None:
+        """What the groups in `slots` have come to is let go, and they begin again."""
+        self._sums.release(slots)
+
     def add(self, new: Entries, width: int) -> None:
         """The rows of a batch have been answered, and belong to those before."""
         self._entering.rows = new
         self._batches += 1
         self._sums.answer(range(START, self._batches), width)
         self._entering.rows = nothing(self._entering.kernels)
+
+    @property
+    def nbytes(self) -> int:
+        return self._sums.nbytes
 
     def save(self, version: int) -> None:
         self._sums.save(version)

@@ -11,8 +11,8 @@ from windrow.kernels import Kernel
 from windrow.kernels.kernel import Field, integer
 from windrow.runtime.row_times import Instant
 from windrow.storage.blocks import Blocks
-from windrow.storage.columns import decode, encode
-from windrow.windows.entries import Entries, from_columns, joined, nothing, to_columns
+from windrow.storage.kept_blocks import KeptBlocks, versions_in
+from windrow.windows.entries import Entries, EntryCodec, joined, nothing
 
 BLOCK_ROWS = 16_384
 """A block is cut once it has so many rows."""
@@ -31,7 +31,6 @@ class Place(Instant):
 class _Block:
     number: int
     rows: int
-    version: int
 
 
 class KeyedRows:
@@ -43,21 +42,16 @@ class KeyedRows:
     """
 
     def __init__(self, space: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
-        self._space, self._kernels, self._store = space, tuple(kernels), blocks
-        self._named = {str(number): kernel for number, kernel in enumerate(kernels)}
+        self._kernels = tuple(kernels)
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
-        self._blocks = [_Block(**block) for block in snapshot["blocks"]]
-        self._decoded: dict[int, Entries] = {}
-        self._changed: set[int] = set()
-        self._deleted: list[int] = []
+        self._blocks = [_Block(block["number"], block["rows"]) for block in snapshot["blocks"]]
+        codec = EntryCodec({str(number): kernel for number, kernel in enumerate(kernels)})
+        self._kept = KeptBlocks(space, blocks, codec, self._distances, versions_in(snapshot))
 
     def adopt(self, older: KeyedRows) -> None:
         """Take over the blocks that an `older` view has decoded and nobody has written since."""
-        held = {block.number: block.version for block in older._blocks if block.number not in older._changed}
-        for block in self._blocks:
-            if held.get(block.number) == block.version and block.number in older._decoded:
-                self._decoded[block.number] = older._decoded[block.number]
+        self._kept.adopt(older._kept)
 
     def __len__(self) -> int:
         return sum(block.rows for block in self._blocks)
@@ -66,10 +60,10 @@ class KeyedRows:
         """Put rows at the end."""
         last = self._blocks[-1] if self._blocks else None
         if len(rows) and last is not None and last.rows + len(rows) <= BLOCK_ROWS:
-            self._set(last, joined([self._read(last), rows]))
+            self._set(last, joined([self._kept.get(last.number), rows]))
             return
         for start in range(0, len(rows), BLOCK_ROWS):
-            self._blocks.append(_Block(self._next, 0, 0))
+            self._blocks.append(_Block(self._next, 0))
             self._next += 1
             self._set(self._blocks[-1], rows.part(slice(start, start + BLOCK_ROWS)))
 
@@ -77,7 +71,7 @@ class KeyedRows:
         """The rows that are `needed`, in no order."""
         parts = []
         for block in self._blocks:
-            rows = self._read(block)
+            rows = self._kept.get(block.number)
             chosen = needed(rows)
             parts.append(rows if chosen.all() else rows.part(chosen))
         return joined(parts) if parts else nothing(self._kernels)
@@ -86,7 +80,7 @@ class KeyedRows:
         """Let go of rows that are not `needed`, where they are many; returns those that `were` and are no more."""
         gone, moving = [], []
         for block in list(self._blocks):
-            rows = self._read(block)
+            rows = self._kept.get(block.number)
             chosen = needed(rows)
             left = ~chosen & were(rows)
             if left.any():
@@ -100,31 +94,21 @@ class KeyedRows:
 
     def save(self, version: int) -> None:
         """Write what has changed since the last save."""
-        for number in self._deleted:
-            self._store.delete(self._space, number)
-        for block in self._blocks:
-            if block.number in self._changed:
-                block.version = version
-                columns = to_columns(self._named, self._decoded[block.number])
-                self._store.write(self._space, block.number, encode(columns))
-        self._changed.clear()
-        self._deleted.clear()
+        self._kept.save(version)
 
     def snapshot(self) -> dict:
-        return {"next": self._next, "blocks": [asdict(block) for block in self._blocks]}
+        versions = self._kept.versions
+        blocks = [asdict(block) | {"version": versions[block.number]} for block in self._blocks]
+        return {"next": self._next, "blocks": blocks}
 
     def _set(self, block: _Block, rows: Entries) -> None:
         block.rows = len(rows)
-        self._decoded[block.number] = rows
-        self._changed.add(block.number)
+        self._kept.put(block.number, rows)
 
     def _drop(self, block: _Block) -> None:
         self._blocks.remove(block)
-        self._decoded.pop(block.number)
-        self._changed.discard(block.number)
-        self._deleted.append(block.number)
+        self._kept.drop(block.number)
 
-    def _read(self, block: _Block) -> Entries:
-        if block.number not in self._decoded:
-            self._decoded[block.number] = from_columns(self._named, decode(self._store.read(self._space, block.number)))
-        return self._decoded[block.number]
+    def _distances(self) -> dict[int, float]:
+        """All blocks are looked through at every batch, from the first on."""
+        return {block.number: place for place, block in enumerate(self._blocks)}

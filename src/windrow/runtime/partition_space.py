@@ -117,6 +117,11 @@ class PartitionSpaceState:
             self.groups.forget(np.concatenate([gone.slots, self._new.slots[~staying]]))
         self._new = nothing([Place(), *self._kernels])
 
+    @property
+    def bytes_held(self) -> int:
+        """What is in memory and in no block: sums without bound."""
+        return self._sums.nbytes
+
     def save(self, version: int) -> None:
         for part in (self._waiting, self.groups, self._counts, self._rows, self._sums):
             part.save(version)

@@ -21,6 +21,7 @@ from windrow.runtime.slice_rows import ROW
 from windrow.runtime.waiting import TIME, Waiting
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of
+from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
 
 EXPECTED_ROWS = 1 << 20
@@ -65,7 +66,8 @@ class RowSpaceState:
         self._rows = Waiting(f"{space.name}.rows", blocks, kept.get("rows"))
         self._times = RowTimes(f"{space.name}.times", blocks, kept.get("times"))
         self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
-        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"))
+        linger = LINGER if "held" in space.maintenance else 0
+        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
         unit = 1 if self._axis is None else self._axis.slide_us
         cells = -(-(self._window.rows or EXPECTED_ROWS) // unit)
         self._folds = Folds(space.maintenance, unit, cells, self.log, space.name, blocks, kept.get("folds"))
@@ -143,6 +145,11 @@ class RowSpaceState:
             self.log.drop(before)
         self._kept_from = before
         self._times.drop(self._low)
+
+    @property
+    def bytes_held(self) -> int:
+        """What is in memory and in no block: folded windows, among them all values of order statistics."""
+        return self._folds.nbytes
 
     def save(self, version: int) -> None:
         for part in (self._order, self._rows, self._times, self.groups, self.log, self._folds):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.errors import StateError
+from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.memory import too_large
 from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
@@ -23,16 +26,18 @@ from windrow.runtime.join_levels import rows_of_levels
 from windrow.runtime.outcome import RESULT_ROWS, Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
+from windrow.runtime.predicate_space import PredicateSpaceState
 from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
+from windrow.storage.working_set import WorkingSet
 
 FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
 
-State = SpaceState | RowSpaceState | PartitionSpaceState
+State = SpaceState | RowSpaceState | PartitionSpaceState | PredicateSpaceState
 """What a shard holds of a space; all are used alike."""
 
 
@@ -44,6 +49,7 @@ class Shard:
 
     def __init__(self, plan: StreamPlan, blocks: Blocks, snapshot: bytes | None = None, older: Shard | None = None):
         self.plan = plan
+        self._blocks = blocks = WorkingSet(blocks, plan.memory_bytes)
         kept: dict[str, Any] = (
             _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
         )
@@ -96,6 +102,7 @@ class Shard:
                     self._release(space, freed)
                 until = last if until is None else max(until, last)
         self.clock = until
+        self._check_memory()
         return outcome
 
     def save(self) -> bytes:
@@ -103,6 +110,7 @@ class Shard:
         self.version += 1
         for part in (*self._spaces.values(), *self._differences.values()):
             part.save(self.version)
+        self._blocks.make_room()
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
@@ -113,6 +121,21 @@ class Shard:
     def groups(self) -> int:
         """How many groups are held, over all spaces."""
         return sum(len(state.groups) for state in self._spaces.values())
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """What the shard keeps from batch to batch: decoded blocks, and windows that are kept folded."""
+        return self._blocks.bytes_in_memory
+
+    def _check_memory(self) -> None:
+        """What windows hold folded counts against the limit, and it cannot be let go."""
+        held = {space: state.bytes_held for space, state in self._spaces.items()}
+        self._blocks.held = sum(held.values())
+        limit = self.plan.memory_bytes
+        if self._blocks.held > limit:
+            most = max(held, key=lambda space: held[space])
+            names = [query.name for query in self.plan.queries_of(most)]
+            raise MemoryLimitError(too_large(names, held[most], limit))
 
     def _advance(self, payloads: Sequence[Payload]) -> None:
         """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back."""
@@ -150,10 +173,12 @@ class Shard:
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
         told: dict[str, list[pa.RecordBatch]] = {}
-        for query in self._asking[space, answers.window]:
+        for query in self._asking[space, answers.window]:  # type: ignore[index]
             mine = answers
-            if isinstance(state, SpaceState) and answers.window is not None:
+            if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
                 mine = answers.since(state.first_end(query, answers.window))
+            elif isinstance(space, RowSpace):
+                mine = replace(answers, window=space.window)
             if query.joins_levels:
                 self._nested.setdefault(query, []).append(mine)
                 continue
@@ -224,6 +249,8 @@ def _state(
     """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
     if isinstance(space, Space):
         return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
+    if isinstance(space.window, PredicateWindow):
+        return PredicateSpaceState(space, blocks, user, snapshot, since)
     if space.partition:
         return PartitionSpaceState(space, blocks, user, snapshot, since)
     return RowSpaceState(space, blocks, user, snapshot, since, rows)

@@ -1,4 +1,4 @@
-"""Maintenances that several windows of a space read: one tree for all, and lattices of windows that fit together."""
+"""Maintenances that several windows of a space read: one tree, and lattices and chains of windows that fit together."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windrow.plan.aggregates import Partial
+from windrow.plan.chains import chains_of
 from windrow.plan.pipeline import Fold, Space
 from windrow.plan.window import TimeWindow
+from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
+from windrow.windows.nested_fold import NestedFold
 from windrow.windows.tree import Tree
 
 
@@ -27,24 +30,37 @@ class SharedFold:
     maintenance: Maintenance
 
 
-def shared_folds(space: Space, log: PaneLog, blocks: Blocks, kept: Mapping[str, dict]) -> list[SharedFold]:
+def shared_folds(
+    space: Space, log: PaneLog, partials: KeptPartials, blocks: Blocks, kept: Mapping[str, dict]
+) -> list[SharedFold]:
     """All that windows of `space` share; `kept` are the snapshots, by name."""
-    order = {partial: i for i, partial in enumerate(space.partials)}
     shared = []
     trees = _asking(space, "tree")
     if trees:
         finest = min((fold.window for fold in trees), key=lambda window: (window.slide_us, window.offset_us))
         cells = max(-(-(fold.window.range_us or 0) // finest.slide_us) for fold in trees)
         members = _members(trees, "tree")
-        view, place = View.of(log, order, members), f"{space.name}.tree"
+        view, place = View.of(log, partials, members), f"{space.name}.tree"
         tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get("tree"))
         shared.append(SharedFold("tree", "tree", tuple(fold.window for fold in trees), members, tree))
     for unit, origin, folds in _lattices(_asking(space, "binary")):
         members, name = _members(folds, "binary"), f"binary-{unit}-{origin}"
-        view, place = View.of(log, order, members), f"{space.name}.{name}.window"
+        view, place = View.of(log, partials, members), f"{space.name}.{name}.window"
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
+    return [*shared, *_stairs(space, log, partials)]
+
+
+def _stairs(space: Space, log: PaneLog, partials: KeptPartials) -> list[SharedFold]:
+    """A chain for windows that nest; each window is in one."""
+    asking = _asking(space, "stairs")
+    shared = []
+    for levels in chains_of(fold.window for fold in asking):
+        members = _members([fold for fold in asking if fold.window in levels.windows], "stairs")
+        name = "stairs-" + "-".join(window.label for window in levels.windows)
+        chain = NestedFold(View.of(log, partials, members), levels)
+        shared.append(SharedFold(name, "stairs", levels.windows, members, chain))
     return shared
 
 

@@ -152,8 +152,8 @@ class Slicer:
     def _pack_rows(self, chunk: Chunk) -> None:
         """Send each shard the times of all rows that are counted, and then the rows of its own groups."""
         spaces = self._plan.numbered
-        for name in dict.fromkeys(space.order for space in spaces if not space.partition):
-            asking = [space for space in spaces if space.order == name and not space.partition]
+        for name in dict.fromkeys(space.order for space in spaces if not space.is_alone):
+            asking = [space for space in spaces if space.order == name and not space.is_alone]
             counted = counted_rows(asking[0], chunk)
             homes = {self._home(space) for space in asking}
             order = self._payload(0, name, pa.record_batch({TIME: pa.array(chunk.times[counted])}))
@@ -164,13 +164,14 @@ class Slicer:
         for space in spaces:
             entries = row_entries(space, self._kernels, chunk)
             if entries is not None:
-                keys = [entries.column(f"key_{i}") for i in space.partition or range(len(space.keys))]
+                keys = [entries.column(f"key_{i}") for i in space.spread_by]
                 groups, distinct = encode_keys(keys, entries.num_rows)
                 self._send(space, entries, distinct, groups)
 
     def _home(self, space: Space | RowSpace) -> int | None:
         """The shard that holds all of a space; None where its groups are spread over all shards."""
-        if len(self._shards) > 1 and space.keys:
+        spread_by = space.spread_by if isinstance(space, RowSpace) else space.keys
+        if len(self._shards) > 1 and spread_by:
             return None
         return self._shards[int(space.name, 16) % len(self._shards)]
 

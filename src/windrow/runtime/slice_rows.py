@@ -10,12 +10,16 @@ import pyarrow as pa
 from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.aggregates import Partial
 from windrow.plan.pipeline import RowSpace
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import canonical
 from windrow.runtime.waiting import TIME
 
 ROW = "row"
 """The column that tells which of the times that were sent before is a row's."""
+
+OPENS, CLOSES = "opens", "closes"
+"""The columns that tell which rows a window may open with, and which close it."""
 
 
 def counted_rows(space: RowSpace, chunk: Chunk) -> np.ndarray:
@@ -27,19 +31,22 @@ def counted_rows(space: RowSpace, chunk: Chunk) -> np.ndarray:
 def row_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk) -> pa.RecordBatch | None:
     """The rows of `space`, each with its keys and a partial of its own.
 
-    Where rows are counted by key they come with their times, and those that WHERE keeps out come as empty partials,
-    since they are counted all the same. Else they come without both: the order of all rows is sent apart.
+    Where a shard gets all rows that it numbers they come with their times, and those that WHERE keeps out come as empty
+    partials, since they are counted all the same. Else they come without both: the order of all rows is sent apart.
     """
     counted = counted_rows(space, chunk)
     inside = counted if space.where is None else counted & chunk.passed(space.where)
-    sent = np.flatnonzero(counted if space.partition else inside)
+    sent = np.flatnonzero(counted if space.is_alone else inside)
     if not len(sent):
         return None
     codes = np.full(len(chunk), -1)
     codes[sent] = np.where(inside[sent], np.arange(len(sent)), -1)
     columns: dict[str, pa.Array] = {}
-    if space.partition:
+    if space.is_alone:
         columns[TIME] = pa.array(chunk.times[sent])
+        if isinstance(space.window, PredicateWindow):
+            columns[OPENS] = pa.array(chunk.passed(space.window.opens)[sent])
+            columns[CLOSES] = pa.array(chunk.passed(space.window.closes)[sent])
     else:
         columns[ROW] = pa.array((np.cumsum(counted) - 1)[sent])
     for i, key in enumerate(space.keys):

@@ -12,6 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.kept import kept_as
 from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, Space
 from windrow.plan.window import TimeWindow
@@ -21,11 +22,14 @@ from windrow.runtime.fold import FoldState
 from windrow.runtime.followers import Followers
 from windrow.runtime.groups import Groups
 from windrow.runtime.history import EVER, History
+from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.shared_folds import shared_folds
 from windrow.runtime.turns import Turns
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
+from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import bytes_held
 
 
 class SpaceState:
@@ -51,7 +55,8 @@ class SpaceState:
         self._partials = space.partials
         self._kernels = {partial.name: kernel_of(partial, user) for partial in self._partials}
         self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
-        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"))
+        linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
+        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
         self._own_cuts = list(dict.fromkeys(Cuts.of([window.closes]) for window in space.windows))
         self._history = History(snapshot.get("history"))
@@ -64,13 +69,13 @@ class SpaceState:
             for part in parts_of(query.window):
                 need = query.need_of(part)
                 known = firsts.get(need)
-                first = self._history.first_window(part.closes, query.partials) if known is None else known
+                first = self._history.first_window(part.closes, self._kept_for(query)) if known is None else known
                 self._firsts[need] = first
                 self._needs.setdefault(part, []).append(need)
         kept: dict[str, dict] = snapshot.get("folds", {})
-        self._shared = shared_folds(space, self.log, blocks, kept)
-        self._order = order = {partial: i for i, partial in enumerate(self._partials)}
-        self._folds = [FoldState(fold, self.log, order, self._shared, space.name, blocks, kept) for fold in space.folds]
+        self._kept = made = KeptPartials(space, user)
+        self._shared = shared_folds(space, self.log, made, blocks, kept)
+        self._folds = [FoldState(fold, self.log, made, self._shared, space.name, blocks, kept) for fold in space.folds]
         self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
         self._delete_others(kept)
@@ -149,7 +154,9 @@ class SpaceState:
 
         Returns the slots of those groups.
         """
-        before = min(fold.needs_from(clock) for fold in self._folds)
+        needed = [fold.needs_from(clock) for fold in self._folds]
+        before = min(needed)
+        self.log.expect(needed)
         if self.space.unbounded:
             self.log.drop(before)
             return np.empty(0, np.int64)
@@ -165,6 +172,11 @@ class SpaceState:
         self.log.drop(before)
         self._history.forget(before)
         return freed
+
+    @property
+    def bytes_held(self) -> int:
+        """What is in memory and in no block: folded windows, among them all values of order statistics."""
+        return bytes_held(self._maintenances().values())
 
     def save(self, version: int) -> None:
         self.groups.save(version)
@@ -199,7 +211,7 @@ class SpaceState:
         for fold, number in self._in_turn(folds, before, clock, newest):
             folded = fold.folded(number, self.groups.width)
             if len(self._belated):
-                folded = self._belated.added(fold.window, fold.panes_of(number), self._order, folded)
+                folded = self._belated.added(fold.window, fold.panes_of(number), self._kept, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present) and self._is_told(fold.window, number):
                 part = {partial: take(fields, present) for partial, fields in folded.items()}
@@ -248,6 +260,10 @@ class SpaceState:
     def _maintenances(self) -> dict:
         own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
         return own | {shared.name: shared.maintenance for shared in self._shared}
+
+    def _kept_for(self, query: QueryPlan) -> list[Partial]:
+        """What panes keep for a query."""
+        return [kept_as(partial, self.space.keeps) for partial in query.partials]
 
     def _delete_others(self, kept: Mapping[str, dict]) -> None:
         """Delete what was kept folded for windows that nobody asks for any more."""

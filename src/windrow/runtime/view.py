@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windrow.kernels import Kernel
 from windrow.plan.aggregates import Partial
+from windrow.runtime.kept_partials import KeptPartials, made_of
 from windrow.windows.entries import Entries
 from windrow.windows.log import PaneLog
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A log as one maintenance sees it: with its own partials only."""
+    """A log as one maintenance sees it: with its own partials only, be they kept or made of the rows that are."""
 
     log: PaneLog
     members: tuple[int, ...]
@@ -21,10 +22,19 @@ class View:
     kernels: tuple[Kernel, ...]
 
     @classmethod
-    def of(cls, log: PaneLog, order: Mapping[Partial, int], partials: tuple[Partial, ...]) -> View:
-        members = tuple(order[partial] for partial in partials)
-        return cls(log, members, tuple(partial.name for partial in partials), tuple(log.kernels[i] for i in members))
+    def of(cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...]) -> View:
+        members = tuple(kept.place(partial) for partial in partials)
+        return cls(log, members, tuple(partial.name for partial in partials), tuple(map(kept.kernel, partials)))
 
     def between(self, first: int, stop: int) -> Entries:
-        entries = self.log.between(first, stop)
-        return Entries(entries.panes, entries.slots, tuple(entries.partials[i] for i in self.members))
+        return self._seen(self.log.between(first, stop))
+
+    def reaches(self, first: int) -> bool:
+        return self.log.reaches(first)
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        return map(self._seen, self.log.parts(first, stop))
+
+    def _seen(self, entries: Entries) -> Entries:
+        own = (made_of(entries.partials[i], kernel) for i, kernel in zip(self.members, self.kernels))
+        return Entries(entries.panes, entries.slots, tuple(own))

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.storage.blocks import Blocks
-from windrow.storage.columns import decode, encode
+from windrow.storage.columns import BatchCodec
+from windrow.storage.kept_blocks import KeptBlocks, versions_in
 
 BLOCK_ROWS = 16_384
 """A block is cut once it has so many rows."""
@@ -19,12 +20,11 @@ TIME = "time"
 
 @dataclass(slots=True)
 class _Block:
-    """Where a block lies: the earliest time in it that still waits, how many rows it has, the save that wrote it."""
+    """The earliest time in a block that still waits, and how many rows it has."""
 
     number: int
     low: int
     rows: int
-    version: int
 
 
 class Waiting:
@@ -43,22 +43,16 @@ class Waiting:
     """
 
     def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
-        self._space, self._store = space, blocks
         snapshot = snapshot or {"next": 0, "passed": None, "blocks": []}
         self._next: int = snapshot["next"]
         self._passed: int | None = snapshot["passed"]
-        self._blocks = [_Block(**block) for block in snapshot["blocks"]]
-        self._decoded: dict[int, pa.RecordBatch] = {}
-        self._changed: set[int] = set()
-        self._deleted: list[int] = []
+        self._blocks = [_Block(block["number"], block["low"], block["rows"]) for block in snapshot["blocks"]]
+        self._kept = KeptBlocks(space, blocks, BatchCodec(), self._distances, versions_in(snapshot))
         self._pending: list[pa.RecordBatch] = []
 
     def adopt(self, older: Waiting) -> None:
         """Take over the blocks that an `older` view has decoded and nobody has written since."""
-        held = {block.number: block.version for block in older._blocks if block.number not in older._changed}
-        for block in self._blocks:
-            if held.get(block.number) == block.version and block.number in older._decoded:
-                self._decoded[block.number] = older._decoded[block.number]
+        self._kept.adopt(older._kept)
 
     def __len__(self) -> int:
         """How many rows are held, of which some may have left."""
@@ -85,31 +79,23 @@ class Waiting:
     def save(self, version: int) -> None:
         """Write what has come since the last save."""
         self._keep()
-        for number in self._deleted:
-            self._store.delete(self._space, number)
-        for block in self._blocks:
-            if block.number in self._changed:
-                block.version = version
-                rows = self._decoded[block.number]
-                self._store.write(self._space, block.number, encode(dict(zip(rows.schema.names, rows.columns))))
-        self._changed.clear()
-        self._deleted.clear()
+        self._kept.save(version)
 
     def snapshot(self) -> dict:
-        return {"next": self._next, "passed": self._passed, "blocks": [asdict(block) for block in self._blocks]}
+        versions = self._kept.versions
+        blocks = [asdict(block) | {"version": versions[block.number]} for block in self._blocks]
+        return {"next": self._next, "passed": self._passed, "blocks": blocks}
 
     def _leave(self, block: _Block, clock: int) -> pa.RecordBatch:
         """The rows of a block that leave now."""
-        rows = self._read(block)
+        rows = self._kept.get(block.number)
         times = _times(rows)
         waiting = times[times >= clock]
         if len(waiting):
             block.low = int(waiting.min())
         else:
             self._blocks.remove(block)
-            self._decoded.pop(block.number)
-            self._changed.discard(block.number)
-            self._deleted.append(block.number)
+            self._kept.drop(block.number)
         gone = times < clock if self._passed is None else (times < clock) & (times >= self._passed)
         return rows.filter(pa.array(gone))
 
@@ -119,26 +105,25 @@ class Waiting:
             return
         last = self._blocks[-1] if self._blocks else None
         if last is not None and last.rows + sum(rows.num_rows for rows in self._pending) <= BLOCK_ROWS:
-            rows = self._read(last)
+            rows = self._kept.get(last.number)
             waits = np.ones(rows.num_rows, bool) if self._passed is None else _times(rows) >= self._passed
             self._set(last, joined([rows.filter(pa.array(waits)), *self._pending]))
         else:
             rows = joined(self._pending)
             for start in range(0, rows.num_rows, BLOCK_ROWS):
-                self._blocks.append(_Block(self._next, 0, 0, 0))
+                self._blocks.append(_Block(self._next, 0, 0))
                 self._next += 1
                 self._set(self._blocks[-1], rows.slice(start, BLOCK_ROWS))
         self._pending = []
 
     def _set(self, block: _Block, rows: pa.RecordBatch) -> None:
         block.low, block.rows = int(_times(rows).min()), rows.num_rows
-        self._decoded[block.number] = rows
-        self._changed.add(block.number)
+        self._kept.put(block.number, rows)
 
-    def _read(self, block: _Block) -> pa.RecordBatch:
-        if block.number not in self._decoded:
-            self._decoded[block.number] = decode(self._store.read(self._space, block.number))
-        return self._decoded[block.number]
+    def _distances(self) -> dict[int, float]:
+        """The sooner the clock passes the first row of a block, the sooner it is needed."""
+        order = sorted(self._blocks, key=lambda block: block.low)
+        return {block.number: place for place, block in enumerate(order)}
 
 
 def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

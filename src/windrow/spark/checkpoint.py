@@ -8,6 +8,7 @@ import uuid
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from windrow.errors import SettingsError
 from windrow.plan.sink import Sink
 
 
@@ -21,13 +22,17 @@ class Kept:
 
 def kept_in(checkpoint: str, shards: int) -> Kept:
     """What `checkpoint` has fixed; a new one takes a new name and `shards`."""
-    os.makedirs(checkpoint, exist_ok=True)
     place = os.path.join(checkpoint, "windrow.json")
-    if os.path.exists(place):
-        with open(place) as file:
-            return Kept(**json.load(file))
-    kept = Kept(uuid.uuid4().hex[:8], shards)
-    write_whole(place, asdict(kept))
+    try:
+        os.makedirs(checkpoint, exist_ok=True)
+        if os.path.exists(place):
+            with open(place) as file:
+                return Kept(**json.load(file))
+        kept = Kept(uuid.uuid4().hex[:8], shards)
+        write_whole(place, asdict(kept))
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise SettingsError(f"the checkpoint {checkpoint} cannot be written: {why}; name another folder") from error
     return kept
 
 

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 
 from windrow.plan.sink import Sink
 
-FORMATS = ("parquet", "csv", "json")
 STAGING = "_windrow"
 """Readers of a folder pass over names that begin with an underscore."""
 
@@ -29,9 +28,9 @@ class FileSink:
         path = sink.path
         assert path is not None, "checked when the sink was declared"
         self._sink, self._job = sink, job
-        self._files, self._folder = _file_system(path)
+        self._files, self._folder = file_system(path)
         self._address = path.rstrip("/")
-        self._options = {name: value for name, value in sink.options if name != "path"}
+        self._options = {name: value for name, value in sink.spark_options.items() if name != "path"}
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """Write the rows of `batch`, replacing what an earlier try has left."""
@@ -44,7 +43,7 @@ class FileSink:
         selector = pafs.FileSelector(posixpath.join(self._folder, staged))
         for info in sorted(self._files.get_file_info(selector), key=lambda info: info.base_name):
             if info.is_file and info.base_name.startswith("part-") and not self._is_empty(info):
-                name = f"{self._prefix(batch)}{number:05d}{_extension(info.base_name)}"
+                name = f"{self._prefix(batch)}{number:05d}{extension_of(info.base_name)}"
                 self._files.move(info.path, posixpath.join(self._folder, name))
                 number += 1
         self._files.delete_dir(posixpath.join(self._folder, staged))
@@ -73,16 +72,16 @@ class FileSink:
         return False
 
 
-def _file_system(path: str) -> tuple[pafs.FileSystem, str]:
+def file_system(path: str) -> tuple[pafs.FileSystem, str]:
     if "://" in path:
         return pafs.FileSystem.from_uri(path)
     return pafs.LocalFileSystem(), os.path.abspath(path.removeprefix("file:"))
 
 
-def _extension(name: str) -> str:
+def extension_of(name: str) -> str:
     """What follows a Spark file's name, compression included.
 
-    >>> _extension("part-00000-0e0f-c000.snappy.parquet")
+    >>> extension_of("part-00000-0e0f-c000.snappy.parquet")
     '.snappy.parquet'
     """
     return name[name.index(".") :] if "." in name else ""

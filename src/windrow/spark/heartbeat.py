@@ -35,7 +35,7 @@ def heartbeat_of(plan: StreamPlan) -> Heartbeat:
     for query in plan.queries:
         window = query.window
         windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
-    slides = ((window.slide_us, window.offset_us) for window in windows)
+    slides = ((w.slide_us if isinstance(w, TimeWindow) else w.beat_us, w.offset_us) for w in windows)
     return Heartbeat.of(plan.timing, ((slide, offset) for slide, offset in slides if slide is not None))
 
 

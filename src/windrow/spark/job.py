@@ -15,7 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 from windrow.errors import ChangeError, JobError
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink
+from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.progress import Progress
 from windrow.spark.runs import AnyQuery
@@ -36,6 +36,9 @@ class Planner(Protocol):
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
+
+    def forget(self, name: str) -> None:
+        """Let a query that comes under the name of an earlier one begin anew."""
 
 
 class Job:
@@ -87,6 +90,8 @@ class Job:
             self._check_runs()
             plan = self._planner.plan(name, text, self._plans.values())
             sink = sink or Sink("console")
+            check_places(self._sinks | {name: sink})
+            self._planner.forget(name)
             changes = Changes.read(self.checkpoint)
             changes.added[name] = Added(text, sink, _rounded_slide(plan))
             self._change(plan.stream, self._plans | {name: plan}, self._sinks | {name: sink}, changes)

@@ -38,6 +38,7 @@ class _Watched:
     clock: int | None = None
     groups: int = 0
     state_bytes: int = 0
+    memory_bytes: int = 0
     recent: deque = field(default_factory=lambda: deque(maxlen=RECENT))
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
@@ -83,6 +84,7 @@ class Progress:
         return {
             "batches": watched.batches,
             "events": watched.events,
+            "stream_rate": stream_rate(list(watched.recent)),
             "events_per_second": sum(batch["events"] for batch in watched.recent) / wall if wall else 0.0,
             "clock": None if watched.clock is None else _instant(watched.clock),
             "windows": watched.windows,
@@ -91,6 +93,7 @@ class Progress:
             "delay": delays(list(watched.recent)) if self._live else None,
             "groups": watched.groups,
             "state_bytes": watched.state_bytes,
+            "memory_bytes": watched.memory_bytes,
             "seconds": dict(watched.seconds),
         }
 
@@ -126,7 +129,7 @@ def _add(watched: _Watched, batch: Any) -> None:
         watched.rejected["no point"] = watched.rejected.get("no point", 0) + counts["unplaced"]
     watched.failed += counts["failed"]
     watched.windows += counts["windows"]
-    watched.groups = counts["groups"]
+    watched.groups, watched.memory_bytes = counts["groups"], counts["memory"]
     if counts["clock"] is not None and counts["clock"] != NO_PROBE:
         watched.clock = counts["clock"]
     for operator in batch["stateOperators"]:
@@ -134,7 +137,7 @@ def _add(watched: _Watched, batch: Any) -> None:
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
-    watched.recent.append({"events": events, "started": started, "seconds": seconds})
+    watched.recent.append({"events": events, "started": started, "seconds": seconds, "clock": watched.clock})
     parts = {name: counts[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
     for name, value in parts.items():
         watched.seconds[name] += value
@@ -145,6 +148,17 @@ def _events(batch: Any, control: str) -> int:
     """The rows that came from the stream; the words to the shards, read from `control`, and what follows are none."""
     own = takewhile(lambda source: not source["description"].endswith(f"{control}]"), batch["sources"])
     return sum(source["numInputRows"] for source in own)
+
+
+def stream_rate(batches: list[dict[str, Any]]) -> float | None:
+    """How many events there are in a second of the stream's own time.
+
+    >>> stream_rate([{"clock": 1_000_000, "events": 5}, {"clock": 3_000_000, "events": 500}])
+    250.0
+    """
+    timed = [batch for batch in batches if batch["clock"] is not None]
+    passed = timed[-1]["clock"] - timed[0]["clock"] if timed else 0
+    return sum(batch["events"] for batch in timed[1:]) / passed * 1e6 if passed > 0 else None
 
 
 def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from windrow.errors import SettingsError
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink
+from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
+from windrow.spark.answer_table import AnswerTable, job_mark
+from windrow.spark.answers import AnswerSink, answer_home, forget_answers
 from windrow.spark.checkpoint import Kept
 from windrow.spark.pipeline import Source
 from windrow.spark.sinks import Writer, writer_for
@@ -40,16 +43,32 @@ class Runs:
         """What runs for `queries`, which are all over one stream."""
         stream = queries[0].stream
         bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
+        if bad is not None and bad.holds != HOLDS_CHANGES:
+            raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
         return StreamRun(
             self._spark,
             self._plan_stream(list(queries), keeps_rejected=bad is not None),
             self._sources,
             self._checkpoint,
-            {query.name: self._writer(query.name, sinks[query.name]) for query in queries},
+            {query.name: self._writer_of(query, sinks[query.name]) for query in queries},
             None if bad is None else self._writer(f"rejected_{stream}", bad),
             self._kept.shards,
             f"{self._job} {stream}",
         )
+
+    def forget(self, name: str) -> None:
+        """Let a query that comes under the name of an earlier one begin anew."""
+        forget_answers(self._checkpoint, name)
+
+    def _writer_of(self, query: AnyQuery, sink: Sink) -> Writer:
+        wrong = wrong_holding(sink, query.emit)
+        if wrong is not None:
+            raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")
+        if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
+            return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
+        if sink.holds != HOLDS_ANSWER or sink.path is None:
+            return self._writer(query.name, sink)
+        return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading))
 
     def _writer(self, name: str, sink: Sink) -> Writer:
         if (name, sink) not in self._writers:

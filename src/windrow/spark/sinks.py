@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
-from windrow.plan.sink import Sink
-from windrow.spark.files import FORMATS, FileSink
+from windrow.plan.sink import FORMATS, Sink
+from windrow.spark.files import FileSink
 
 OWN_FORMATS = (*FORMATS, "console", "memory")
 """Sinks that are not left to Spark."""
@@ -71,7 +71,7 @@ class FormatSink:
         if self._sink.format != "noop":
             rows = rows.withColumn("batch", F.lit(batch))
         mode = "overwrite" if self._sink.format == "noop" else "append"
-        rows.write.format(self._sink.format).options(**dict(self._sink.options)).mode(mode).save()
+        rows.write.format(self._sink.format).options(**self._sink.spark_options).mode(mode).save()
 
 
 def writer_for(name: str, sink: Sink, job: str, spark: SparkSession) -> Writer:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REJECTED_ROWS = "#rejected"
 COUNTED = ("late", "untimed", "unreadable", "failed", "unplaced", "windows")
-MEASURED = ("groups", "clock", "scan_us", "slice_us", "slide_us", "state_us", "state_read", "state_written")
+MEASURED = ("groups", "memory", "clock", "scan_us", "slice_us", "slide_us", "state_us", "state_read", "state_written")
 COUNTS = COUNTED + MEASURED
 PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
 

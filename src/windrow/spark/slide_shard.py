@@ -96,6 +96,7 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     saved = time.perf_counter_ns()
     counts = {name: getattr(outcome, name) for name in COUNTED} | {
         "groups": shard.groups,
+        "memory": shard.bytes_in_memory,
         "clock": NO_PROBE if shard.clock is None else shard.clock,
         "scan_us": sum(int(frame["scan_us"].sum()) for frame in frames),
         "slice_us": sum(int(frame["slice_us"].sum()) for frame in frames),

@@ -28,3 +28,16 @@ def decode(block: bytes) -> pa.RecordBatch:
     """The columns that `encode` was given."""
     with pa.ipc.open_stream(pa.py_buffer(block)) as reader:
         return reader.read_next_batch()
+
+
+class BatchCodec:
+    """Rows as the bytes of a block."""
+
+    def encode(self, value: pa.RecordBatch) -> bytes:
+        return encode(dict(zip(value.schema.names, value.columns)))
+
+    def decode(self, block: bytes) -> pa.RecordBatch:
+        return decode(block)
+
+    def size(self, value: pa.RecordBatch) -> int:
+        return value.nbytes

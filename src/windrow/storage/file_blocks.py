@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windrow.errors import StorageError
+from windrow.storage.checksum import checksum
 
 SLOT_BYTES = 17 * 1024
 """The file is cut into slots of this size; a block takes as many as it needs, wherever they are free. Four of them hold
@@ -56,8 +57,8 @@ class FileBlocks:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | (0 if known is not None else os.O_TRUNC), 0o600)
         except OSError as error:
             raise StorageError(f"{self.path} cannot be opened for blocks: {error.strerror}") from error
-        for space, number, slots, length, checksum in known or ():
-            self._places[space, number] = _Place(tuple(slots), length, checksum)
+        for space, number, slots, length, known_sum in known or ():
+            self._places[space, number] = _Place(tuple(slots), length, known_sum)
         used = {slot for place in self._places.values() for slot in place.slots}
         self._slots = max(used, default=-1) + 1
         self._free.extend(slot for slot in range(self._slots) if slot not in used)
@@ -66,13 +67,14 @@ class FileBlocks:
         place = self._places.get((space, number))
         if place is None:
             raise StorageError(f"{self.path} has no block {number} of {space}")
-        block = bytearray()
+        parts, left = [], place.length
         for first, count in _runs(place.slots):
-            wanted = min(count * self._slot_bytes, place.length - len(block))
-            block += self._read_at(first, wanted, space, number)
-        if zlib.crc32(block) != place.checksum:
+            parts.append(self._read_at(first, min(count * self._slot_bytes, left), space, number))
+            left -= len(parts[-1])
+        block = parts[0] if len(parts) == 1 else b"".join(parts)
+        if checksum(block) != place.checksum:
             raise StorageError(f"{self.path} is damaged: block {number} of {space} is not what was written there")
-        return bytes(block)
+        return block
 
     def write(self, space: str, number: int, block: bytes) -> None:
         end = self._slots
@@ -88,7 +90,7 @@ class FileBlocks:
             self._slots = end
             raise
         self.delete(space, number)
-        self._places[space, number] = _Place(slots, len(block), zlib.crc32(block))
+        self._places[space, number] = _Place(slots, len(block), checksum(block))
 
     def delete(self, space: str, number: int) -> None:
         place = self._places.pop((space, number), None)
@@ -134,12 +136,12 @@ class FileBlocks:
     def _index(self) -> list | None:
         """What the last commit has written; None if there was none."""
         try:
-            checksum, text = self._index_path.read_text().split("\n", 1)
+            written, text = self._index_path.read_text().split("\n", 1)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             raise StorageError(f"{self._index_path} cannot be read: {error}") from error
-        if str(zlib.crc32(text.encode())) != checksum:
+        if str(zlib.crc32(text.encode())) != written:
             raise StorageError(f"{self._index_path} is damaged: it is not what was written there")
         slot_bytes, rows = json.loads(text)
         if slot_bytes != self._slot_bytes:

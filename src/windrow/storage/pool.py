@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.errors import StorageError
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
+from windrow.storage.plain_rows import decode_plain, encode_plain
 from windrow.storage.row_block import BLOCK_BYTES, RowBlock
 
 TRY_AGAIN = 64
@@ -110,7 +111,7 @@ class BufferPool:
         stored = self._store.read(self._space, number)
         self.counts.reads += 1
         self.counts.bytes_read += len(stored)
-        block = self._held[number] = RowBlock.of(decode(stored), self.block_bytes, self._kept[number])
+        block = self._held[number] = RowBlock.of(self._decoded(stored), self.block_bytes, self._kept[number])
         if not self._durable:
             self._store.delete(self._space, number)
             del self._kept[number]
@@ -143,10 +144,18 @@ class BufferPool:
         self._kept[number] = block.full
 
     def _encoded(self, rows: pa.RecordBatch) -> bytes:
-        columns = dict(zip(rows.schema.names, rows.columns))
         self._tries += 1
-        if self._tries % TRY_AGAIN != 1:
+        trying = self._tries % TRY_AGAIN == 1
+        plain = encode_plain(rows) if trying or not self._compress else None
+        if plain is not None and not trying:
+            return plain
+        columns = dict(zip(rows.schema.names, rows.columns))
+        if not trying:
             return encode(columns, compress=self._compress)
-        plain, small = encode(columns, compress=False), encode(columns)
+        plain, small = plain or encode(columns, compress=False), encode(columns)
         self._compress = len(small) <= getattr(self._store, "pays", PAYS) * len(plain)
         return small if self._compress else plain
+
+    def _decoded(self, stored: bytes) -> pa.RecordBatch:
+        rows = decode_plain(stored, self._schema)
+        return decode(stored) if rows is None else rows

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
+from windrow.kernels.footprint import bytes_of, sizes_of
+from windrow.storage.columns import decode, encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,12 @@ class Entries:
 
     @property
     def nbytes(self) -> int:
-        fields = sum(array.nbytes for partial in self.partials for array in partial.values())
-        return self.panes.nbytes + self.slots.nbytes + fields
+        return self.panes.nbytes + self.slots.nbytes + sum(map(bytes_of, self.partials))
+
+    @property
+    def sizes(self) -> np.ndarray | int:
+        """What each entry takes in memory; one number where all take the same."""
+        return self.panes.itemsize + self.slots.itemsize + sum(map(sizes_of, self.partials))
 
     def between(self, first: int, stop: int) -> Entries:
         """The entries of panes first <= pane < stop; entries must be in order of panes."""
@@ -125,6 +131,22 @@ def from_columns(kernels: Mapping[str, Kernel], batch: pa.RecordBatch) -> Entrie
         batch.column("slot").to_numpy(),
         tuple(fields_of(kernel, name, batch) for name, kernel in kernels.items()),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class EntryCodec:
+    """Entries as the bytes of a block."""
+
+    kernels: Mapping[str, Kernel]
+
+    def encode(self, value: Entries) -> bytes:
+        return encode(to_columns(self.kernels, value))
+
+    def decode(self, block: bytes) -> Entries:
+        return from_columns(self.kernels, decode(block))
+
+    def size(self, value: Entries) -> int:
+        return value.nbytes
 
 
 def fields_of(kernel: Kernel, name: str, batch: pa.RecordBatch) -> Fields:

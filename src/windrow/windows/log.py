@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from windrow.kernels import Kernel
 from windrow.storage.blocks import Blocks
-from windrow.storage.columns import decode, encode
-from windrow.windows.entries import Entries, from_columns, joined, nothing, numbered, reduced, to_columns
+from windrow.storage.kept_blocks import KeptBlocks, versions_in
+from windrow.storage.working_set import distances
+from windrow.windows.entries import Entries, EntryCodec, joined, nothing, numbered, reduced
 
 BLOCK_ENTRIES = 16_384
 """A block is cut once it has so many entries: about half a megabyte, the size that state moves best in."""
 
-MEMORY_ENTRIES = 2_000_000
-"""So many entries of a log stay decoded in a worker; the rest is read again when it is needed."""
+BLOCK_BYTES = 1 << 20
+"""It is also cut once it takes so many bytes in memory: entries may hold all rows of a group."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """Where a block lies: its panes (both ends included), and the save that last wrote it."""
+    """Where a block lies: its panes, both ends included."""
 
     number: int
     first: int
     last: int
     entries: int
-    version: int
 
 
 class PaneLog:
@@ -39,36 +38,51 @@ class PaneLog:
     its blocks lie; blocks are read when somebody asks for their panes, and written by `save`.
     """
 
-    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
-        """`kernels` are those of the partials by name; blocks written with others give and take what they have."""
-        self._named = dict(kernels)
+    def __init__(
+        self,
+        space: str,
+        kernels: Mapping[str, Kernel],
+        blocks: Blocks,
+        snapshot: dict | None = None,
+        *,
+        linger: int = 0,
+    ) -> None:
+        """`kernels` are those of the partials by name; blocks written with others give and take what they have.
+
+        What is dropped lingers for so many saves, for those who have missed them and have yet to take it out.
+        """
         self.names, self.kernels = tuple(kernels), tuple(kernels.values())
-        self._space, self._store = space, blocks
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
-        self._blocks = [_Block(**block) for block in snapshot["blocks"]]
-        self._decoded: OrderedDict[int, Entries] = OrderedDict()
-        self._changed: set[int] = set()
-        self._deleted: list[int] = []
+        self._blocks = [
+            _Block(block["number"], block["first"], block["last"], block["entries"]) for block in snapshot["blocks"]
+        ]
+        self._kept = KeptBlocks(space, blocks, EntryCodec(dict(kernels)), self._distances, versions_in(snapshot))
+        self._expected: list[int] = []
+        self._linger = linger
+        self._dropped: list[int] = list(snapshot.get("dropped", ()))
+        self._gone: int | None = snapshot.get("gone")
 
     def snapshot(self) -> dict:
         """All but the blocks themselves, as plain values."""
-        return {"next": self._next, "blocks": [asdict(block) for block in self._blocks]}
+        versions = self._kept.versions
+        return {
+            "next": self._next,
+            "blocks": [asdict(block) | {"version": versions[block.number]} for block in self._blocks],
+            "dropped": self._dropped,
+            "gone": self._gone,
+        }
 
     def adopt(self, older: PaneLog) -> None:
         """Take over what an `older` view of the same log has decoded and nobody has written since."""
-        held = {block.number: block.version for block in older._blocks if block.number not in older._changed}
-        for block in self._blocks:
-            if held.get(block.number) == block.version and block.number in older._decoded:
-                self._decoded[block.number] = older._decoded[block.number]
+        self._kept.adopt(older._kept)
+
+    def expect(self, panes: Sequence[int]) -> None:
+        """Windows are going to read from these panes on; where nobody says, it is the oldest."""
+        self._expected = list(panes)
 
     def __len__(self) -> int:
         return sum(block.entries for block in self._blocks)
-
-    @property
-    def bytes_decoded(self) -> int:
-        """How much of the log is in memory."""
-        return sum(entries.nbytes for entries in self._decoded.values())
 
     def add(self, entries: Entries) -> Entries:
         """Add new entries; returns those whose pane and slot were not there before."""
@@ -86,13 +100,16 @@ class PaneLog:
 
     def between(self, first: int, stop: int) -> Entries:
         """The entries of panes first <= pane < stop, in order."""
-        parts = []
+        parts = list(self.parts(first, stop))
+        return joined(parts) if parts else nothing(self.kernels)
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        """The same, block by block, so that no more than one has to be in memory."""
         low = bisect_left(self._blocks, first, key=lambda block: block.last)
         high = bisect_left(self._blocks, stop, key=lambda block: block.first)
         for block in self._blocks[low:high]:
-            part = self._read(block)
-            parts.append(part if first <= block.first and block.last < stop else part.between(first, stop))
-        return joined(parts) if parts else nothing(self.kernels)
+            part = self._kept.get(block.number)
+            yield part if first <= block.first and block.last < stop else part.between(first, stop)
 
     def count(self, first: int, stop: int) -> int:
         """About how many entries lie in panes first <= pane < stop: those of all blocks that reach into them."""
@@ -108,30 +125,33 @@ class PaneLog:
         block = self._blocks[low]
         if first <= block.first:
             return block.first
-        panes = self._read(block).panes
+        panes = self._kept.get(block.number).panes
         return int(panes[panes.searchsorted(first)])
 
     def drop(self, before: int) -> None:
         """Let go of the blocks that lie wholly before pane `before`."""
+        if self._linger and (not self._dropped or self._dropped[-1] < before):
+            self._dropped.append(before)
+        elif not self._linger:
+            self._let_go(before)
+
+    def reaches(self, first: int) -> bool:
+        """Whether all panes from `first` on are still there, dropped or not."""
+        return self._gone is None or self._gone < first
+
+    def _let_go(self, before: int) -> None:
         gone = bisect_left(self._blocks, before, key=lambda block: block.last)
         for block in self._blocks[:gone]:
-            self._decoded.pop(block.number, None)
-            self._changed.discard(block.number)
-            self._deleted.append(block.number)
+            self._kept.drop(block.number)
+            self._gone = block.last
         del self._blocks[:gone]
 
     def save(self, version: int) -> None:
         """Write what has changed since the last save."""
-        for number in self._deleted:
-            self._store.delete(self._space, number)
-        for block in self._blocks:
-            if block.number in self._changed:
-                block.version = version
-                columns = to_columns(self._named, self._decoded[block.number])
-                self._store.write(self._space, block.number, encode(columns))
-        self._changed.clear()
-        self._deleted.clear()
-        self._evict()
+        if len(self._dropped) > self._linger:
+            self._let_go(self._dropped[-1 - self._linger])
+            self._dropped = self._dropped[-self._linger :] if self._linger else []
+        self._kept.save(version)
 
     def _overlapped(self, entries: Entries) -> list[_Block]:
         if not len(entries):
@@ -156,10 +176,10 @@ class PaneLog:
 
         Returns the entries that the block did not have.
         """
-        old = self._read(block)
+        old = self._kept.get(block.number)
         merged = reduced(self.kernels, joined([old, new]))
         fresh = new if len(merged) == len(old) + len(new) else new.part(~_contains(old, new))
-        kept, *more = _pieces(merged) if len(merged) > 2 * BLOCK_ENTRIES else [merged]
+        kept, *more = _pieces(merged, 2) or [merged]
         self._set(block, kept)
         for place, piece in enumerate(more, start=self._blocks.index(block) + 1):
             self._insert(place, piece)
@@ -175,37 +195,31 @@ class PaneLog:
             if after is not None and after.first <= last:  # a gap between blocks, older than the newest: cut there
                 self._append(part.between(first, after.first))
                 self._append(part.between(after.last + 1, last + 1))
-            elif before is not None and before.entries + len(part) <= BLOCK_ENTRIES:
-                self._set(before, joined([self._read(before), part]))
+            elif before is not None and self._has_room(before, part):
+                self._set(before, joined([self._kept.get(before.number), part]))
             else:
                 self._insert(place, part)
 
+    def _has_room(self, block: _Block, more: Entries) -> bool:
+        """Whether entries can be put into a block and leave it small."""
+        if block.entries + len(more) > BLOCK_ENTRIES:
+            return False
+        return self._kept.get(block.number).nbytes + more.nbytes <= BLOCK_BYTES
+
     def _insert(self, place: int, entries: Entries) -> None:
-        block = _Block(self._next, 0, 0, 0, 0)
+        block = _Block(self._next, 0, 0, 0)
         self._next += 1
         self._blocks.insert(place, block)
         self._set(block, entries)
 
     def _set(self, block: _Block, entries: Entries) -> None:
         block.first, block.last, block.entries = int(entries.panes[0]), int(entries.panes[-1]), len(entries)
-        self._decoded[block.number] = entries
-        self._changed.add(block.number)
+        self._kept.put(block.number, entries)
 
-    def _read(self, block: _Block) -> Entries:
-        entries = self._decoded.get(block.number)
-        if entries is None:
-            entries = from_columns(self._named, decode(self._store.read(self._space, block.number)))
-            self._decoded[block.number] = entries
-        else:
-            self._decoded.move_to_end(block.number)
-        return entries
-
-    def _evict(self) -> None:
-        """Forget decoded blocks, the least recently used first, down to the limit."""
-        held = sum(len(entries) for entries in self._decoded.values())
-        while held > MEMORY_ENTRIES and len(self._decoded) > 2:
-            _, entries = self._decoded.popitem(last=False)
-            held -= len(entries)
+    def _distances(self) -> dict[int, float]:
+        """How far off the need for each block is: windows read on from where they are, and the last is written."""
+        at = [bisect_left(self._blocks, pane, key=lambda block: block.last) for pane in self._expected] or [0]
+        return dict(zip((block.number for block in self._blocks), distances(len(self._blocks), at)))
 
 
 def _contains(old: Entries, new: Entries) -> np.ndarray:
@@ -216,13 +230,19 @@ def _contains(old: Entries, new: Entries) -> np.ndarray:
     return np.isin(places[len(old) :], places[: len(old)])
 
 
-def _pieces(entries: Entries) -> list[Entries]:
-    """Cut entries into runs of whole panes, each about as long as a block."""
-    if len(entries) <= BLOCK_ENTRIES:
+def _pieces(entries: Entries, times: int = 1) -> list[Entries]:
+    """Cut entries into runs of whole panes, each about as large as a block, where they are more than so many `times`.
+
+    A pane stays whole, however large it is.
+    """
+    sizes = entries.sizes
+    ends = np.cumsum(np.broadcast_to(sizes, len(entries)))
+    if len(entries) <= times * BLOCK_ENTRIES and (not len(entries) or ends[-1] <= times * BLOCK_BYTES):
         return [entries] if len(entries) else []
     pieces, begin = [], 0
     while begin < len(entries):
-        aim = min(begin + BLOCK_ENTRIES, len(entries))
+        full = ends.searchsorted((ends[begin - 1] if begin else 0) + BLOCK_BYTES, side="right")
+        aim = min(begin + BLOCK_ENTRIES, max(int(full), begin + 1), len(entries))
         end = int(entries.panes.searchsorted(entries.panes[aim - 1], side="right"))
         pieces.append(entries.part(slice(begin, end)))
         begin = end

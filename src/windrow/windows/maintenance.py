@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +37,11 @@ class Maintenance(Protocol):
         """All but the blocks, as plain values."""
 
 
+def bytes_held(maintenances: Iterable[Maintenance]) -> int:
+    """What folded windows take in memory, of those that are kept folded; others are in blocks."""
+    return sum(maintenance.nbytes for maintenance in maintenances if hasattr(maintenance, "nbytes"))
+
+
 class PaneSource(Protocol):
     """Where a maintenance finds panes: the log, seen through the kernels that it maintains."""
 
@@ -48,6 +53,12 @@ class PaneSource(Protocol):
         """The names of the partials that the kernels keep."""
 
     def between(self, first: int, stop: int) -> Entries: ...
+
+    def reaches(self, first: int) -> bool:
+        """Whether all panes from `first` on are there."""
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        """The same, some panes at a time."""
 
 
 def fold(kernels: Sequence[Kernel], entries: Entries, width: int) -> list[Fields]:

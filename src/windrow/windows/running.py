@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, concat, grow, identity, reset, to_arrow
+from windrow.kernels.footprint import bytes_of
 from windrow.storage.blocks import Blocks
 from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import Entries, fields_of
@@ -13,20 +14,28 @@ from windrow.windows.maintenance import PaneSource, fold_into
 
 
 class Accumulate:
-    """A window that only grows: [RANGE UNBOUNDED]. A slide combines the new panes, whatever the kernel."""
+    """A window that only grows: [RANGE UNBOUNDED]. A slide combines the new panes, whatever the kernel.
+
+    `window` is the fold of the panes from `low` on and before `high`.
+    """
 
     def __init__(self, panes: PaneSource, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
         self._panes = panes
         snapshot = snapshot or {"low": None, "high": None, "chunks": None}
-        self._low: int | None = snapshot["low"]
-        self._high: int | None = snapshot["high"]
+        self.low: int | None = snapshot["low"]
+        self.high: int | None = snapshot["high"]
         self._chunks = SlotChunks(space, blocks, snapshot["chunks"])
-        self._window = [identity(kernel, 0) for kernel in panes.kernels]
+        self.window = [identity(kernel, 0) for kernel in panes.kernels]
         self._loaded = snapshot["chunks"] is None
 
     def adopt(self, older: Accumulate) -> None:
         """Take over the chunks that an `older` view has read and nobody has written since."""
         self._chunks.adopt(older._chunks)
+
+    @property
+    def nbytes(self) -> int:
+        """What the folded window takes in memory."""
+        return sum(map(bytes_of, self.window))
 
     def close(self, before: int) -> None:
         pass
@@ -34,11 +43,11 @@ class Accumulate:
     def answer(self, panes: range, width: int) -> list[Fields]:
         self._prepare(width)
         self._enter(panes)
-        return self._window
+        return self.window
 
     def release(self, slots: np.ndarray) -> None:
         self._load()
-        for kernel, fields in zip(self._panes.kernels, self._window):
+        for kernel, fields in zip(self._panes.kernels, self.window):
             known = slots[slots < _width(fields)]
             reset(kernel, fields, known)
             self._chunks.touch(known)
@@ -48,37 +57,37 @@ class Accumulate:
 
     def save(self, version: int) -> None:
         if self._loaded:
-            self._chunks.save(self._columns, _width(self._window[0]) if self._window else 0, version)
+            self._chunks.save(self._columns, _width(self.window[0]) if self.window else 0, version)
 
     def snapshot(self) -> dict:
-        return {"low": self._low, "high": self._high, "chunks": self._chunks.snapshot()}
+        return {"low": self.low, "high": self.high, "chunks": self._chunks.snapshot()}
 
     def _enter(self, panes: range) -> None:
-        first = panes.start if self._high is None or self._high < panes.start else self._high
-        entering = self._panes.between(first, panes.stop)
-        fold_into(self._panes.kernels, self._window, entering)
-        self._chunks.touch(entering.slots)
-        self._high = panes.stop
+        first = panes.start if self.high is None or self.high < panes.start else self.high
+        for entering in self._panes.parts(first, panes.stop):
+            fold_into(self._panes.kernels, self.window, entering)
+            self._chunks.touch(entering.slots)
+        self.high = panes.stop
 
     def _prepare(self, width: int) -> None:
         self._load()
-        known = _width(self._window[0])
+        known = _width(self.window[0])
         if known < width:
             self._chunks.touch(np.arange(known, width))  # a chunk in the middle must not stay short
-            self._window = [grow(kernel, fields, width) for kernel, fields in zip(self._panes.kernels, self._window)]
+            self.window = [grow(kernel, fields, width) for kernel, fields in zip(self._panes.kernels, self.window)]
         elif known > width:
-            self._window = [{name: array[:width].copy() for name, array in fields.items()} for fields in self._window]
+            self.window = [{name: array[:width].copy() for name, array in fields.items()} for fields in self.window]
 
     def _load(self) -> None:
         if not self._loaded:
             batches = self._chunks.load()
             for i, kernel in enumerate(self._panes.kernels if batches else ()):
-                self._window[i] = _writable(concat([fields_of(kernel, str(i), batch) for batch in batches]))
+                self.window[i] = _writable(concat([fields_of(kernel, str(i), batch) for batch in batches]))
             self._loaded = True
 
     def _columns(self, slots: slice) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
-        for i, (kernel, fields) in enumerate(zip(self._panes.kernels, self._window)):
+        for i, (kernel, fields) in enumerate(zip(self._panes.kernels, self.window)):
             part = {name: array[slots] for name, array in fields.items()}
             columns |= {f"{i}.{name}": column for name, column in to_arrow(kernel, part).items()}
         return columns
@@ -94,30 +103,30 @@ class Subtract(Accumulate):
 
     def answer(self, panes: range, width: int) -> list[Fields]:
         self._prepare(width)
-        if self._high is None or self._low is None or self._high <= panes.start:
+        if self.high is None or self.low is None or self.high <= panes.start:
             self._leave(panes.start)
-            self._low = self._high = panes.start
+            self.low = self.high = panes.start
         self._enter(panes)
         self._leave(panes.start)
-        return self._window
+        return self.window
 
     def drop(self, before: int) -> None:
         """Take out what will be forgotten, while it can still be read."""
-        if self._low is not None and self._low < before:
+        if self.low is not None and self.low < before:
             self._load()
             self._leave(before)
 
     def _leave(self, before: int) -> None:
         """Remove the panes of the window that lie before `before`."""
-        if self._low is None or self._high is None:
+        if self.low is None or self.high is None:
             return
-        leaving = self._panes.between(self._low, min(before, self._high))
-        self._remove(leaving)
-        self._low = max(self._low, before)
+        for leaving in self._panes.parts(self.low, min(before, self.high)):
+            self._remove(leaving)
+        self.low = max(self.low, before)
 
     def _remove(self, leaving: Entries) -> None:
         if len(leaving):
-            for kernel, fields, older in zip(self._panes.kernels, self._window, leaving.partials):
+            for kernel, fields, older in zip(self._panes.kernels, self.window, leaving.partials):
                 kernel.remove(fields, leaving.slots, older)
             self._chunks.touch(leaving.slots)
 

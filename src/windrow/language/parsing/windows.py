@@ -25,7 +25,7 @@ class WindowParser(DurationParser):
         if not isinstance(this, exp.Table) or not self._match(TokenType.L_BRACKET):
             return super()._parse_bracket(this)
         index = self._index - 1
-        window = self._parse_predicate_window() if self._match(TokenType.FROM) else self._parse_stream_window()
+        window = self._parse_stream_window()
         if not self._match(TokenType.R_BRACKET):
             if window.args.get("rows") and self._prev.token_type == TokenType.NUMBER and self._word() in UNIT_WORDS:
                 self._fail("ROWS counts rows", hint="a length of time is a RANGE")
@@ -35,10 +35,14 @@ class WindowParser(DurationParser):
         this.set("stream_window", window)
         return this
 
-    def _parse_predicate_window(self) -> exp.Expr:
+    def _parse_predicate_window(self, keys: list[exp.Expr] | None) -> exp.Expr:
         opens = self._parse_condition_of("FROM")
         self._expect("UNTIL", after="the condition of FROM")
-        return PredicateStreamWindow(this=opens, expression=self._parse_condition_of("UNTIL"))
+        parts: dict[str, Any] = {"this": opens, "expression": self._parse_condition_of("UNTIL")}
+        if self._match_text_seq("EMIT"):
+            self._expect("EVERY", after="EMIT")
+            parts["emit_every"] = self._parse_duration("period of EMIT EVERY")
+        return PredicateStreamWindow(**({"partition_by": keys} if keys else {}), **parts)
 
     def _parse_condition_of(self, word: str) -> exp.Expr:
         condition = self._parse_disjunction()
@@ -50,9 +54,11 @@ class WindowParser(DurationParser):
         parts: dict[str, Any] = {}
         if self._match(TokenType.PARTITION_BY):
             parts["partition_by"] = self._parse_csv(self._parse_disjunction)
+        if self._match(TokenType.FROM):
+            return self._parse_predicate_window(parts.get("partition_by"))
         reach = self._word()
         if reach not in ("RANGE", "RANGES", "ROWS"):
-            self._fail_expecting(_REACHES[:3] if parts else _REACHES)
+            self._fail_expecting(_REACHES[:4] if parts else _REACHES)
         self._advance()
         parts["rows"] = reach == "ROWS" or None
         parts["ranges"] = self._parse_lengths("range", rows=reach == "ROWS", several=reach != "RANGE")

@@ -1,0 +1,104 @@
+"""What the benchmark of nested windows found: a table, aims, and pictures like Figures 5 to 8 of the paper."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from level_chain import PARTIALS, Line
+from rich.console import Console
+from rich.table import Table
+
+TITLES = {
+    5: "Figure 5: five levels, widest extent 40",
+    6: "Figure 6: 100,000 events an instant",
+    7: "Figure 7: five levels, 100,000 events an instant",
+    8: "Figure 8: what is held",
+}
+
+
+def report(console: Console, found: Sequence[Line]) -> None:
+    """A row for each case, and each aim beside what was found."""
+    table = Table("figure", "operation", "case", "ns an event", "bytes held")
+    for line in found:
+        if "operation" in line:
+            names = ("way", "rate", "levels", "extent", "slides", "items")
+            case = ", ".join(f"{name} {line[name]}" for name in names if name in line)
+            cost = f"{line['us_per_event'] * 1e3:.2f}"
+            table.add_row(str(line["figure"]), line["operation"], case, cost, f"{line['bytes']:,}")
+    console.print(table)
+    for text in aims(found):
+        console.print(text)
+
+
+def aims(found: Sequence[Line]) -> Iterator[str]:
+    for operation in PARTIALS:
+        own = {line["way"]: line for line in found if line["figure"] == "ratios" and line["operation"] == operation}
+        for way, aim in (("widest", 1.3), ("separate", 0.4)):
+            ratio = own["chain"]["us_per_event"] / own[way]["us_per_event"]
+            what = "the widest level alone" if way == "widest" else "five separate windows"
+            yield f"{operation}: five levels in a chain / {what}, time: {ratio:.2f} (aim {aim})"
+        for way in ("widest", "widest, finest slide"):
+            if way in own and operation != "recurring":
+                ratio = own["chain"]["bytes"] / own[way]["bytes"]
+                yield f"{operation}: five levels in a chain / {way}, bytes: {ratio:.2f} (aim 1.1)"
+        rates = [line["us_per_event"] for line in found if line["figure"] == 5 and line["operation"] == operation]
+        extents = [
+            line["us_per_event"]
+            for line in found
+            if line["figure"] == 7 and line["operation"] == operation and line["slides"] == "scaled"
+        ]
+        spreads = f"{_spread(rates)} over rates, {_spread(extents)} over extents"
+        yield f"{operation}: the dearest event / the cheapest: {spreads}"
+    speeds: dict[str, list[float]] = {}
+    for line in found:
+        if line["figure"] == "spark":
+            speeds.setdefault(line["way"], []).append(line["events_per_second"])
+    if speeds:
+        one, five = (statistics.median(speeds[way]) for way in ("one level", "five levels"))
+        yield f"on Spark: one level {one:,.0f} events/s, five levels {five:,.0f}: {five / one:.2f} (aim 0.6)"
+
+
+def _spread(costs: Sequence[float]) -> str:
+    return f"{max(costs) / min(costs):.1f}"
+
+
+def plot(found: Sequence[Line], path: Path) -> None:
+    """Figures 5 to 8 of the paper: time by rate, by levels and by extent, and bytes by levels."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 4, figsize=(18, 4))
+    axis_of = {
+        5: ("rate", "s_per_instant", "events an instant", "s an instant"),
+        6: ("levels", "s_per_instant", "levels", "s an instant"),
+    }
+    axis_of |= {
+        7: ("extent", "s_per_instant", "widest extent", "s an instant"),
+        8: ("levels", "bytes", "levels", "bytes held"),
+    }
+    for place, (number, (x, y, x_label, y_label)) in zip(axes, axis_of.items()):
+        series: dict[str, list[tuple[float, float]]] = {}
+        for line in found:
+            if line["figure"] == number:
+                detail = line.get("slides") or (
+                    f"{line['items']} items" if line["operation"] == "recurring" and "items" in line else ""
+                )
+                series.setdefault(f"{line['operation']} {detail}".strip(), []).append((line[x], line[y]))
+        for name, points in series.items():
+            place.plot(*zip(*points), marker="o", label=name)
+        place.set(
+            title=TITLES[number],
+            xlabel=x_label,
+            ylabel=y_label,
+            xscale="log" if number in (5, 7) else "linear",
+            yscale="log" if number == 5 else "linear",
+        )
+        if number != 5:
+            place.set_ylim(0)
+        place.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)

@@ -1,0 +1,70 @@
+"""Windows of different sizes over one stream: one repository for all, or one for each."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from vwap import ROW_BYTES, SCHEMA, Ticks
+
+from windrow.storage.file_blocks import FileBlocks
+from windrow.storage.shared_slidem import SharedSlideM
+from windrow.storage.slidem import SlideM
+
+SHARING = "Windows that overlap: I/O requests for each new block"
+
+
+def sharing(quick: bool) -> list[dict[str, Any]]:
+    """Figure 11: 2 to 32 windows between 3600 and 7200 s over one stream, with one pool for all or a part for each."""
+    cases, rows_a_block, largest, pool = [], 16, 192 if quick else 768, 103 if quick else 410
+    block = rows_a_block * ROW_BYTES
+    for count in (2, 8, 32) if quick else (2, 4, 8, 16, 32):
+        sizes = [round(size) for size in np.linspace(largest, largest / 2, count)]
+        requests: dict[str, float] = {}
+        space: dict[str, float] = {}
+        for name in ("unshared", "distance", "lru", "mru"):
+            with tempfile.TemporaryDirectory() as folder:
+                home = FileBlocks(Path(folder) / "blocks", slot_bytes=1024)
+                requests[name] = _slid(name, sizes, pool, block, rows_a_block, home)
+                space[name] = home.bytes_on_disk
+                home.close()
+        cases.append(
+            {
+                "question": SHARING,
+                "windows": count,
+                **{name: requests[name] for name in requests},
+                "fewer": requests["unshared"] / max(requests["distance"], 1e-9),
+                "MB unshared": space["unshared"] / 1e6,
+                "MB shared": space["distance"] / 1e6,
+            }
+        )
+        assert requests["distance"] <= min(requests["lru"], requests["mru"]), "distance is never worse"
+    return cases
+
+
+def _slid(name: str, sizes: list[int], pool: int, block: int, factor: int, home: FileBlocks) -> float:
+    """I/O requests for each new block of the stream, once all windows are full."""
+    ticks = Ticks(1000, batch=factor)
+    if name == "unshared":
+        alone = [SlideM(f"w{i}", SCHEMA, home, max(2, pool // len(sizes)), block) for i in range(len(sizes))]
+        shared = None
+    else:
+        shared = SharedSlideM(len(sizes), "s", SCHEMA, home, max(pool, len(sizes) + 1), block, policy=name)
+        alone = []
+
+    def counted() -> int:
+        return shared.counts.requests if shared else sum(window.counts.requests for window in alone)
+
+    before = 0
+    for number in range(3 * sizes[0]):
+        rows = ticks.next()
+        for repository in [shared] if shared else alone:
+            repository.add(rows)
+        for rank in range(len(sizes) - 1, -1, -1):
+            if number >= sizes[rank]:
+                _ = shared.expire(rank, factor) if shared else alone[rank].expire(factor)
+        if number == 2 * sizes[0] - 1:
+            before = counted()
+    return (counted() - before) / sizes[0]

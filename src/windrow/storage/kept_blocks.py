@@ -1,0 +1,123 @@
+"""The blocks of one space as values: read when they are asked for, written when they have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from windrow.storage.blocks import Blocks
+from windrow.storage.working_set import WorkingSet
+
+V = TypeVar("V")
+
+
+class Codec(Protocol[V]):
+    """How the value of a block becomes bytes and comes back, and how much memory it takes."""
+
+    def encode(self, value: V) -> bytes: ...
+
+    def decode(self, block: bytes) -> V: ...
+
+    def size(self, value: V) -> int: ...
+
+
+class KeptBlocks(Generic[V]):
+    """Values by the number of their block, and for each the save that last wrote it.
+
+    The owner knows the order of its blocks, and so `distances`: how far off the need for each is, by number. Where the
+    store is a working set, blocks that are needed last are forgotten when memory runs out.
+
+    >>> from windrow.storage.blocks import MemoryBlocks
+    >>> class Text:
+    ...     encode, decode, size = str.encode, bytes.decode, len
+    >>> blocks = MemoryBlocks()
+    >>> kept = KeptBlocks("words", blocks, Text, dict)
+    >>> kept.put(3, "abc")
+    >>> kept.save(version=1)
+    >>> KeptBlocks("words", blocks, Text, dict, kept.versions).get(3)
+    'abc'
+    """
+
+    def __init__(
+        self,
+        space: str,
+        blocks: Blocks,
+        codec: Codec[V],
+        distances: Callable[[], dict[int, float]],
+        versions: dict[int, int] | None = None,
+    ) -> None:
+        self._space, self._store, self._codec, self._distances = space, blocks, codec, distances
+        self.versions: dict[int, int] = dict(versions or {})
+        self._values: dict[int, V] = {}
+        self._sizes: dict[int, int] = {}
+        self._changed: set[int] = set()
+        self._deleted: list[int] = []
+        self._working = blocks if isinstance(blocks, WorkingSet) else None
+        if self._working is not None:
+            self._working.join(self)
+
+    @property
+    def bytes_kept(self) -> int:
+        """How much of it is in memory."""
+        return sum(self._sizes.values())
+
+    def adopt(self, older: KeptBlocks[V]) -> None:
+        """Take over what an `older` view has in memory and nobody has written since."""
+        for number, version in self.versions.items():
+            if number in older._values and number not in older._changed and older.versions.get(number) == version:
+                self._keep(number, older._values[number], older._sizes[number])
+
+    def get(self, number: int) -> V:
+        """The value of a block."""
+        if number not in self._values:
+            value = self._codec.decode(self._store.read(self._space, number))
+            self._keep(number, value, self._codec.size(value))
+            if self._working is not None:
+                self._working.make_room()
+            return value
+        return self._values[number]
+
+    def put(self, number: int, value: V) -> None:
+        """A block has changed, or is new."""
+        self._keep(number, value, self._codec.size(value))
+        self._changed.add(number)
+        self.versions.setdefault(number, 0)
+
+    def drop(self, number: int) -> None:
+        """Nobody needs a block any more."""
+        self.forget(number)
+        self._changed.discard(number)
+        del self.versions[number]
+        self._deleted.append(number)
+
+    def save(self, version: int) -> None:
+        """Write what has changed since the last save."""
+        for number in self._deleted:
+            self._store.delete(self._space, number)
+        for number in sorted(self._changed):
+            self._store.write(self._space, number, self._codec.encode(self._values[number]))
+            self.versions[number] = version
+        self._changed.clear()
+        self._deleted.clear()
+
+    def spare(self) -> Iterator[tuple[float, int, int]]:
+        far = self._distances()
+        for number in self._values.keys() - self._changed:
+            yield far[number], number, self._sizes[number]
+
+    def forget(self, number: int) -> None:
+        self._values.pop(number, None)
+        self._count(-self._sizes.pop(number, 0))
+
+    def _keep(self, number: int, value: V, size: int) -> None:
+        self._count(size - self._sizes.get(number, 0))
+        self._values[number], self._sizes[number] = value, size
+
+    def _count(self, more: int) -> None:
+        if self._working is not None:
+            self._working.kept += more
+
+
+def versions_in(snapshot: dict) -> dict[int, int]:
+    """The versions of the blocks that a snapshot tells of."""
+    return {block["number"]: block["version"] for block in snapshot["blocks"]}

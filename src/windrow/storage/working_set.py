@@ -1,0 +1,84 @@
+"""What a shard keeps in memory of its blocks: the recent and the ancient ones, within a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from windrow.storage.blocks import Blocks
+
+SLACK = 16
+"""Whoever must make room makes a sixteenth of the limit, so that it is not asked again at the next block."""
+
+
+class Keeper(Protocol):
+    """Who keeps blocks in memory that are in the store as well."""
+
+    def spare(self) -> Iterator[tuple[float, int, int]]:
+        """The blocks that may be forgotten: how far off the need for each is, its number, and its bytes."""
+
+    def forget(self, number: int) -> None:
+        """Let go of a block in memory; it is read again when it is needed."""
+
+
+class WorkingSet:
+    """A store of blocks, with a limit for the bytes that its readers keep in memory.
+
+    Beyond the limit the blocks go that will be needed last, whoever keeps them: the newest are written next and the
+    oldest of each window are read next, those between wait longest (the optimal victim of Mendes, Bizarro, Marques:
+    Overcoming memory limitations in high-throughput event-based applications, 2013, section 4.2). Blocks that are not
+    in the store yet stay; `held` is what no block is, and counts as well.
+    """
+
+    def __init__(self, home: Blocks, limit_bytes: int | None = None) -> None:
+        self._home, self.limit_bytes = home, limit_bytes
+        self._keepers: list[Keeper] = []
+        self.kept = self.held = 0
+
+    @property
+    def bytes_in_memory(self) -> int:
+        return self.kept + self.held
+
+    def join(self, keeper: Keeper) -> None:
+        """`keeper` keeps blocks of this store, and changes `kept` with what they take."""
+        self._keepers.append(keeper)
+
+    def make_room(self) -> None:
+        """Have blocks forgotten until all that is kept is within the limit."""
+        if self.limit_bytes is None or self.bytes_in_memory <= self.limit_bytes:
+            return
+        aim = self.limit_bytes - self.limit_bytes // SLACK
+        spare = [(*block, keeper) for keeper in self._keepers for block in keeper.spare()]
+        spare.sort(key=lambda block: block[0], reverse=True)
+        for _, number, _, keeper in spare:
+            if self.bytes_in_memory <= aim:
+                return
+            keeper.forget(number)
+
+    def read(self, space: str, number: int) -> bytes:
+        return self._home.read(space, number)
+
+    def write(self, space: str, number: int, block: bytes) -> None:
+        self._home.write(space, number, block)
+
+    def delete(self, space: str, number: int) -> None:
+        self._home.delete(space, number)
+
+    def delete_all(self, prefix: str) -> None:
+        self._home.delete_all(prefix)
+
+
+def distances(count: int, positions: Sequence[int]) -> list[int]:
+    """How many blocks a window has to read before it comes to each of `count` blocks, which are in order.
+
+    `positions` are the places of the blocks that windows are at. The last block is being filled.
+
+    >>> distances(7, [0, 4])
+    [0, 1, 2, 3, 0, 1, 0]
+    """
+    at = set(positions)
+    found, since = [], count
+    for place in range(count):
+        since = 0 if place in at else since + 1
+        found.append(since)
+    return [*found[:-1], 0] if found else []

@@ -1,0 +1,60 @@
+"""Nested windows over the panes of a log, read from one chain in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windrow.kernels import Fields, identity
+from windrow.plan.levels import Levels
+from windrow.storage.blocks import MemoryBlocks
+from windrow.windows.maintenance import PaneSource
+from windrow.windows.stairs import Stairs
+
+
+class NestedFold:
+    """Windows that nest, whose slides divide each other: each is made of the one below it by one merge.
+
+    The panes are in the log anyway, so the chain is in memory alone; where it is not, at the start and when another
+    worker takes over a shard, it is built again from them. What a level has come to depends on the order of its panes
+    and not on how they were merged, for the kernels that this is chosen for.
+    """
+
+    def __init__(self, panes: PaneSource, levels: Levels) -> None:
+        assert levels.divide, "a level must slide with all finer ones"
+        self._panes, self._levels = panes, levels
+        self._level_of = {levels.reach(level): level for level in range(len(levels))}
+        self._stairs = Stairs(levels, dict(zip(panes.names, panes.kernels)), "stairs", MemoryBlocks())
+        self._fed: int | None = None  # panes before it are in the chain
+        self._told: dict[int, tuple[int, list[Fields]]] = {}
+
+    def close(self, before: int) -> None:
+        pass
+
+    def answer(self, panes: range, width: int) -> list[Fields]:
+        """As every maintenance answers; `panes` is the window of one of the levels."""
+        level = self._level_of[panes.stop - panes.start]
+        if self._fed is None:
+            widest = self._levels.windows[-1]
+            self._fed = panes.stop - self._levels.reach(len(self._levels) - 1) - widest.slide_us
+        if self._fed < panes.stop:
+            self._stairs.add(self._panes.between(self._fed, panes.stop))
+            self._stairs.advance(panes.stop, width, self._tell)
+            self._stairs.came, self._stairs.went = [], []  # the references to groups are counted by the log
+            self._fed = panes.stop
+        end, fields = self._told.get(level, (None, []))
+        return fields if end == panes.stop else [identity(kernel, width) for kernel in self._panes.kernels]
+
+    def release(self, slots: np.ndarray) -> None:
+        """Nothing to do: what is left of these groups leaves the chain before a level is told again."""
+
+    def drop(self, before: int) -> None:
+        pass
+
+    def save(self, version: int) -> None:
+        pass
+
+    def snapshot(self) -> dict:
+        return {}
+
+    def _tell(self, level: int, end: int, fields: list[Fields]) -> None:
+        self._told[level] = (end, fields)

@@ -1,0 +1,177 @@
+"""A shard with little memory answers as one that has plenty, keeps what it may, and says when it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from windrow.clustering import KnownClusterings
+from windrow.errors import MemoryLimitError
+from windrow.language import parse_query
+from windrow.local.local_catalog import LocalEngine
+from windrow.local.replay_changes import ReplayChanges
+from windrow.plan.bind_changes import bind_changes
+from windrow.plan.catalog import Catalog, Stream
+from windrow.runtime import keyed_rows, waiting
+from windrow.runtime.shard import Shard
+from windrow.windows import log
+
+from .core import SECOND, Core, events_of, plan_of, rows_of
+
+SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.int64()), ("x", pa.float64())])
+LITTLE, PLENTY = 20_000, 10**9
+QUERIES = {
+    "sums": "SELECT k, SUM(x) AS a, MAX(x) AS b FROM ticks [RANGE 60 SECONDS SLIDE 1 SECOND] GROUP BY k",
+    "medians": "SELECT k, MEDIAN(x) AS a FROM ticks [RANGE 40 SECONDS SLIDE 2 SECONDS] GROUP BY k",
+    "lists": "SELECT COLLECT_LIST(k) AS a FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS]",
+    "users": "SELECT k, TRAIL(k) AS a FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
+    "rows": "SELECT k, SUM(x) AS a, MIN(x) AS b FROM ticks [ROWS 900 SLIDE 20] GROUP BY k",
+    "keys": "SELECT k, AVG(x) AS a FROM ticks [PARTITION BY k ROWS 200 SLIDE 10] GROUP BY k",
+}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(log, "BLOCK_ENTRIES", 32)
+    monkeypatch.setattr(log, "BLOCK_BYTES", 2_000)
+    monkeypatch.setattr(waiting, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(keyed_rows, "BLOCK_ROWS", 32)
+
+
+def batches(count=25, rows=80, seed=3):
+    """About 4 seconds a batch, out of order by as much as 5, with NULL, NaN and ties."""
+    random = np.random.default_rng(seed)
+    for number in range(count):
+        times = number * 4 * SECOND + random.integers(-5 * SECOND, 4 * SECOND, rows)
+        values = np.where(random.random(rows) < 0.05, np.nan, random.integers(0, 40, rows) / 4)
+        values = pa.array(values, mask=random.random(rows) < 0.05)
+        yield events_of(np.maximum(times, 0), k=pa.array(random.integers(0, 5, rows)), x=values)
+
+
+def plan(*names, memory_bytes=PLENTY):
+    return replace(plan_of([QUERIES[name] for name in names], SCHEMA, 5 * SECOND), memory_bytes=memory_bytes)
+
+
+def answers(core):
+    return [str(sorted(map(str, rows_of(core.step(events))))) for events in batches()]
+
+
+@pytest.mark.parametrize("reopen", ["never", "adopt", "fresh"])
+@pytest.mark.parametrize("name", QUERIES)
+def test_little_memory_gives_the_same_answers(name, reopen):
+    assert answers(Core(plan(name, memory_bytes=LITTLE), reopen=reopen)) == answers(Core(plan(name)))
+
+
+def test_between_batches_a_shard_keeps_no_more_than_it_may():
+    core, free = Core(plan("sums", "rows", "keys", memory_bytes=LITTLE)), Core(plan("sums", "rows", "keys"))
+    kept, wanted = [], []
+    for events in batches():
+        core.step(events)
+        free.step(events)
+        kept.append(core.shards[0].bytes_in_memory)
+        wanted.append(free.shards[0].bytes_in_memory)
+    assert max(kept) <= LITTLE < max(wanted) / 2
+
+
+def test_a_window_that_slides_reads_each_block_about_once_however_little_memory_there_is():
+    """As SlideM does: what comes is written and forgotten, and is read again when it leaves."""
+    blocks = CountingBlocks()
+    core = Core(plan("medians", memory_bytes=LITTLE), blocks=[blocks])
+    for events in batches(60):
+        core.step(events)
+    done = blocks.counted()
+    assert done["delete"] * 0.5 <= done["read"] <= done["delete"] * 2.5
+
+
+def test_values_that_must_be_in_memory_and_do_not_fit_stop_the_query_with_the_size_and_the_way_out():
+    core = Core(plan("medians", memory_bytes=3_000))
+    with pytest.raises(MemoryLimitError, match=r"q0 hold \d\.\d KB .* limit is 3\.0 KB: .*memory=.*APPROX_QUANTILE"):
+        for events in batches():
+            core.step(events)
+
+
+@pytest.mark.parametrize("name", ["sums", "medians", "rows", "keys"])
+def test_a_store_that_fails_at_any_write_loses_nothing(name):
+    """A batch that could not be saved is done again from the checkpoint, whichever write it was that failed."""
+    made, given = plan(name, memory_bytes=LITTLE), list(batches(9))
+    whole = Core(made)
+    wanted = [str(rows_of(whole.step(events))) for events in given]
+    blocks, snapshot, failures = FailingBlocks(), None, 0
+    for number, events in enumerate(given):
+        payloads, change = whole.payloads(events), 0
+        while True:
+            shard = Shard(made, blocks, snapshot)
+            blocks.fail_at(change if number % 4 == 0 else None)
+            try:
+                outcome = shard.process(payloads)
+                saved = shard.save()
+            except Breakdown:
+                failures, change = failures + 1, change + 1
+                blocks.rollback()
+                continue
+            snapshot = saved
+            blocks.fail_at(None)
+            blocks.commit()
+            break
+        assert str(rows_of([outcome])) == wanted[number]
+    assert failures > 6
+
+
+ELSEWHERE = {
+    "by turns": [0, 1],
+    "now and then": [0, 0, 1, 0, 1, 1, 1, 0],
+    "after long": [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+}
+HELD = QUERIES | {
+    "median of rows": "SELECT k, MEDIAN(x) AS a, MODE(x) AS b FROM ticks [ROWS 400 SLIDE 7] GROUP BY k",
+    "short-lived groups": "SELECT CAST(ts AS STRING) AS t, COUNT(DISTINCT x) AS a, COLLECT_LIST(x) AS b"
+    " FROM ticks [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY CAST(ts AS STRING)",
+}
+
+
+@pytest.mark.parametrize("workers", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("name", ["medians", "lists", "median of rows", "short-lived groups"])
+def test_a_worker_goes_on_from_what_it_had_some_batches_ago(name, workers):
+    made = plan_of([HELD[name]], SCHEMA, 5 * SECOND)
+    whole, blocks, snapshot, had = Core(made), CountingBlocks(), None, {}
+    for number, events in enumerate(batches()):
+        payloads = whole.payloads(events)
+        worker = workers[number % len(workers)]
+        shard = Shard(made, blocks, snapshot, had.pop(worker, None))
+        found = rows_of([shard.process(payloads)])
+        snapshot, had[worker] = shard.save(), shard
+        assert str(sorted(map(str, found))) == str(sorted(map(str, rows_of(whole.process(payloads)))))
+
+
+def test_taking_over_a_shard_again_reads_what_it_missed_and_not_the_whole_window():
+    made, blocks, snapshot, had = plan("medians"), CountingBlocks(), None, {}
+    whole, reads = Core(made), []
+    for number, events in enumerate(batches(40)):
+        shard = Shard(made, blocks, snapshot, had.pop(number % 2, None))
+        shard.process(whole.payloads(events))
+        snapshot, had[number % 2] = shard.save(), shard
+        reads.append(blocks.counted()["read"])
+    count = len(shard._spaces[made.spaces[0]].log._blocks)
+    assert count > 20
+    assert max(reads[20:]) < count / 2
+
+
+def test_rows_of_a_join_count_against_the_limit():
+    """They are all in memory, so that beyond it the query stops."""
+    random, rows = np.random.default_rng(1), 2_000
+    times = pa.array(np.arange(rows) * 1000, pa.timestamp("us", "UTC"))
+    ticks = pa.table({"ts": times, "k": random.integers(0, 500, rows), "x": random.random(rows)})
+    text = "SELECT a.k, a.x, b.x AS y FROM ticks [RANGE 9 SECONDS] a JOIN others [RANGE 9 SECONDS] b ON a.k = b.k"
+    events = {"ticks": ticks, "others": ticks}
+    streams = {name: Stream(name, ticks.schema, "ts", 0) for name in events}
+    catalog = Catalog(LocalEngine(), streams, {}, {}, KnownClusterings())
+    replayed = ReplayChanges(bind_changes(parse_query(text), catalog), streams, events, {}, {})
+    replayed.run(batch_rows=100)
+    assert replayed.shard.bytes_in_memory > 2 * rows * 24
+    replayed.shard.plan = replace(replayed.plan, memory_bytes=20_000)
+    with pytest.raises(MemoryLimitError, match="query hold"):
+        replayed.step({name: table.slice(0, 1) for name, table in events.items()})

@@ -1,0 +1,141 @@
+"""Windows that nest are read from one chain, and answer as windows that are folded one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle.streams import Stream, streams
+from windrow.optimize.explain import explain_plans
+from windrow.plan.chains import chains_of
+from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.shard import Shard
+
+from .core import Core, plan_of, rows_of
+
+COLUMNS = {
+    "k": (pa.int64(), st.none() | st.integers(0, 6)),
+    "i": (pa.int64(), st.none() | st.integers(-9, 9)),
+    "s": (pa.string(), st.sampled_from([None, "", "x", "y"])),
+}
+SELECT = "MAX(i) AS h, MIN(s) AS l, FIRST(i) AS f, LAST(s) AS e, COUNT(*) AS n FROM ticks"
+SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.int64()), ("i", pa.int64()), ("s", pa.string())])
+
+
+def read_as(plan: StreamPlan, nested: bool) -> StreamPlan:
+    """The plan with every partial that cannot be taken out again read from chains, or folded again."""
+    way = "stairs" if nested else "refold"
+    spaces = []
+    for space in plan.shared:
+        able = {window for chain in chains_of(space.windows) for window in chain.windows}
+        folds = [
+            replace(
+                fold,
+                maintenance=tuple(
+                    chosen if partial.reversible else way if fold.window in able else "refold"
+                    for partial, chosen in zip(fold.partials, fold.maintenance)
+                ),
+            )
+            for fold in space.folds
+        ]
+        spaces.append(replace(space, folds=tuple(folds)))
+    return replace(plan, spaces=tuple(spaces))
+
+
+def ways_of(plan: StreamPlan) -> set[str]:
+    return {way for space in plan.shared for fold in space.folds for way in fold.maintenance}
+
+
+@st.composite
+def nested(draw: st.DrawFn, unit: int) -> list[tuple[int, int]]:
+    """Ranges and slides, the finest first, of which each slide is a multiple of the one before."""
+    pairs, slide, reach = [], draw(st.integers(1, 3)) * unit, 0
+    for _ in range(draw(st.integers(1, 4))):
+        reach = slide * draw(st.integers(reach // slide + 1, reach // slide + 4))
+        pairs.append((reach, slide))
+        slide *= draw(st.integers(1, 3))
+    return pairs
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    streams(COLUMNS, unbounded="never"),
+    st.data(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["never", "adopt", "fresh"]),
+)
+def test_a_chain_answers_as_folding_all_panes_again(stream: Stream, data, grouped: bool, one: bool, reopen: str):
+    pairs = data.draw(nested(stream.window.slide_us))
+    select, group = (f"SELECT k, {SELECT}", " GROUP BY k") if grouped else (f"SELECT {SELECT}", "")
+    ranges, slides = (", ".join(f"{us} MICROSECONDS" for us in reversed(lengths)) for lengths in zip(*pairs))
+    texts = [f"{select} [RANGES {ranges} SLIDES {slides}]{group}"]
+    if not one:
+        texts = [f"{select} [RANGE {reach} MICROSECONDS SLIDE {slide} MICROSECONDS]{group}" for reach, slide in pairs]
+        texts.append(f"{select} {stream.window}{group}")  # which may nest with the others, or not
+    plan = plan_of(texts, stream.events.schema, stream.lateness_us)
+    chain, again = (Core(read_as(plan, way), reopen=reopen if way else "never") for way in (True, False))
+    assert "stairs" in ways_of(chain.plan)
+    for start, size in stream.bounds:
+        batch = stream.events.slice(start, size)
+        assert sorted(map(repr, rows_of(chain.step(batch)))) == sorted(map(repr, rows_of(again.step(batch))))
+    assert sorted(map(repr, rows_of(chain.flush()))) == sorted(map(repr, rows_of(again.flush())))
+
+
+@settings(max_examples=20, deadline=None)
+@given(streams(COLUMNS, unbounded="never"), st.data(), st.booleans())
+def test_a_query_that_comes_later_changes_the_chain_and_no_answer(stream: Stream, data, leaves: bool):
+    pairs = data.draw(nested(stream.window.slide_us))
+    texts = [
+        f"SELECT k, {SELECT} [RANGE {reach} MICROSECONDS SLIDE {slide} MICROSECONDS] GROUP BY k"
+        for reach, slide in pairs
+    ]
+    late = data.draw(st.integers(0, len(texts) - 1))
+    plans = [plan_of(texts, SCHEMA, stream.lateness_us) for texts in (texts[:late] + texts[late + 1 :] or texts, texts)]
+    plans = plans[::-1] if leaves else plans
+    middle = len(stream.bounds) // 2
+    told = []
+    for way in (True, False):
+        core = Core(read_as(plans[0], way))
+        told.append([])
+        for number, (start, size) in enumerate(stream.bounds):
+            if number == middle and core.snapshots:
+                core.plan = read_as(plans[1], way)
+                core.shards = [Shard(core.plan, core.blocks[0], core.snapshots[0], core.shards[0])]
+            told[-1].append(sorted(map(repr, rows_of(core.step(stream.events.slice(start, size))))))
+    assert told[0] == told[1]
+
+
+def peaks(*windows: str) -> StreamPlan:
+    return plan_of([f"SELECT k, MAX(i) AS m FROM ticks [RANGE {window}] GROUP BY k" for window in windows], SCHEMA)
+
+
+def test_the_planner_nests_the_windows_of_several_queries_where_that_takes_fewer_merges():
+    plan = peaks("1 HOUR SLIDE 5 MINUTES", "1 MINUTE SLIDE 1 SECOND", "10 MINUTES SLIDE 1 MINUTE")
+    folds = plan.shared[0].folds
+    assert [dict(zip((p.kind for p in fold.partials), fold.maintenance))["max"] for fold in folds] == ["stairs"] * 3
+    text = explain_plans([plan], shards=1)
+    assert "stairs: is level 2 of 3 windows that nest" in text
+    assert "9 merges a slide (tree 25, refold 3600)" in text
+    assert "stairs" not in ways_of(peaks("4 SECONDS SLIDE 1 SECOND", "8 SECONDS SLIDE 2 SECONDS"))
+    assert "stairs" not in ways_of(peaks("1 MINUTE SLIDE 1 SECOND", "7 MINUTES SLIDE 2500 MILLISECONDS"))
+
+
+@pytest.mark.parametrize("call", ["SUM(i)", "VAR_SAMP(i)", "trail(i)", "MEDIAN(i)", "APPROX_QUANTILE(i, 0.5)"])
+def test_what_can_be_subtracted_or_depends_on_the_order_of_merges_is_not_read_from_a_chain(call):
+    text = f"SELECT {call} AS x FROM ticks [RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+    assert "stairs" not in ways_of(plan_of([text], SCHEMA))
+
+
+def test_windows_with_clusters_beside_are_not_nested():
+    window = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+    texts = [
+        f"SELECT MAX(i) AS m FROM ticks {window}",
+        "SELECT COUNT(cid) AS n FROM ticks [RANGE 1 HOUR SLIDE 1 MINUTE] CLUSTER BY i AS cid USING C_BIRCH(2)",
+    ]
+    assert "stairs" in ways_of(plan_of(texts[:1], SCHEMA))
+    assert "stairs" not in ways_of(plan_of(texts, SCHEMA))

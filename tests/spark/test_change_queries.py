@@ -1,0 +1,72 @@
+"""Joins, set operators, DISTINCT and windows without a slide on Spark: as in replay, also where a job goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+
+from .streams import SECOND, START, finish, instants, put, rows_of, stream_of
+
+FILES, ROWS = 4, 40
+TABLE = pa.table({"item": ["nut", "gear"], "who": ["ann", "bob"]})
+QUERIES = {
+    "distinct": "SELECT DISTINCT item FROM a [RANGE 1 SECOND]",
+    "groups": "SELECT item, SUM(price) AS total, COUNT(DISTINCT qty) AS n FROM a [RANGE 5 SECONDS] GROUP BY item",
+    "minus": "SELECT item FROM a [RANGE 5 SECONDS] MINUS SELECT item FROM b [RANGE 3 SECONDS]",
+    "pairs": """SELECT a.item, upper(a.item) AS name, a.price, b.qty FROM a, b
+                WHERE a.item = b.item AND a.price < 2 AND a.qty <= b.qty WINDOW 4 SECONDS""",
+    "left": "SELECT x.item, b.qty FROM a [RANGE 3 SECONDS] AS x LEFT JOIN b [RANGE 1 SECOND] ON x.item = b.item",
+    "table": "SELECT who, COUNT(*) AS n FROM a [RANGE 5 SECONDS] JOIN fav ON a.item = fav.item GROUP BY who",
+    "slides": "SELECT DISTINCT item, qty FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS]",
+    "union": """SELECT item FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS]
+                UNION ALL SELECT item FROM b [RANGE 3 SECONDS SLIDE 2 SECONDS] EMIT CHANGES""",
+    "nested": """SELECT total, COUNT(*) AS m FROM (SELECT a.item, SUM(b.qty) AS total FROM a, b WHERE a.item = b.item
+                 GROUP BY a.item WINDOW 3 SECONDS) AS g GROUP BY total""",
+}
+
+
+def some_events(seed: int) -> pa.Table:
+    random = np.random.default_rng(seed)
+    rows = FILES * ROWS
+    times = START + np.sort(random.integers(0, 80, rows)) * SECOND // 2
+    return pa.table(
+        {
+            "ts": instants(times.tolist()),
+            "item": pa.array(random.choice(["nut", "bolt", "gear", None], rows).tolist()),
+            "price": pa.array(random.integers(0, 5, rows) * 0.5),
+            "qty": pa.array(random.integers(1, 4, rows)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a job that was stopped after half of the files, and went on with the others."""
+    folder = tmp_path_factory.mktemp("changes")
+    for half in (slice(0, FILES // 2), slice(FILES // 2, FILES)):
+        session = windrow.Session(spark, shards=2)
+        for seed, name in enumerate("ab"):
+            events = some_events(seed)
+            put(folder / name, *[events.slice(n * ROWS, ROWS) for n in range(FILES)][half])
+            schema = "ts TIMESTAMP, item STRING, price DOUBLE, qty BIGINT"
+            session.stream(name, stream_of(spark, folder / name, schema), time="ts")
+        session.table("fav", spark.createDataFrame(TABLE.to_pandas()))
+        for name, text in QUERIES.items():
+            session.query(name, text)
+        sinks = {name: windrow.sink("parquet", path=folder / "out" / name) for name in QUERIES}
+        finish(session.start(str(folder / "checkpoint"), sinks, trigger="available now"), flush=half.stop == FILES)
+    return folder
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_spark_sends_the_changes_that_replay_sends(folder: Path, name: str):
+    streams = {stream: some_events(seed) for seed, stream in enumerate("ab")}
+    expected = rows_of(windrow.replay(QUERIES[name], tables={"fav": TABLE}, batch_rows=ROWS, flush=True, **streams))
+    assert len(expected) > 10
+    assert sorted(map(repr, rows_of(folder / "out" / name))) == sorted(map(repr, expected))
