@@ -81,6 +81,8 @@ def write_sales(folder: Path, seconds: int, step: int, rate: float, start: datet
     """
     for name, table in favorites().items():
         put(folder / name, 0, table)
+    for name in STREAMS:
+        (folder / name).mkdir(parents=True, exist_ok=True)
     start_us = round(start.timestamp() * SECOND)
     streams = {name: Sales(i, rate, seed, start_us) for i, name in enumerate(STREAMS)}
     count = 0
