@@ -25,6 +25,9 @@ from windrow.plan.changes import (
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 ITEMS, STORES = 10_000, 100
+RATE = 1_000
+"""Events of a stream in a second of event time, where throughput is measured."""
+
 INT, REAL = pa.int64(), pa.float64()
 SALES = (Column("store", INT), Column("item", INT), Column("price", REAL))
 FAVORITE_ITEMS, FAVORITE_STORES = (Column("favorite_item", INT),), (Column("favorite_store", INT),)

@@ -24,9 +24,9 @@ QUERY = "SELECT symbol, MEDIAN(price) AS middle FROM ticks [RANGE {minutes} MINU
 
 def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
     """MEDIAN by 100 symbols, which needs all rows of its window, on local[2]."""
-    rate, minutes, seconds = (10_000, 1, 5) if quick else (100_000, 10, 20)
+    rate, minutes, seconds = (10_000, 1, 5) if quick else (100_000, 10, 10)
     full = 60 * minutes // seconds
-    options = {"spark.driver.memory": "1g", "spark.sql.streaming.numRecentProgressUpdates": "1000"}
+    options = {"spark.driver.memory": "768m", "spark.sql.streaming.numRecentProgressUpdates": "1000"}
     spark = local_spark("local[2]", options)
     session = windrow.Session(spark, memory=MEMORY)
     session.stream("ticks", ticks(spark, rate, seconds), time="ts")
@@ -34,12 +34,12 @@ def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="windrow-") as folder, Resident() as resident:
         sinks = {"medians": windrow.sink("parquet", path=f"{folder}/medians")}
         job = session.start(f"{folder}/checkpoint", sinks)
-        lasts = watched(job, 2 * full + full // 6 + 2)
-        check(spark, f"{folder}/medians", rate, minutes)
-        progress = job.progress()["ticks"]
-        batches = next(iter(job._queries.values())).recentProgress
+        run = next(iter(job._queries.values()))
+        watch(job, 2 * full + full // 6 + 2)
+        progress, batches = job.progress()["ticks"], run.recentProgress
         job.stop()
-    took = [batch["durationMs"]["triggerExecution"] / 1000 for batch in batches if batch["numInputRows"]][: len(lasts)]
+        check(spark, f"{folder}/medians", rate, minutes)
+    took = [batch["durationMs"]["triggerExecution"] / 1000 for batch in batches if batch["numInputRows"]]
     span = max(2, full // 6)
     filled, later = (sum(took[at : at + span]) / span for at in (full, 2 * full))
     yield {
@@ -71,11 +71,10 @@ def priced(rows: DataFrame, rate: int) -> DataFrame:
     )
 
 
-def watched(job: Any, batches: int) -> list[int]:
-    """Wait until so many batches are done; their numbers."""
+def watch(job: Any, batches: int) -> None:
+    """Wait until so many batches are done."""
     while job.progress()["ticks"]["batches"] < batches:
         job.wait(0.5)
-    return list(range(batches))
 
 
 def check(spark: SparkSession, path: str, rate: int, minutes: int) -> None:

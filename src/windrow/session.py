@@ -30,7 +30,7 @@ from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink, check_folders
+from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Changes, kept_in
 from windrow.spark.expressions import SparkEngine
 from windrow.spark.job import Job
@@ -173,7 +173,7 @@ class Session:
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan
             sinks[name] = added.sink
-        check_folders({name: sinks[name] for name in queries})
+        check_places({name: sinks[name] for name in queries})
         kept = kept_in(checkpoint, self.shards)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
         job = Job(queries, sinks, trigger, runs, checkpoint)

@@ -13,6 +13,8 @@ import windrow
 from runtime.core import Core, plan_of, rows_of
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.local.replay import Replay
+from windrow.optimize.choose_phantoms import can_share
+from windrow.optimize.share_clusters import share_clusters
 
 SECOND = 10**6
 TIME = pa.timestamp("us", tz="UTC")
@@ -336,3 +338,47 @@ def test_a_query_that_makes_no_sense_is_told_where(text: str):
 def test_windows_that_count_rows_are_not_clustered_yet():
     with pytest.raises(NotSupportedYet):
         windrow.replay("SELECT cid FROM cars [ROWS 10 SLIDE 2] CLUSTER BY x AS cid USING C_BIRCH(5)", cars=cars(5))
+
+
+def test_rows_that_pass_the_same_predicates_are_summarised_once(monkeypatch: pytest.MonkeyPatch):
+    events = cars(400, seed=12)
+    texts = [
+        f"SELECT COUNT(cid) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] WHERE i > {low} CLUSTER BY x, y AS cid"
+        " USING C_BIRCH(12)"
+        for low in (-5, 0, 5)
+    ]
+    plan = plan_of(texts, events.schema)
+    assert all(can_share(space) for space in plan.shared)
+
+    def sizes() -> list:
+        core = Core(plan)
+        outcomes = [outcome for start in range(0, 400, 50) for outcome in core.step(events.slice(start, 50))]
+        found = [
+            (name, row["window_end"], row["agg_0"])
+            for outcome in outcomes
+            for name, batch in outcome.results
+            for row in batch.to_pylist()
+        ]
+        return sorted(found)
+
+    alone = sizes()
+    together = []
+    monkeypatch.setattr(
+        "windrow.runtime.slice.choose_phantoms", lambda spaces, *_: together.append(1) or [list(spaces)]
+    )
+    assert sizes() == alone and together
+
+
+def test_queries_with_the_same_clustering_have_one_summary():
+    asked = ("COUNT(cid) AS n", "CONVEX_HULL(cid) AS h", "AVG(speed) AS v, COUNT(*) AS n")
+    schema = cars(3).schema
+    own = [
+        plan_of(
+            [f"SELECT {a} FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] CLUSTER BY x, y AS cid USING C_BIRCH(5)"],
+            schema,
+        )
+        for a in asked
+    ]
+    shared = share_clusters({str(i): plan.queries[0] for i, plan in enumerate(own)})
+    assert len({query.clusters for query in shared.values()}) == 1
+    assert len({plan.queries[0].clusters for plan in own}) == 3

@@ -21,7 +21,7 @@ import windrow
 from windrow.application import Application
 from windrow.errors import QueryError, SettingsError
 from windrow.session import Session
-from windrow.spark.answers import AnswerSink
+from windrow.spark.answers import AnswerSink, answer_home, forget_answers
 
 from .streams import SECOND, START, finish, instants, plain, put, stream_of, table_of
 
@@ -179,7 +179,7 @@ def test_a_row_that_goes_without_having_come_stops_the_job(spark: SparkSession, 
             "console",
             "holds 'answer'",
             "EMIT CHANGES",
-            "a sink of console cannot hold the answer.*parquet, csv, json can",
+            "a sink of console cannot hold the answer.*parquet, csv, json and jdbc can",
         ),
     ],
 )
@@ -225,3 +225,16 @@ def test_an_answer_has_a_folder_of_its_own(spark: SparkSession, tmp_path: Path):
         session.start(
             str(tmp_path / "cp"), {"counts": windrow.sink("noop"), "all": windrow.sink("noop")}, rejected=held
         )
+
+
+def test_another_query_of_the_same_name_begins_anew(spark: SparkSession, tmp_path: Path):
+    session = fed(spark, tmp_path)
+    homes = [
+        answer_home(str(tmp_path), session.plan(name, text))
+        for name, text in (("now", COUNTS), ("now", COUNTS.replace("12", "24")), ("other", COUNTS), ("now", COUNTS))
+    ]
+    assert homes[3] == homes[0] and len(set(homes)) == 3
+    for home in set(homes):
+        os.makedirs(home)
+    forget_answers(str(tmp_path), "now")
+    assert [os.path.exists(home) for home in homes[:3]] == [False, False, True]

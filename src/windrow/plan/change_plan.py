@@ -56,6 +56,11 @@ class ChangePlan:
         return leading_names(self.emit)
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the select list."""
+        return self.root.names
+
+    @property
     def emitted(self) -> pa.Schema:
         """The columns of its results."""
         first = [pa.field("window_start", TIME), pa.field("window_end", TIME, nullable=False)]

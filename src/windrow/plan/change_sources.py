@@ -87,7 +87,7 @@ class Sources:
 
     def lowered(self, node: exp.Expr, below: int | None = None) -> exp.Expr:
         """`node` over the columns of plans; what reads source `below` only is computed where it is read."""
-        return self._lowered(node.copy(), self.outer - {below})
+        return self._lowered(node.copy(), {number for number in self.outer if number != below})
 
     def read_something(self) -> None:
         """Read a column of the first source though none is asked for: rows without columns are no rows."""
@@ -95,7 +95,7 @@ class Sources:
         if isinstance(first, Base) and not first.reads:
             self._read(0, first, exp.true())
 
-    def _lowered(self, node: exp.Expr, outer: set[int | None] | set[int]) -> exp.Expr:
+    def _lowered(self, node: exp.Expr, outer: set[int]) -> exp.Expr:
         columns = list(node.find_all(exp.Column))
         if not columns:
             return node

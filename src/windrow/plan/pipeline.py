@@ -204,6 +204,11 @@ class QueryPlan:
         return leading_columns(self.window, self.emit, self.clusters is not None)
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the select list."""
+        return tuple(output.name for output in self.outputs)
+
+    @property
     def compared(self) -> str:
         """A name for what is compared from window to window; equal for queries of equal answers."""
         return _hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)

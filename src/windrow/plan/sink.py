@@ -12,7 +12,8 @@ FORMATS = ("parquet", "csv", "json")
 """The files that Windrow itself writes, exactly once."""
 
 HOLDS_CHANGES, HOLDS_ANSWER = "changes", "answer"
-_HOLDS = "holds"
+JDBC = "jdbc"
+_HOLDS, _KEY = "holds", "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,11 @@ class Sink:
         return dict(self.options).get("path")
 
     @property
+    def place(self) -> str | None:
+        """The folder or the table that is written to."""
+        return (self.path or "").rstrip("/") or dict(self.options).get("dbtable")
+
+    @property
     def holds(self) -> str:
         """What is in the sink: all rows that were sent, or the answer that they add up to."""
         return next((value.lower() for name, value in self.options if name.lower() == _HOLDS), HOLDS_CHANGES)
@@ -34,13 +40,21 @@ class Sink:
     @property
     def spark_options(self) -> dict[str, str]:
         """The options that are Spark's."""
-        return {name: value for name, value in self.options if name.lower() != _HOLDS}
+        own = (_HOLDS, _KEY) if self.holds == HOLDS_ANSWER else (_HOLDS,)
+        return {name: value for name, value in self.options if name.lower() not in own}
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that tell the rows of an answer in a table apart."""
+        written = next((value for name, value in self.options if name.lower() == _KEY), "")
+        return tuple(name.strip() for name in written.split(",") if name.strip())
 
 
 def sink(format: str, **options: object) -> Sink:
     """Where a query's results go: a Spark format and its options.
 
-    With `holds="answer"`, a sink of files holds the current answer of a query that emits changes.
+    With `holds="answer"`, a sink of files, or a table with a `key`, holds the current answer of a query that emits
+    changes.
 
     >>> sink("parquet", path="out/vwap").path
     'out/vwap'
@@ -60,9 +74,11 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
         return None
     if sink.holds != HOLDS_ANSWER:
         return f"a sink holds 'changes' or 'answer', not {sink.holds!r}", "holds 'answer', or nothing of it"
-    if sink.format not in FORMATS:
+    if sink.format not in (*FORMATS, JDBC):
         message = f"a sink of {sink.format} cannot hold the answer, which replaces the one before"
-        return message, f"{', '.join(FORMATS)} can"
+        return message, f"{', '.join(FORMATS)} and {JDBC} can"
+    if sink.format == JDBC and not sink.key:
+        return "a table that holds the answer needs the columns that tell its rows apart", "key 'column, ...'"
     if emit == SNAPSHOT:
         return "a sink that holds the answer needs changes, and this query sends whole windows", "EMIT CHANGES"
     if emit != CHANGES:
@@ -70,15 +86,15 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
     return None
 
 
-def check_folders(sinks: Mapping[str, Sink]) -> None:
-    """Refuse an answer in a folder that another query writes to: a reader would take both for the answer."""
+def check_places(sinks: Mapping[str, Sink]) -> None:
+    """Refuse an answer in a folder, or table, that another query writes to: a reader would take both for the answer."""
     for name, one in sinks.items():
         for other_name, other in sinks.items():
-            same = one.path and other.path and one.path.rstrip("/") == other.path.rstrip("/")
+            same = one.place is not None and one.place == other.place
             if other_name != name and same and one.holds == HOLDS_ANSWER:
                 raise SettingsError(
-                    f"sink {name!r} holds an answer, and {other_name!r} writes to {other.path!r} too"
-                    "\nhint: give each sink a folder of its own"
+                    f"sink {name!r} holds an answer, and {other_name!r} writes to {other.place!r} too"
+                    "\nhint: give each sink a place of its own"
                 )
 
 

@@ -22,7 +22,7 @@ from windrow.spark.files import STAGING, extension_of, file_system
 ANSWER = "answer"
 """The name of the file, before its extension."""
 
-_UNKNOWN = (
+UNKNOWN = (
     "the answer has lost a row that it never had: its query ran on this checkpoint before the sink held the answer."
     " Start it on a new checkpoint"
 )
@@ -64,14 +64,13 @@ class AnswerSink:
     def _added_up(self, rows: DataFrame, before: int | None) -> DataFrame:
         """The rows of the answer `before`, and those of a batch, as often as they are there after it."""
         names = rows.columns[self._leading :]
-        columns = [f"c{i}" for i in range(len(names))]
-        numbered = rows.toDF("op", *(f"leading_{i}" for i in range(1, self._leading)), *columns)
-        signed = numbered.select(*columns, F.when(F.col("op") == "+", 1).otherwise(-1).alias("weight"))
+        signed = signed_rows(rows, self._leading)
+        columns = signed.columns[:-1]
         if before is not None:
             held = rows.sparkSession.read.schema(self._schema(rows)).parquet(self._place(before))
             signed = signed.unionAll(held.toDF(*columns).withColumn("weight", F.lit(1)))
-        net = signed.groupBy(*columns).agg(F.sum("weight").cast("int").alias("copies")).where("copies <> 0")
-        copies = F.when(F.col("copies") > 0, F.col("copies")).otherwise(F.raise_error(F.lit(_UNKNOWN)).cast("int"))
+        net = net_rows(signed)
+        copies = F.when(F.col("copies") > 0, F.col("copies")).otherwise(F.raise_error(F.lit(UNKNOWN)).cast("int"))
         whole = net.select(*columns, F.explode(F.array_repeat(F.lit(True), copies)).alias("copy"))
         return whole.select(*columns).toDF(*names)
 
@@ -118,6 +117,19 @@ class AnswerSink:
 
     def _place(self, batch: int) -> str:
         return os.path.join(self._home, f"{batch:09d}.parquet")
+
+
+def signed_rows(rows: DataFrame, leading: int) -> DataFrame:
+    """Changes as rows with a `weight`, 1 or -1; columns are numbered, since they may have any name."""
+    columns = [f"c{i}" for i in range(len(rows.columns) - leading)]
+    numbered = rows.toDF("op", *(f"leading_{i}" for i in range(1, leading)), *columns)
+    return numbered.select(*columns, F.when(F.col("op") == "+", 1).otherwise(-1).alias("weight"))
+
+
+def net_rows(signed: DataFrame) -> DataFrame:
+    """Each row once, with how many `copies` of it there are more, or fewer."""
+    columns = signed.columns[:-1]
+    return signed.groupBy(*columns).agg(F.sum("weight").cast("int").alias("copies")).where("copies <> 0")
 
 
 def answer_home(checkpoint: str, query: QueryPlan | ChangePlan) -> str:

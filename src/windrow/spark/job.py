@@ -15,7 +15,7 @@ from pyspark.sql.streaming import StreamingQuery
 from windrow.errors import ChangeError, JobError
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink, check_folders
+from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.progress import Progress
 from windrow.spark.runs import AnyQuery
@@ -90,7 +90,7 @@ class Job:
             self._check_runs()
             plan = self._planner.plan(name, text, self._plans.values())
             sink = sink or Sink("console")
-            check_folders(self._sinks | {name: sink})
+            check_places(self._sinks | {name: sink})
             self._planner.forget(name)
             changes = Changes.read(self.checkpoint)
             changes.added[name] = Added(text, sink, _rounded_slide(plan))

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from windrow.errors import SettingsError
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_holding
+from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
+from windrow.spark.answer_table import AnswerTable, job_mark
 from windrow.spark.answers import AnswerSink, answer_home, forget_answers
 from windrow.spark.checkpoint import Kept
 from windrow.spark.pipeline import Source
@@ -63,6 +64,8 @@ class Runs:
         wrong = wrong_holding(sink, query.emit)
         if wrong is not None:
             raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")
+        if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
+            return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
         if sink.holds != HOLDS_ANSWER or sink.path is None:
             return self._writer(query.name, sink)
         return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading))

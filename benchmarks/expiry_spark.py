@@ -1,0 +1,88 @@
+"""The five queries of Table 1 on Spark, from Parquet files into the noop sink."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from expiry_cases import tables
+from expiry_sql import SQL, check_changes, sales_of
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow
+from windrow.spark.settings import local_spark
+
+SCHEMA = "store BIGINT, item BIGINT, price DOUBLE, ts TIMESTAMP"
+
+
+@dataclass(frozen=True, slots=True)
+class OnSpark:
+    """Steady batches of one query on Spark: all but the first."""
+
+    query: str
+    events: int
+    seconds: float
+    events_per_s: float
+
+
+def measure_spark(quick: bool) -> Iterator[OnSpark]:
+    """Events a second of each query, local[2]; its answers are checked first."""
+    spark = local_spark("local[2]", {"spark.driver.memory": "4g"})
+    seconds, batches = (50, 3) if quick else (600, 5)
+    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept:
+        for name in SQL:
+            bench = _Bench(spark, name, Path(kept) / name)
+            found: list[pa.Table] = []
+            progress = bench.run(seconds if quick else 30, batches, _into(found))
+            check_changes(name, pa.concat_tables(found), bench.sales)
+            if not quick:
+                progress = bench.run(seconds, batches, None)
+            steady = [batch for batch in progress if batch["numInputRows"]][1:]
+            took = sum(batch["durationMs"]["triggerExecution"] for batch in steady) / 1000
+            events = sum(batch["numInputRows"] for batch in steady)
+            yield OnSpark(name, events, took, events / took)
+    spark.stop()
+
+
+def _into(kept: list[pa.Table]) -> Callable[[DataFrame, int], None]:
+    return lambda rows, _: kept.append(rows.toArrow())
+
+
+class _Bench:
+    """Runs one query, each time over sales of its own size."""
+
+    def __init__(self, spark: SparkSession, name: str, folder: Path) -> None:
+        self._spark, self._name, self._folder = spark, name, folder
+        self.sales: dict[str, pa.Table] = {}
+        self._count = 0
+
+    def run(self, seconds: int, batches: int, sink: Callable[[DataFrame, int], None] | None) -> list[dict]:
+        """Work off `batches` batches of so many seconds each; returns Spark's progress of every batch."""
+        self._count += 1
+        folder = self._folder / str(self._count)
+        self.sales = sales_of(self._name, seconds * batches)
+        session = windrow.Session(self._spark, shards=2)
+        for stream, table in self.sales.items():
+            _write(folder / stream, table, batches)
+            files = self._spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2)
+            session.stream(stream, files.parquet(str(folder / stream)), time="ts")
+        for table, rows in tables().items():
+            session.table(table, self._spark.createDataFrame(rows.to_pandas()))
+        writer = session.sql(SQL[self._name]).writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+        writer = writer.format("noop") if sink is None else writer.foreachBatch(sink)
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return list(query.recentProgress)
+
+
+def _write(folder: Path, table: pa.Table, batches: int) -> None:
+    """Two files a batch, so that both cores have something to read."""
+    folder.mkdir(parents=True)
+    files = 2 * batches
+    rows = -(-table.num_rows // files)
+    for number in range(files):
+        pq.write_table(table.slice(number * rows, rows), folder / f"{number:05d}.parquet")

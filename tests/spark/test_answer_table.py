@@ -1,0 +1,73 @@
+"""A table of a database that holds the current answer: rows come and go by key, a batch at a time, each once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow
+from windrow.errors import JobError, SettingsError
+from windrow.spark.answer_table import AnswerTable
+
+COLUMNS = ["item", "shop", "n"]
+
+
+def table(folder: Path, key: str = "item, shop", mark: str = "one") -> AnswerTable:
+    """A sink into Derby, which Spark brings with it."""
+    place = windrow.sink(
+        "jdbc",
+        url=f"jdbc:derby:{folder / 'derby'};create=true",
+        driver="org.apache.derby.jdbc.EmbeddedDriver",
+        dbtable="answer",
+        createTableColumnTypes="item VARCHAR(20)",
+        holds="answer",
+        key=key,
+    )
+    return AnswerTable(place, mark, 2, COLUMNS)
+
+
+def changes(spark: SparkSession, *rows: tuple) -> DataFrame:
+    schema = "op STRING, time TIMESTAMP, item STRING, shop INT, n BIGINT"
+    return spark.createDataFrame([(op, None, *rest) for op, *rest in rows], schema)
+
+
+def held(spark: SparkSession, folder: Path) -> set[tuple]:
+    options = {"url": f"jdbc:derby:{folder / 'derby'}", "dbtable": "answer"}
+    rows = [tuple(row) for row in spark.read.format("jdbc").options(**options).load().collect()]
+    assert len(set(rows)) == len(rows)
+    return set(rows)
+
+
+def test_the_table_holds_the_answer_whatever_comes_again(spark: SparkSession, tmp_path: Path):
+    sink = table(tmp_path)
+    sink.write(changes(spark, ("+", "nut", 7, 1), ("+", "nut", None, 2), ("+", "bolt", None, 3)), 0)
+    assert held(spark, tmp_path) == {("nut", 7, 1), ("nut", None, 2), ("bolt", None, 3)}
+    second = changes(
+        spark,
+        ("-", "nut", 7, 1),
+        ("+", "nut", 7, 5),
+        ("-", "nut", 7, 5),
+        ("+", "nut", 7, 6),
+        ("-", "bolt", None, 3),
+    )
+    for _ in range(2):  # the second time after a failure
+        sink.write(second, 4)
+        assert held(spark, tmp_path) == {("nut", 7, 6), ("nut", None, 2)}
+    with pytest.raises(JobError, match="lost a row that it never had"):
+        sink.write(changes(spark, ("-", "nut", 8, 1), ("+", "bolt", 7, 1)), 5)
+    assert held(spark, tmp_path) == {("nut", 7, 6), ("nut", None, 2)}
+
+    wrong = table(tmp_path, key="item", mark="another checkpoint")
+    wrong.write(changes(spark, ("+", "nut", 7, 1), ("+", "nut", 8, 2)), 0)
+    assert held(spark, tmp_path) == {("nut", 7, 1), ("nut", 8, 2)}
+    with pytest.raises(JobError, match="item does not tell its rows apart"):
+        wrong.write(changes(spark, ("-", "nut", 7, 1)), 1)
+
+
+def test_a_key_is_of_columns_that_there_are(tmp_path: Path):
+    with pytest.raises(SettingsError, match="key 'shops' is no column of the query; its columns: item, shop, n"):
+        table(tmp_path, key="item, shops")
+    with pytest.raises(SettingsError, match="needs url and dbtable"):
+        AnswerTable(windrow.sink("jdbc", holds="answer", key="item"), "one", 2, COLUMNS)
