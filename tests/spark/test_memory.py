@@ -18,9 +18,9 @@ TEXT = "SELECT MEDIAN(x) AS middle FROM ticks [RANGE 1 HOUR SLIDE 1 SECOND]"
 
 
 def test_a_median_that_outgrows_the_limit_stops_and_goes_on_with_more_memory(spark: SparkSession, tmp_path: Path):
-    values = np.random.default_rng(5).permutation(200_000).astype(float)
-    times = START + np.arange(len(values)) * 50
-    for part in (slice(0, 100_000), slice(100_000, None)):
+    values = np.random.default_rng(5).permutation(80_000).astype(float)
+    times = START + np.arange(len(values)) * 125
+    for part in (slice(0, 70_000), slice(70_000, None)):
         put(tmp_path / "in", pa.table({"ts": instants(times[part].tolist()), "x": values[part]}))
     sinks = {"middles": windrow.sink("parquet", path=tmp_path / "out")}
 
@@ -30,13 +30,12 @@ def test_a_median_that_outgrows_the_limit_stops_and_goes_on_with_more_memory(spa
         session.query("middles", TEXT)
         return session.start(str(tmp_path / "checkpoint"), sinks, "available now")
 
-    with pytest.raises(JobError, match=r"middles hold \d\.\d MB .* limit is 3\.0 MB: .*APPROX_QUANTILE"):
-        started("3 MB").wait(PATIENCE)
+    with pytest.raises(JobError, match=r"middles hold \d\.\d MB .* limit is 2\.2 MB: .*APPROX_QUANTILE"):
+        started("2.2 MB").wait(PATIENCE)
     job = started("64 MB")
-    finish(job)
+    finish(job, flush=False)
     figures = job.progress()["ticks"]
     assert 1_000_000 < figures["memory_bytes"] <= 2 * 64_000_000
-    assert figures["stream_rate"] is None or figures["stream_rate"] > 0
     found = {row["window_end"]: row["middle"] for row in rows_of(tmp_path / "out")}
     for end, middle in found.items():
         assert middle == np.median(values[times < end])

@@ -158,7 +158,8 @@ def stream_rate(batches: list[dict[str, Any]]) -> float | None:
     """
     timed = [batch for batch in batches if batch["clock"] is not None]
     passed = timed[-1]["clock"] - timed[0]["clock"] if timed else 0
-    return sum(batch["events"] for batch in timed[1:]) / passed * 1e6 if passed > 0 else None
+    events = sum(batch["events"] for batch in timed[1:])
+    return events / passed * 1e6 if events and passed > 0 else None
 
 
 def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
