@@ -31,7 +31,7 @@ class OnSpark:
 
 def measure_spark(quick: bool) -> Iterator[OnSpark]:
     """Events a second of each query, local[2]; its answers are checked first."""
-    spark = local_spark("local[2]", {"spark.driver.memory": "4g"})
+    spark = local_spark("local[2]", {"spark.driver.memory": "2g"})
     seconds, batches = (50, 3) if quick else (600, 5)
     with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept:
         for name in SQL:
