@@ -18,9 +18,9 @@ TEXT = "SELECT MEDIAN(x) AS middle FROM ticks [RANGE 1 HOUR SLIDE 1 SECOND]"
 
 
 def test_a_median_that_outgrows_the_limit_stops_and_goes_on_with_more_memory(spark: SparkSession, tmp_path: Path):
-    values = np.random.default_rng(5).permutation(80_000).astype(float)
-    times = START + np.arange(len(values)) * 125
-    for part in (slice(0, 70_000), slice(70_000, None)):
+    values = np.random.default_rng(5).permutation(160_000).astype(float)
+    times = START + np.arange(len(values)) * 62
+    for part in (slice(0, 80_000), slice(80_000, None)):
         put(tmp_path / "in", pa.table({"ts": instants(times[part].tolist()), "x": values[part]}))
     sinks = {"middles": windrow.sink("parquet", path=tmp_path / "out")}
 
