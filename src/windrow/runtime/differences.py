@@ -97,6 +97,8 @@ class Differences:
         old = self._held
         self._last, self._held, self._changed = window, new, True
         place = _places(old, new)
+        if not self._clustered:
+            _again(old, new, place, self._keys)
         both = np.flatnonzero(place >= 0)
         differs = np.ones(len(place), bool)
         differs[both] = ~_same(new.rows, both, old.rows, place[both], self._keys)
@@ -104,10 +106,10 @@ class Differences:
         gone = np.ones(len(old.slots), bool)
         gone[place[both]] = False
         olds = np.flatnonzero(gone)
-        count = len(news) + len(olds)
-        mine = pa.array(np.concatenate([news, np.full(len(olds), -1)]))
-        was = np.concatenate([place[news], olds])
-        has = np.arange(count) < len(news)
+        count = len(news) + len(olds)  # what is gone comes first: a group may have left and come again
+        mine = pa.array(np.concatenate([np.full(len(olds), -1), news]))
+        was = np.concatenate([olds, place[news]])
+        has = np.arange(count) >= len(olds)
         had = was >= 0
         source_new, source_old = pc.if_else(pa.array(has), mine, None), pc.if_else(pa.array(had), pa.array(was), None)
         columns = [pa.array(np.full(count, self._window.end(window))).cast(self._schema.field(0).type)]
@@ -140,6 +142,20 @@ def _places(old: Held, new: Held) -> np.ndarray:
     return np.where(was[order][found] == now, order[found], -1)
 
 
+def _again(old: Held, new: Held, place: np.ndarray, keys: int) -> None:
+    """Find the groups that had left every window and are there again, in other slots: by their keys."""
+    left, fresh = np.flatnonzero(old.slots == _LEFT), np.flatnonzero(place < 0)
+    if not len(left) or not len(fresh):
+        return
+    if not keys:
+        place[fresh] = left[0]
+        return
+    was = identity_of([column.take(pa.array(left)) for column in old.rows.columns[:keys]])
+    now = identity_of([column.take(pa.array(fresh)) for column in new.rows.columns[:keys]])
+    found = pc.fill_null(pc.index_in(now, value_set=was), -1).to_numpy()
+    place[fresh] = np.where(found < 0, -1, left[found])
+
+
 def _same(new: pa.RecordBatch, news: np.ndarray, old: pa.RecordBatch, olds: np.ndarray, keys: int) -> np.ndarray:
     """Whether all but the keys are equal, row by row: NULL is NULL, NaN is NaN."""
     same = np.ones(len(news), bool)
@@ -160,10 +176,10 @@ def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
 
 
 def _fates(new: Held, old: Held, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:
-    """What became of each cluster: those of `news`, then those of `olds`."""
+    """What became of each cluster: those of `olds`, then those of `news`."""
     changes: list[str] = []
     others: list[int | None] = []
-    for held, rows, otherwise in ((new, news, "born"), (old, olds, "died")):
+    for held, rows, otherwise in ((old, olds, "died"), (new, news, "born")):
         for slot, number in zip(held.slots[rows].tolist(), held.numbers[rows].tolist()):
             change, other = fates.get((slot, number), (otherwise, 0))
             changes.append("changed" if change == CHANGES[KEPT] else change)
