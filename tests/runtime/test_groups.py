@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from windrow.plan.pipeline import Key
+from windrow.plan.spaces import Key
 from windrow.runtime.groups import Groups
 from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks

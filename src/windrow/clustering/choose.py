@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from windrow.clustering.attached import POINT, Attached
 from windrow.clustering.c_birch import CBirch
 from windrow.clustering.dbscan import Dbscan
 from windrow.clustering.density_grid import DensityGrid
 from windrow.clustering.hull import Hull
 from windrow.clustering.index import PICKED, IndexChoice
 from windrow.clustering.k_means import KMeans
-from windrow.clustering.kernel import POINT, Attached, Clustering
+from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.errors import ClusteringError
 from windrow.kernels import Kernel, kernel_for

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from windrow.clustering.attached import Attached
 from windrow.clustering.choose import PLUGINS, clustering_for
-from windrow.clustering.kernel import Attached, Clustering
+from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.kernels import Rows, identity, kernel_for
 from windrow.plan.aggregates import ROWS

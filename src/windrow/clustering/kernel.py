@@ -10,28 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.clustering.attached import Attached, exclude_attached, lift_attached, merge_attached
 from windrow.clustering.index import PICKED, IndexChoice
 from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Parameters, reported
 from windrow.clustering.points import points_of
-from windrow.clustering.summary import Summary, SummaryCodec, moved, rows_after
+from windrow.clustering.summary import Summary, SummaryCodec, moved
 from windrow.errors import ClusteringError, WindrowError
-from windrow.kernels import Fields, Kernel, Lowered, Rows, concat, identity
+from windrow.kernels import Fields, Lowered, Rows, concat, identity
 from windrow.kernels.columns import live
 from windrow.kernels.kernel import OBJECT, Field, integer
-
-POINT = -1
-"""The argument of an attached kernel that takes the point itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """Another aggregate of each cluster: its kernel, which child of the rows' struct it takes (None: no value), and
-    which tells the rows that it takes (None: all)."""
-
-    kernel: Kernel
-    argument: int | None
-    filter: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +88,7 @@ class Clustering:
             summary = self._started() if held is None else self._copied(held)
             moves = self._added(summary, points[part])
             if moves is not None and self.attached:
-                self._lift_attached(summary, moves, rows, children, part)
+                lift_attached(self.attached, summary, moves, rows, part)
             if moves is not None:
                 into["rejected"][slot] += int((moves.incoming < 0).sum())
             into["summary"][slot] = summary
@@ -220,7 +208,6 @@ class Clustering:
         return None
 
     def _merge(self, summary: Summary, other: Summary) -> None:
-        known = _rows(summary)
         try:  # as `_blamed`, which costs more than a small merge should
             moves = self._kept(summary, self.plugin.merge(summary.state, other.state))
         except WindrowError:
@@ -228,38 +215,13 @@ class Clustering:
         except Exception as error:
             raise self._blame("merge", error) from error
         if moves is not None and self.attached:
-            rows = rows_after(moves, known)
-            for i, attached in enumerate(self.attached):
-                fields = moved(attached.kernel, summary.partials[i], moves.own, rows)
-                attached.kernel.combine(fields, moves.incoming, other.partials[i])
-                summary.partials[i] = fields
+            merge_attached(self.attached, summary, moves, other)
 
     def _exclude(self, summary: Summary, gone: Summary) -> None:
-        known = _rows(summary)
         with self._blamed("exclude"):
             moves = self._kept(summary, self.plugin.exclude(summary.state, gone.state))
         if moves is not None and self.attached:
-            rows = known if moves.own is None else int(moves.own.max(initial=-1)) + 1
-            for i, attached in enumerate(self.attached):
-                attached.kernel.remove(summary.partials[i], moves.incoming, gone.partials[i])
-                if moves.own is not None:
-                    summary.partials[i] = moved(attached.kernel, summary.partials[i], moves.own, rows)
-
-    def _lift_attached(self, summary: Summary, moves: Moves, rows: Rows, children: list, part: np.ndarray) -> None:
-        number = rows_after(moves, _rows(summary))
-        places, times = pa.array(part), rows.times[part]
-        for i, attached in enumerate(self.attached):
-            values = rows.values if attached.argument == POINT else None
-            if attached.argument is not None and attached.argument != POINT:
-                values = children[attached.argument]
-            fields = moved(attached.kernel, summary.partials[i], moves.own, number)
-            mask = None
-            if attached.filter is not None:
-                told = children[attached.filter].take(places).fill_null(False)
-                mask = told.to_numpy(zero_copy_only=False)
-            given = Rows(None if values is None else values.take(places), times, mask)
-            attached.kernel.lift(fields, moves.incoming, given)
-            summary.partials[i] = fields
+            exclude_attached(self.attached, summary, moves, gone)
 
     def _of_clusters(self, summary: Summary, clusters: Clusters) -> list[Fields]:
         """The attached partials of each cluster."""
@@ -282,10 +244,6 @@ class Clustering:
 
     def _blame(self, method: str, error: Exception) -> ClusteringError:
         return ClusteringError(f"clustering {self.name}: {method} failed: {type(error).__name__}: {error}")
-
-
-def _rows(summary: Summary) -> int:
-    return len(next(iter(summary.partials[0].values()))) if summary.partials else 0
 
 
 def _by_slot(codes: np.ndarray, kept: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from windrow.plan.aggregates import Partial
 from windrow.plan.clusters import ClusterPartial
-from windrow.plan.pipeline import Space
+from windrow.plan.spaces import Space
 
 COMBINE = 3.0
 """What it costs to fold an entry into a coarser one, if an event into an entry costs 1."""

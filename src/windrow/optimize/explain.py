@@ -18,8 +18,9 @@ from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.kept import kept_as
 from windrow.plan.memory import size_text
 from windrow.plan.parts import NestedWindow, level_of, parts_of
-from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.row_levels import NestedRows
+from windrow.plan.spaces import RowSpace, Space
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
 from windrow.plan.window import TimeWindow

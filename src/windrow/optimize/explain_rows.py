@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from windrow.language import duration_sql
 from windrow.plan.cuts import Cuts
-from windrow.plan.pipeline import RowSpace
 from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.row_window import CountWindow
+from windrow.plan.spaces import RowSpace
 
 
 def row_space_lines(space: RowSpace, shards: int) -> list[str]:

@@ -11,7 +11,7 @@ from windrow.errors import SettingsError
 from windrow.optimize.rows_or_partials import Choice, Workload, choose_rows_or_partials
 from windrow.plan.aggregates import Partial
 from windrow.plan.kept import FROM_VALUES, PARTIALS, ROWS
-from windrow.plan.pipeline import Space
+from windrow.plan.spaces import Space
 
 ENTRY_BYTES = 16
 """The pane and the group of an entry, or of a row."""

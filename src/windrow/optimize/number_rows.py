@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from windrow.optimize.choose_row_maintenance import row_alternatives
-from windrow.plan.pipeline import QueryPlan, RowSpace
+from windrow.plan.pipeline import QueryPlan
 from windrow.plan.row_levels import row_parts
 from windrow.plan.row_window import CountWindow
+from windrow.plan.spaces import RowSpace
 
 
 def number_rows(queries: Sequence[QueryPlan]) -> tuple[RowSpace, ...]:

@@ -12,7 +12,8 @@ from windrow.optimize.share_panes import share_panes
 from windrow.plan.bound import BoundQuery
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.spaces import RowSpace, Space
 
 
 def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:

@@ -8,7 +8,8 @@ from windrow.errors import MemoryLimitError
 from windrow.optimize.keep_rows import Figures, value_bytes
 from windrow.plan.aggregates import Partial
 from windrow.plan.memory import too_large
-from windrow.plan.pipeline import RowSpace, Space, StreamPlan
+from windrow.plan.pipeline import StreamPlan
+from windrow.plan.spaces import RowSpace, Space
 
 INSTANT_BYTES = 8
 """A list keeps the time of each value."""

@@ -9,7 +9,8 @@ from windrow.optimize.nest_windows import chains_that_pay, nest_windows
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.parts import parts_of
-from windrow.plan.pipeline import Fold, Key, QueryPlan, Space
+from windrow.plan.pipeline import QueryPlan
+from windrow.plan.spaces import Fold, Key, Space
 from windrow.plan.window import TimeWindow
 
 

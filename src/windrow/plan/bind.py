@@ -17,8 +17,9 @@ from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import bind_stream, bind_window, needs_window
 from windrow.plan.names import both, check_qualifiers, output_name, substituted
 from windrow.plan.order import bind_limit, bind_order
-from windrow.plan.pipeline import Output, leading_columns
+from windrow.plan.pipeline import Output
 from windrow.plan.refuse import not_yet, refuse_changes, refuse_unsupported
+from windrow.plan.result_columns import leading_columns
 from windrow.plan.typing import checked_condition, checked_type
 
 Named = dict[str, exp.Expr]

@@ -19,10 +19,12 @@ from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased
 from windrow.plan.order import bind_limit, bind_order, selected
 from windrow.plan.parts import NestedWindow
-from windrow.plan.pipeline import Key, Output, emitted_schema, leading_columns
+from windrow.plan.pipeline import Output
 from windrow.plan.refuse import not_yet, refuse_groupings
+from windrow.plan.result_columns import emitted_schema, leading_columns
 from windrow.plan.row_levels import NestedRows
 from windrow.plan.row_window import CountWindow
+from windrow.plan.spaces import Key
 from windrow.plan.typing import checked_condition, checked_type
 
 

@@ -10,16 +10,17 @@ from sqlglot import exp
 from windrow.language import Query, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind_change_groups import bind_select
+from windrow.plan.bind_joins import Step, all_of, bind_joins, conjuncts_of
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.change_plan import BoundChanges, leading_names
 from windrow.plan.change_sources import Base, Derived, Source, Sources, Static, is_star
 from windrow.plan.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
-from windrow.plan.check_from import check_aliases, check_conditions, check_leading, join_kind
+from windrow.plan.check_from import check_aliases, check_conditions, check_leading
 from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
 from windrow.plan.from_clause import bind_stream
-from windrow.plan.names import both, output_name, placed_as, substituted, unknown_name
+from windrow.plan.names import both, output_name, substituted
 from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
 from windrow.plan.stream_first import stream_first
 from windrow.plan.timing import Timing
@@ -97,10 +98,10 @@ class _Binder:
         bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
         sources = Sources(bound, outer, self.scope)
         where = tree.args.get("where")
-        conjuncts = [] if where is None else _conjuncts(where.this)
+        conjuncts = [] if where is None else conjuncts_of(where.this)
         for call in (call for conjunct in conjuncts for call in calls_in(conjunct, self.scope)):
             raise error_at(call, "an aggregate in WHERE", self.scope.text, "conditions on aggregates go into HAVING")
-        steps, rest = _joined(sources, written, conjuncts, self.scope)
+        steps, rest = bind_joins(sources, written, conjuncts, self.scope)
         selected = bind_select(tree, sources, self.scope)  # so that all that is read is known
         rest = [sources.lowered(conjunct) for conjunct in rest]
         plan = self._node(sources, 0, tree)
@@ -108,11 +109,11 @@ class _Binder:
             plan = self._join(plan, sources, number, step, tree)
         if rest:
             check_conditions(rest, plan.columns, self.scope)
-            plan = Select(plan, expression_sql(_all(rest)))
+            plan = Select(plan, expression_sql(all_of(rest)))
         return selected(plan)
 
-    def _join(self, left: Node, sources: Sources, number: int, step: _Step, tree: exp.Select) -> Node:
-        residual = None if not step.residual else expression_sql(_all(step.residual))
+    def _join(self, left: Node, sources: Sources, number: int, step: Step, tree: exp.Select) -> Node:
+        residual = None if not step.residual else expression_sql(all_of(step.residual))
         source = sources.named[number][1]
         if isinstance(source, Static):
             read = tuple(dict(sorted(source.reads.items())).values())
@@ -200,101 +201,6 @@ class _Binder:
                 message = f"{what} of different columns: the {number}. is {one.name} {type_name(one.type)} on the left"
                 message += f" and {other.name} {type_name(other.type)} on the right"
                 raise error_at(tree.expression, message, self.scope.text, "CAST one side to the type of the other")
-
-
-@dataclass(slots=True)
-class _Step:
-    """One join: equal columns, further conditions, and whether rows of the left side stay without a partner."""
-
-    kind: str
-    place: exp.Expr
-    on: tuple[tuple[str, str], ...] = ()
-    residual: list[exp.Expr] = field(default_factory=list)
-
-
-def _joined(
-    sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], scope: Scope
-) -> tuple[list[_Step], list[exp.Expr]]:
-    """The joins in order, and the conditions of WHERE that are left for afterwards."""
-    steps = []
-    rest: list[exp.Expr] = []
-    waiting = []
-    outer = sources.outer
-    using = {
-        number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
-        for number, join in enumerate(written, start=1)
-    }
-    for conjunct in conjuncts:
-        read = sources.of(conjunct)
-        if len(read) == 1 and not read & outer and isinstance(sources.named[next(iter(read))][1], Base):
-            sources.restrict(next(iter(read)), conjunct)
-        elif len(read) > 1 and not read & outer:
-            waiting.append((read, conjunct))
-        else:
-            rest.append(conjunct)
-    for number, join in enumerate(written, start=1):
-        step = _Step(join_kind(join, scope), join)
-        own = [] if join.args.get("on") is None else _conjuncts(join.args["on"])
-        own += using[number]
-        ready = [conjunct for read, conjunct in waiting if max(read) == number]
-        for conjunct in [*own, *ready]:
-            read = sources.of(conjunct)
-            pair = _pair(sources, conjunct, number)
-            if pair is not None:
-                step.on = (*step.on, pair)
-            elif read == {number} and isinstance(sources.named[number][1], Base):
-                sources.restrict(number, conjunct)
-            elif read and max(read) > number:
-                raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
-            else:
-                step.residual.append(sources.lowered(conjunct))
-        if not step.on:
-            message = "a join needs an equality between both sides: without one every row would meet every other"
-            raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
-        steps.append(step)
-    return steps, rest
-
-
-def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] | None:
-    """The columns that an equality between source `number` and those before it is about."""
-    if not isinstance(conjunct, exp.EQ):
-        return None
-    sides = [sources.of(conjunct.left), sources.of(conjunct.right)]
-    if not all(sides) or sorted(number in side for side in sides) != [False, True]:
-        return None
-    right, left = (conjunct.left, conjunct.right) if number in sides[0] else (conjunct.right, conjunct.left)
-    if sources.of(right) != {number} or max(sources.of(left)) > number:
-        return None
-    columns = [sources.lowered(left), sources.lowered(right, below=number)]
-    if not all(isinstance(column, exp.Column) for column in columns):
-        return None
-    return columns[0].name, columns[1].name
-
-
-def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.Expr:
-    """USING (name): equal to the column of that name before, and the same column from then on."""
-    for alias, source in sources.named[:number]:
-        if name.name.lower() in {column.lower() for column in source.columns}:
-            sides = [exp.column(name.name, table=table) for table in (alias, sources.named[number][0])]
-            left, right = (placed_as(side, name) for side in sides)
-            sources.merge(name.name, number)
-            return exp.EQ(this=left, expression=right)
-    before = [column for _, source in sources.named[:number] for column in source.columns]
-    raise unknown_name("column", name.name, before, name, scope.text)
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    node = node.unnest()
-    if isinstance(node, exp.And):
-        return [*_conjuncts(node.left), *_conjuncts(node.right)]
-    return [node]
-
-
-def _all(conditions: list[exp.Expr]) -> exp.Expr:
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = both(whole, condition)
-    return whole
 
 
 def _is_plain(body: exp.Expr, named: Named) -> bool:

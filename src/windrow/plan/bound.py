@@ -10,8 +10,9 @@ from windrow.plan.aggregates import Aggregate
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.emission import SNAPSHOT
-from windrow.plan.pipeline import Key, Ordering, Output
+from windrow.plan.pipeline import Ordering, Output
 from windrow.plan.row_window import CountWindow
+from windrow.plan.spaces import Key
 from windrow.plan.window import TimeWindow
 
 

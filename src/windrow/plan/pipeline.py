@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -10,115 +9,16 @@ import pyarrow as pa
 from windrow.plan.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
-from windrow.plan.emission import CHANGE, OTHER, SNAPSHOT, changed_schema
-from windrow.plan.kept import PARTIALS, kept_as
+from windrow.plan.emission import SNAPSHOT, changed_schema
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.parts import NestedWindow
 from windrow.plan.predicate_window import PredicateWindow
+from windrow.plan.result_columns import emitted_schema, leading_columns
 from windrow.plan.row_levels import NestedRows, row_parts
 from windrow.plan.row_window import CountWindow
+from windrow.plan.spaces import Key, RowSpace, Space, hashed
 from windrow.plan.timing import Timing
 from windrow.plan.window import TimeWindow
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A grouping expression, as canonical text, with its type."""
-
-    sql: str
-    type: pa.DataType
-
-
-@dataclass(frozen=True, slots=True)
-class Fold:
-    """One window over the panes of a space: what is folded over it, and, for each partial, how."""
-
-    window: TimeWindow
-    partials: tuple[Partial, ...]
-    maintenance: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Panes of one stream: who is counted (`where`), by what (`keys`), and the windows that are folded from them.
-
-    All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
-    what any of them asks for.
-    """
-
-    stream: str
-    where: str | None
-    keys: tuple[Key, ...]
-    folds: tuple[Fold, ...]
-    keeps: str = PARTIALS
-
-    @property
-    def name(self) -> str:
-        """The name that its state has in a checkpoint: by what it holds, never by the queries that ask for it.
-
-        Windows without bound never let go of a group, so they have a space of their own.
-        """
-        return _hashed(self.stream, self.where, self.keys, self.unbounded)
-
-    @property
-    def unbounded(self) -> bool:
-        return self.folds[0].window.range_us is None
-
-    @property
-    def windows(self) -> tuple[TimeWindow, ...]:
-        return tuple(fold.window for fold in self.folds)
-
-    @property
-    def cuts(self) -> Cuts:
-        """Where its panes are cut."""
-        return Cuts.of(self.windows)
-
-    @property
-    def partials(self) -> tuple[Partial, ...]:
-        """What a pane keeps, the number of rows first."""
-        asked = (partial for fold in self.folds for partial in fold.partials)
-        return tuple(dict.fromkeys(kept_as(partial, self.keeps) for partial in asked))
-
-
-@dataclass(frozen=True, slots=True)
-class RowSpace:
-    """Rows of one stream, numbered in order of time, for windows that count them; otherwise as `Space`.
-
-    `keys` hold all that the rows are partitioned by.
-    """
-
-    stream: str
-    window: CountWindow
-    where: str | None
-    keys: tuple[Key, ...]
-    partials: tuple[Partial, ...]
-    maintenance: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The name that its state has in a checkpoint."""
-        return _hashed(self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
-
-    @property
-    def order(self) -> str:
-        """The name of the payload with the times of all rows that are counted."""
-        return f"order of {self.window.counted or 'all'}"
-
-    @property
-    def partition(self) -> tuple[int, ...]:
-        """Which of the keys the rows are partitioned by."""
-        return tuple(i for i, key in enumerate(self.keys) if key.sql in self.window.partition)
-
-    @property
-    def spread_by(self) -> tuple[int, ...]:
-        """Which of the keys tell a row's shard. A window that rows open and close holds all groups in one."""
-        by_conditions = isinstance(self.window, PredicateWindow)
-        return self.partition if by_conditions or self.partition else tuple(range(len(self.keys)))
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
-        return bool(self.partition) or isinstance(self.window, PredicateWindow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +73,7 @@ class QueryPlan:
     @property
     def need(self) -> str:
         """A name for what it asks of its space; equal for queries that differ only in what they make of answers."""
-        return _hashed(self.window, self.partials)
+        return hashed(self.window, self.partials)
 
     @property
     def joins_levels(self) -> bool:
@@ -211,7 +111,7 @@ class QueryPlan:
     @property
     def compared(self) -> str:
         """A name for what is compared from window to window; equal for queries of equal answers."""
-        return _hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
+        return hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
 
     @property
     def told_apart_by(self) -> tuple[str, ...]:
@@ -227,56 +127,6 @@ class QueryPlan:
         level = ("level",) if isinstance(self.window, NestedRows) else ()
         last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
         return (*level, last, *keys)
-
-
-def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
-    """The columns of every answer that say which window it is of.
-
-    >>> window_columns(CountWindow(rows=4, slide_rows=3))
-    ('window_start', 'window_end', 'window_row')
-    """
-    if isinstance(window, CountWindow) and not isinstance(window, PredicateWindow):
-        level = ("level",) if isinstance(window, NestedRows) else ()
-        return ("window_start", "window_end", "window_row", *level)
-    if isinstance(window, NestedWindow):
-        return ("window_start", "window_end", "level")
-    return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
-
-
-def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
-    """The columns that lead every result: which window it is of, or when it changed, and how.
-
-    >>> leading_columns(TimeWindow(10, 5), "CHANGES", clustered=True)
-    ('op', 'time', 'change', 'other')
-    """
-    if emit == SNAPSHOT:
-        return window_columns(window)
-    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time")
-
-
-def emitted_schema(
-    window: TimeWindow | CountWindow, keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]
-) -> pa.Schema:
-    """The columns that slide emits for this kind of window, these keys and aggregates."""
-    time = pa.timestamp("us", tz="UTC")
-    columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
-    early = [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
-    level = pa.field("level", pa.int32(), nullable=False)
-    if isinstance(window, PredicateWindow):
-        columns.append(pa.field("window_number", pa.int64(), nullable=False))
-        columns += [] if window.every_us is None else early
-    elif isinstance(window, CountWindow):
-        columns.append(pa.field("window_row", pa.int64(), nullable=False))
-        columns += [level] if isinstance(window, NestedRows) else []
-        if window.slide_us is not None:
-            columns.append(pa.field("due", pa.int64(), nullable=False))
-    elif isinstance(window, NestedWindow):
-        columns.append(level)
-    elif window.every_us is not None:
-        columns += early
-    columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
-    columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
-    return pa.schema(columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +185,3 @@ class StreamPlan:
             texts += [text for partial in space.partials for text in partial.texts]
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)
-
-
-def _hashed(*held: object) -> str:
-    return hashlib.sha256(repr(held).encode()).hexdigest()[:16]

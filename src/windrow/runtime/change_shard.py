@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,8 @@ from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.changes import Node, Scan, TableJoin
 from windrow.plan.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.memory import too_large
-from windrow.runtime.outcome import RESULT_ROWS, Outcome
+from windrow.plan.spaces import hashed
+from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.sampled import Sampled, at_slides
 from windrow.runtime.slice import TIME
@@ -33,7 +33,7 @@ class _Together:
     prefix: str
     slide_us: int | None
     offset_us: int
-    queries: list[ChangePlan]
+    queries: dict[str, ChangePlan]  # by what they ask
     pipeline: Pipeline
     sampled: dict[str, Sampled] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class ChangeShard:
     that comes later begins with empty windows, and shares nothing with those that were there.
     """
 
-    def __init__(self, plan: ChangesPlan, blocks: Blocks, snapshot: bytes | None = None, older: object = None) -> None:
+    def __init__(self, plan: ChangesPlan, blocks: Blocks, snapshot: bytes | None = None) -> None:
         self.plan, self._blocks = plan, blocks
         nothing: dict[str, Any] = {"version": 0, "newest": {}, "clock": None}
         kept: dict[str, Any] = json.loads(snapshot) if snapshot is not None else nothing
@@ -95,7 +95,7 @@ class ChangeShard:
             kept.append(
                 {
                     "prefix": together.prefix,
-                    "roots": [_hashed(query) for query in together.queries],
+                    "roots": list(together.queries),
                     "pipeline": together.pipeline.snapshot(),
                     "sampled": {name: sampled.snapshot() for name, sampled in together.sampled.items()},
                 }
@@ -107,7 +107,8 @@ class ChangeShard:
     def _advance(self, flush: bool) -> None:
         """Move the clock to that of the slowest stream; at the end of the input just beyond all events."""
         if flush and self._newest:
-            self.clock = max(self.clock or min(self._newest.values()), max(self._newest.values()) + 1)
+            reached = max(self._newest.values()) + 1
+            self.clock = reached if self.clock is None else max(self.clock, reached)
             return
         if any(stream not in self._newest for stream, _ in self.plan.streams):
             return
@@ -136,21 +137,19 @@ class ChangeShard:
         changed = together.pipeline.advance(arrivals, until)
         outcome.late += sum(together.pipeline.late.values()) - late
         outcome.failed += together.pipeline.overflows - overflows
-        for query in together.queries:
-            changes = changed[_hashed(query)]
+        for name, query in together.queries.items():
+            changes = changed[name]
             if slide is not None:
                 changes = at_slides(changes, query)
             if query.emit == SNAPSHOT:
-                batches = together.sampled[_hashed(query)].answers(changes, until) if self.clock is not None else []
+                batches = together.sampled[name].answers(changes, until) if self.clock is not None else []
                 outcome.windows += len(batches)
             else:
                 sent = OPERATIONS[query.emit]
                 if len(sent) == 1:
                     changes = changes.keep((changes.weights > 0) == (sent[0] == "+")) if len(changes) else changes
                 batches = emitted(changes, query.root.names).cast(query.emitted).to_batches()
-            for batch in batches:
-                for start in range(0, batch.num_rows, RESULT_ROWS):
-                    outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
+            outcome.add(query.name, batches)
 
     def _until(self, together: _Together, flush: bool) -> int:
         """The last instant to settle: just before the clock, or the last end of a window."""
@@ -161,7 +160,7 @@ class ChangeShard:
             return self.clock - 1
         reached = self.clock
         if flush:  # to the last window that holds the newest event
-            reach = max(query.range_us for query in together.queries)
+            reach = max(query.range_us for query in together.queries.values())
             reached = max(reached, max(self._newest.values()) + (reach or slide))
         return offset + (reached - offset) // slide * slide
 
@@ -170,46 +169,46 @@ class ChangeShard:
         waiting = {_hashed(query): query for query in self.plan.queries}
         opened = []
         for entry in kept:
-            known = [waiting.pop(root) for root in entry["roots"] if root in waiting]
+            known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
             held = set(entry["pipeline"]["operators"])
             if known:
                 opened.append(self._together(entry["prefix"], known, entry))
                 held -= opened[-1].pipeline.held
             for space in held:
                 self._blocks.delete_all(f"{entry['prefix']}{space}")
-        fresh: dict[tuple[int | None, int], list[ChangePlan]] = {}
-        for query in waiting.values():
-            fresh.setdefault((query.slide_us, query.offset_us), []).append(query)
+        fresh: dict[tuple[int | None, int], dict[str, ChangePlan]] = {}
+        for name, query in waiting.items():
+            fresh.setdefault((query.slide_us, query.offset_us), {})[name] = query
         for number, queries in enumerate(fresh.values()):
             opened.append(self._together(f"changes-{self.version}-{number}.", queries, None))
         return opened
 
-    def _together(self, prefix: str, queries: list[ChangePlan], kept: dict | None) -> _Together:
+    def _together(self, prefix: str, queries: dict[str, ChangePlan], kept: dict | None) -> _Together:
         blocks = PrefixedBlocks(self._blocks, prefix)
         assert self.plan.evaluate is not None
         pipeline = Pipeline(
-            {_hashed(query): query.root for query in queries},
+            {name: query.root for name, query in queries.items()},
             self.plan.evaluate,
             blocks,
-            tables=_tables(self.plan, queries),
+            tables=_tables(self.plan, queries.values()),
             user=dict(self.plan.user_code),
             snapshot=kept and kept["pipeline"],
         )
         sampled = {
             name: Sampled(query, f"answer-{name}", blocks, kept["sampled"].get(name) if kept else None)
-            for name, query in ((_hashed(query), query) for query in queries)
+            for name, query in queries.items()
             if query.emit == SNAPSHOT
         }
-        return _Together(prefix, queries[0].slide_us, queries[0].offset_us, queries, pipeline, sampled)
+        first = next(iter(queries.values()))
+        return _Together(prefix, first.slide_us, first.offset_us, queries, pipeline, sampled)
 
 
 def _hashed(query: ChangePlan) -> str:
     """A name for what a query asks: by its plan, not by its own name."""
-    asked = (query.root, query.emit, query.slide_us, query.offset_us)
-    return hashlib.sha256(repr(asked).encode()).hexdigest()[:16]
+    return hashed(query.root, query.emit, query.slide_us, query.offset_us)
 
 
-def _tables(plan: ChangesPlan, queries: Sequence[ChangePlan]) -> dict[str, pa.Table]:
+def _tables(plan: ChangesPlan, queries: Iterable[ChangePlan]) -> dict[str, pa.Table]:
     """The tables under the names that joins have for them and their columns."""
     static = dict(plan.static)
     found: dict[str, pa.Table] = {}

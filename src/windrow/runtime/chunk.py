@@ -12,7 +12,7 @@ from windrow.kernels import Rows
 from windrow.plan.aggregates import Partial
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.cuts import Cuts
-from windrow.plan.pipeline import Key
+from windrow.plan.spaces import Key
 from windrow.runtime.keys import encode_keys
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from windrow.kernels import Fields
 from windrow.plan.aggregates import Partial
-from windrow.plan.pipeline import Fold
+from windrow.plan.spaces import Fold
 from windrow.plan.window import TimeWindow
 from windrow.runtime.history import EVER
 from windrow.runtime.kept_partials import KeptPartials

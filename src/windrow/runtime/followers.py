@@ -11,7 +11,7 @@ from windrow.clustering import Clustering
 from windrow.kernels import Kernel
 from windrow.plan.aggregates import Partial
 from windrow.plan.clusters import ClusterPartial
-from windrow.plan.pipeline import Space
+from windrow.plan.spaces import Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import Answers
 from windrow.runtime.cluster_rows import ClusterRows, found_clusters

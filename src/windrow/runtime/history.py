@@ -8,7 +8,7 @@ import numpy as np
 
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Comb, Cuts
-from windrow.plan.pipeline import Space
+from windrow.plan.spaces import Space
 from windrow.plan.window import TimeWindow
 
 EVER = -(1 << 62)

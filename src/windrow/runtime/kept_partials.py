@@ -11,7 +11,7 @@ from windrow.kernels import Fields, Kernel, Rows, identity
 from windrow.kernels.collected import PIECES, Collected, all_rows
 from windrow.plan.aggregates import Partial
 from windrow.plan.kept import kept_as
-from windrow.plan.pipeline import Space
+from windrow.plan.spaces import Space
 
 
 class KeptPartials:

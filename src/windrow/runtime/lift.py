@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow.kernels import Fields, Kernel, identity, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts, covered
-from windrow.plan.pipeline import Key, Space
+from windrow.plan.spaces import Key, Space
 from windrow.runtime.chunk import Chunk
 from windrow.runtime.classes import classes_of
 from windrow.runtime.keys import encode_keys

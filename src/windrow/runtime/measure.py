@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.plan.cuts import Cuts
-from windrow.plan.pipeline import Key, Space
+from windrow.plan.spaces import Key, Space
 from windrow.runtime.chunk import Chunk
 
 SAMPLE = 1 << 15

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import frozen
+from windrow.runtime.key_numbers import KeyNumbers
 from windrow.storage.blocks import Blocks
-from windrow.storage.chunks import SlotChunks
-
-_COLUMNS = ("number", "first", "last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class Followed:
     closing: np.ndarray
 
 
-class OpenWindows:
+class OpenWindows(KeyNumbers):
     """Three numbers a key: which window is open, 0 for none, and when its first and its last row happened.
 
     >>> from windrow.storage.blocks import MemoryBlocks
@@ -36,30 +33,15 @@ class OpenWindows:
     ([1, 1, 1, 2], [3, 3, 3, 9], [2])
     """
 
+    names = ("number", "first", "last")
+    number: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+
     def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
         kept = snapshot or {"opened": 0, "chunks": None}
         self.opened: int = kept["opened"]  # windows are numbered as they open, the first is 1
-        self._chunks = SlotChunks(space, blocks, kept["chunks"])
-        self._loaded = kept["chunks"] is None
-        self.number = self.first = self.last = np.zeros(0, np.int64)
-
-    def adopt(self, older: OpenWindows) -> None:
-        self._chunks.adopt(older._chunks)
-
-    def widen(self, width: int) -> None:
-        """There are keys in `width` slots now."""
-        if not self._loaded:
-            self._loaded = True
-            batches = self._chunks.load()
-            for name in _COLUMNS if batches else ():
-                setattr(self, name, np.concatenate([batch.column(name).to_numpy() for batch in batches]))
-        known = len(self.number)
-        if known < width:
-            self._chunks.touch(np.arange(known, width))
-        for name in _COLUMNS:
-            numbers = np.zeros(width, np.int64)
-            numbers[:known] = getattr(self, name)[:width]
-            setattr(self, name, numbers)
+        super().__init__(space, blocks, kept["chunks"])
 
     def follow(self, owners: np.ndarray, times: np.ndarray, opens: np.ndarray, closes: np.ndarray) -> Followed:
         """Let rows of the keys `owners`, in order of time, open and close windows."""
@@ -71,15 +53,8 @@ class OpenWindows:
         self._chunks.touch(np.unique(owners[numbers > 0]))
         return Followed(numbers, starts, closing)
 
-    def save(self, version: int) -> None:
-        if self._loaded:
-            self._chunks.save(self._part, len(self.number), version)
-
     def snapshot(self) -> dict:
-        return {"opened": self.opened, "chunks": self._chunks.snapshot()}
-
-    def _part(self, slots: slice) -> dict[str, pa.Array]:
-        return {name: pa.array(getattr(self, name)[slots]) for name in _COLUMNS}
+        return {"opened": self.opened, "chunks": super().snapshot()}
 
 
 @njit(cache=True, nogil=True)

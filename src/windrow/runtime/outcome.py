@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -26,3 +27,9 @@ class Outcome:
     failed: int = 0
     unplaced: int = 0
     windows: int = 0
+
+    def add(self, query: str, batches: Sequence[pa.RecordBatch]) -> None:
+        """Take in results of a query."""
+        for batch in batches:
+            for start in range(0, batch.num_rows, RESULT_ROWS):
+                self.results.append((query, batch.slice(start, RESULT_ROWS)))

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.plan.pipeline import RowSpace
+from windrow.plan.spaces import RowSpace
 from windrow.runtime.answers import Answers
-from windrow.runtime.groups import Groups
 from windrow.runtime.key_counts import KeyCounts
 from windrow.runtime.key_runs import HeldRows, each_group
 from windrow.runtime.key_sums import START, KeySums
 from windrow.runtime.key_windows import KeyWindows, due_key_windows
 from windrow.runtime.keyed_rows import KeyedRows, Needed, Place
-from windrow.runtime.waiting import TIME, Waiting
+from windrow.runtime.keyed_space import KeyedSpace
+from windrow.runtime.waiting import TIME
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined, nothing
 
 
-class PartitionSpaceState:
+class PartitionSpaceState(KeyedSpace):
     """The rows of each key that its windows still hold, how many there were, and the groups, in one shard.
 
     Rows are spread by the keys that they are counted by, so a shard has all rows of its keys and numbers them itself.
@@ -37,44 +37,23 @@ class PartitionSpaceState:
         snapshot: dict | None = None,
         since: int | None = None,
     ) -> None:
-        self.space, self._window = space, space.window
-        self._kernels = [kernel_of(partial, user) for partial in space.partials]
         kept = snapshot or {"since": since, "passed": None}
-        self._since: int | None = kept["since"]
+        super().__init__(space, blocks, kept)
+        self._window = space.window
+        self._kernels = [kernel_of(partial, user) for partial in space.partials]
         self._passed: int | None = kept["passed"]
-        self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
-        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
-        self._owners = self.groups
-        if len(space.partition) < len(space.keys):
-            keys = [space.keys[i] for i in space.partition]
-            self._owners = Groups(keys, f"{space.name}.owners", blocks, kept.get("owners"))
         self._counts = KeyCounts(f"{space.name}.counts", blocks, kept.get("counts"))
         self._rows = KeyedRows(f"{space.name}.rows", [Place(), *self._kernels], blocks, kept.get("rows"))
         self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
         self._new = nothing([Place(), *self._kernels])
         self._were: Needed = _all
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The names of the payloads that `absorb` wants."""
-        return (self.space.name,)
-
     def adopt(self, older: PartitionSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
-        self._waiting.adopt(older._waiting)
-        self.groups.adopt(older.groups)
-        self._owners.adopt(older._owners)
+        self._adopt_keys(older)
         self._counts.adopt(older._counts)
         self._rows.adopt(older._rows)
         self._sums.adopt(older._sums)
-
-    def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Let rows wait for their numbers; those before `clock` are late and get none."""
-        oldest = max((bound for bound in (clock, self._since) if bound is not None), default=None)
-        for batch in payloads:
-            if oldest is not None:
-                batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
-            self._waiting.add(batch)
 
     def answer(
         self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
@@ -123,22 +102,13 @@ class PartitionSpaceState:
         return self._sums.nbytes
 
     def save(self, version: int) -> None:
-        for part in (self._waiting, self.groups, self._counts, self._rows, self._sums):
+        self._save_keys(version)
+        for part in (self._counts, self._rows, self._sums):
             part.save(version)
-        if self._owners is not self.groups:
-            self._owners.save(version)
 
     def snapshot(self) -> dict:
-        return {
-            "since": self._since,
-            "passed": self._passed,
-            "waiting": self._waiting.snapshot(),
-            "groups": self.groups.snapshot(),
-            "owners": None if self._owners is self.groups else self._owners.snapshot(),
-            "counts": self._counts.snapshot(),
-            "rows": self._rows.snapshot(),
-            "sums": self._sums.snapshot(),
-        }
+        own = {"passed": self._passed, "counts": self._counts.snapshot(), "rows": self._rows.snapshot()}
+        return self._keys_snapshot() | own | {"sums": self._sums.snapshot()}
 
     def _numbered(self, rows: pa.RecordBatch | None) -> Entries:
         """Rows in order of time, each with its position among those of its key."""

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.kernels import take
-from windrow.plan.pipeline import RowSpace
 from windrow.plan.predicate_window import PredicateWindow
+from windrow.plan.spaces import RowSpace
 from windrow.runtime.answers import Answers
 from windrow.runtime.groups import Groups
 from windrow.runtime.key_sums import KeySums
+from windrow.runtime.keyed_space import KeyedSpace
 from windrow.runtime.open_windows import Followed, OpenWindows
 from windrow.runtime.predicate_rows import FollowedRows, Owner
 from windrow.runtime.slice_rows import CLOSES, OPENS
-from windrow.runtime.waiting import TIME, Waiting
+from windrow.runtime.waiting import TIME
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined, nothing, reduced
 
 Emit = Callable[[Answers], None]
 
 
-class PredicateSpaceState:
+class PredicateSpaceState(KeyedSpace):
     """The windows that are open in one shard, and one partial for each group in them.
 
     A window only grows while it is open, so its rows are folded as they come and let go. Rows are looked at in order of
@@ -42,39 +43,18 @@ class PredicateSpaceState:
         since: int | None = None,
     ) -> None:
         assert isinstance(space.window, PredicateWindow)
-        self.space, self._window = space, space.window
-        self._kernels = (Owner(), *(kernel_of(partial, user) for partial in space.partials))
         kept = snapshot or {"since": since}
-        self._since: int | None = kept["since"]
-        self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
-        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
-        self._owners = self.groups
-        if len(space.partition) < len(space.keys):
-            keys = [space.keys[i] for i in space.partition]
-            self._owners = Groups(keys, f"{space.name}.owners", blocks, kept.get("owners"))
+        super().__init__(space, blocks, kept)
+        self._window = space.window
+        self._kernels = (Owner(), *(kernel_of(partial, user) for partial in space.partials))
         self._open = OpenWindows(f"{space.name}.open", blocks, kept.get("open"))
         self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The names of the payloads that `absorb` wants."""
-        return (self.space.name,)
-
     def adopt(self, older: PredicateSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
-        self._waiting.adopt(older._waiting)
-        self.groups.adopt(older.groups)
-        self._owners.adopt(older._owners)
+        self._adopt_keys(older)
         self._open.adopt(older._open)
         self._sums.adopt(older._sums)
-
-    def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Let rows wait for the clock; those before it are late."""
-        oldest = max((bound for bound in (clock, self._since) if bound is not None), default=None)
-        for batch in payloads:
-            if oldest is not None:
-                batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
-            self._waiting.add(batch)
 
     def answer(self, before: int | None, clock: int, emit: Emit, newest: int | None = None) -> None:
         """Follow the rows before `clock`, and give `emit` the windows that they close, and those that are open early.
@@ -116,24 +96,16 @@ class PredicateSpaceState:
 
     @property
     def bytes_held(self) -> int:
-        """Nothing is held folded: partials of open windows are in blocks."""
-        return 0
+        """What is in memory and in no block: the partials of open windows."""
+        return self._sums.nbytes
 
     def save(self, version: int) -> None:
-        for part in (self._waiting, self.groups, self._open, self._sums):
+        self._save_keys(version)
+        for part in (self._open, self._sums):
             part.save(version)
-        if self._owners is not self.groups:
-            self._owners.save(version)
 
     def snapshot(self) -> dict:
-        return {
-            "since": self._since,
-            "waiting": self._waiting.snapshot(),
-            "groups": self.groups.snapshot(),
-            "owners": None if self._owners is self.groups else self._owners.snapshot(),
-            "open": self._open.snapshot(),
-            "sums": self._sums.snapshot(),
-        }
+        return self._keys_snapshot() | {"open": self._open.snapshot(), "sums": self._sums.snapshot()}
 
     def _known(self, waited: pa.RecordBatch | None) -> FollowedRows:
         """Rows in order of time, with slots for their keys and groups."""

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.plan.clusters import ClusterPartial
-from windrow.plan.pipeline import Space, StreamPlan
+from windrow.plan.pipeline import StreamPlan
+from windrow.plan.spaces import Space
 from windrow.runtime.payload import Payload
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, fields_of, joined, reduced, to_columns

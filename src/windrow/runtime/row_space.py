@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.plan.cuts import Cuts, covered
-from windrow.plan.pipeline import RowSpace
+from windrow.plan.spaces import RowSpace
 from windrow.runtime.answers import Answers
 from windrow.runtime.fold_rows import START, FoldRows
 from windrow.runtime.folds import Folds

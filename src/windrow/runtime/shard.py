@@ -16,14 +16,15 @@ from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import too_large
 from windrow.plan.parts import parts_of
-from windrow.plan.pipeline import QueryPlan, RowSpace, Space, StreamPlan
+from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.predicate_window import PredicateWindow
+from windrow.plan.spaces import RowSpace, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
 from windrow.runtime.join_levels import rows_of_levels
-from windrow.runtime.outcome import RESULT_ROWS, Outcome
+from windrow.runtime.outcome import Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.predicate_space import PredicateSpaceState
@@ -72,6 +73,10 @@ class Shard:
             for query in plan.queries_of(space):
                 for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
                     self._asking.setdefault((space, window), []).append(query)
+        self._changing = {
+            space: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
+            for space in plan.spaces
+        }
         self._differences = self._compared(blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
         self._nested: dict[QueryPlan, list[Answers]] = {}
@@ -173,6 +178,7 @@ class Shard:
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
         told: dict[str, list[pa.RecordBatch]] = {}
+        compared = {query.name: name for name, query in self._changing[space]}
         for query in self._asking[space, answers.window]:  # type: ignore[index]
             mine = answers
             if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
@@ -185,56 +191,49 @@ class Shard:
             if query.emit == SNAPSHOT:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 batches = [batch]
-            elif query.compared in told:
-                batches, overflows = told[query.compared], 0
+            elif compared[query.name] in told:
+                batches, overflows = told[compared[query.name]], 0
             else:
+                name = compared[query.name]
                 clusters = None if query.clusters is None else mine.clusters[query.clusters]
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
-                batches = told[query.compared] = self._differences[query.compared].told(batch, slots, clusters)
+                batches = told[name] = self._differences[name].told(batch, slots, clusters)
             outcome.failed += overflows
-            _add(outcome, query, batches)
+            outcome.add(query.name, batches)
 
     def _emit_nested(self, state: State, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
         for query, answers in self._nested.items():
             batches, overflows = rows_of_levels(query, answers, state.groups, self._user)
             outcome.failed += overflows
-            _add(outcome, query, batches)
+            outcome.add(query.name, batches)
         self._nested = {}
 
     def _release(self, space: Space | RowSpace, slots: np.ndarray) -> None:
-        for query in self.plan.queries_of(space):
-            if query.emit != SNAPSHOT:
-                self._differences[query.compared].release(slots)
+        for name in {name for name, _ in self._changing[space]}:
+            self._differences[name].release(slots)
 
     def _empty(self, space: Space | RowSpace, clock: int, newest: int | None, outcome: Outcome) -> None:
         """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
         told: dict[str, list[pa.RecordBatch]] = {}
-        for query in self.plan.queries_of(space):
-            if query.emit != SNAPSHOT:
-                assert isinstance(query.window, TimeWindow)
-                if query.compared not in told:
-                    last = query.window.last_ended(clock)
-                    if newest is not None:
-                        last = max(last, query.window.last_over(newest))
-                    told[query.compared] = self._differences[query.compared].emptied(last)
-                _add(outcome, query, told[query.compared])
+        for name, query in self._changing[space]:
+            assert isinstance(query.window, TimeWindow)
+            if name not in told:
+                last = query.window.last_ended(clock)
+                if newest is not None:
+                    last = max(last, query.window.last_over(newest))
+                told[name] = self._differences[name].emptied(last)
+            outcome.add(query.name, told[name])
 
     def _compared(self, blocks: Blocks, kept: dict[str, dict]) -> dict[str, Differences]:
         """What the answers of queries are compared by that send only what changes."""
-        asking = {query.compared: query for query in self.plan.queries if query.emit != SNAPSHOT}
+        asking = {name: query for changing in self._changing.values() for name, query in changing}
         for name in kept.keys() - asking.keys():  # of queries that are no more
             blocks.delete_all(f"changes-{name}.")
         return {
             name: Differences(query, f"changes-{name}.rows", blocks, kept.get(name)) for name, query in asking.items()
         }
-
-
-def _add(outcome: Outcome, query: QueryPlan, batches: Sequence[pa.RecordBatch]) -> None:
-    for batch in batches:
-        for start in range(0, batch.num_rows, RESULT_ROWS):
-            outcome.results.append((query.name, batch.slice(start, RESULT_ROWS)))
 
 
 def _state(

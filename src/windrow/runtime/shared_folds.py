@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from windrow.plan.aggregates import Partial
 from windrow.plan.chains import chains_of
-from windrow.plan.pipeline import Fold, Space
+from windrow.plan.spaces import Fold, Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.view import View

@@ -14,7 +14,8 @@ from windrow.clustering.points import points_of
 from windrow.kernels import to_arrow
 from windrow.optimize.choose_phantoms import choose_phantoms
 from windrow.plan.clusters import ClusterPartial
-from windrow.plan.pipeline import RowSpace, Space, StreamPlan
+from windrow.plan.pipeline import StreamPlan
+from windrow.plan.spaces import RowSpace, Space
 from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.lift import Lifted, lift

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.aggregates import Partial
-from windrow.plan.pipeline import RowSpace
 from windrow.plan.predicate_window import PredicateWindow
+from windrow.plan.spaces import RowSpace
 from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import canonical
 from windrow.runtime.waiting import TIME

@@ -14,7 +14,8 @@ from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.kept import kept_as
 from windrow.plan.parts import parts_of
-from windrow.plan.pipeline import QueryPlan, Space
+from windrow.plan.pipeline import QueryPlan
+from windrow.plan.spaces import Space
 from windrow.plan.window import TimeWindow
 from windrow.runtime.answers import ANSWER_ROWS, Answers
 from windrow.runtime.belated import Belated

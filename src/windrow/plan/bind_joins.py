@@ -1,0 +1,108 @@
+"""JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from windrow.language import error_at
+from windrow.plan.bound import Scope
+from windrow.plan.change_sources import Base, Sources
+from windrow.plan.check_from import join_kind
+from windrow.plan.names import both, placed_as, unknown_name
+
+
+@dataclass(slots=True)
+class Step:
+    """One join: equal columns, further conditions, and whether rows of the left side stay without a partner."""
+
+    kind: str
+    place: exp.Expr
+    on: tuple[tuple[str, str], ...] = ()
+    residual: list[exp.Expr] = field(default_factory=list)
+
+
+def bind_joins(
+    sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], scope: Scope
+) -> tuple[list[Step], list[exp.Expr]]:
+    """The joins in order, and the conditions of WHERE that are left for afterwards."""
+    steps = []
+    rest: list[exp.Expr] = []
+    waiting = []
+    outer = sources.outer
+    using = {
+        number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
+        for number, join in enumerate(written, start=1)
+    }
+    for conjunct in conjuncts:
+        read = sources.of(conjunct)
+        if len(read) == 1 and not read & outer and isinstance(sources.named[next(iter(read))][1], Base):
+            sources.restrict(next(iter(read)), conjunct)
+        elif len(read) > 1 and not read & outer:
+            waiting.append((read, conjunct))
+        else:
+            rest.append(conjunct)
+    for number, join in enumerate(written, start=1):
+        step = Step(join_kind(join, scope), join)
+        own = [] if join.args.get("on") is None else conjuncts_of(join.args["on"])
+        own += using[number]
+        ready = [conjunct for read, conjunct in waiting if max(read) == number]
+        for conjunct in [*own, *ready]:
+            read = sources.of(conjunct)
+            pair = _pair(sources, conjunct, number)
+            if pair is not None:
+                step.on = (*step.on, pair)
+            elif read == {number} and isinstance(sources.named[number][1], Base):
+                sources.restrict(number, conjunct)
+            elif read and max(read) > number:
+                raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
+            else:
+                step.residual.append(sources.lowered(conjunct))
+        if not step.on:
+            message = "a join needs an equality between both sides: without one every row would meet every other"
+            raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
+        steps.append(step)
+    return steps, rest
+
+
+def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] | None:
+    """The columns that an equality between source `number` and those before it is about."""
+    if not isinstance(conjunct, exp.EQ):
+        return None
+    sides = [sources.of(conjunct.left), sources.of(conjunct.right)]
+    if not all(sides) or sorted(number in side for side in sides) != [False, True]:
+        return None
+    right, left = (conjunct.left, conjunct.right) if number in sides[0] else (conjunct.right, conjunct.left)
+    if sources.of(right) != {number} or max(sources.of(left)) > number:
+        return None
+    columns = [sources.lowered(left), sources.lowered(right, below=number)]
+    if not all(isinstance(column, exp.Column) for column in columns):
+        return None
+    return columns[0].name, columns[1].name
+
+
+def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.Expr:
+    """USING (name): equal to the column of that name before, and the same column from then on."""
+    for alias, source in sources.named[:number]:
+        if name.name.lower() in {column.lower() for column in source.columns}:
+            sides = [exp.column(name.name, table=table) for table in (alias, sources.named[number][0])]
+            left, right = (placed_as(side, name) for side in sides)
+            sources.merge(name.name, number)
+            return exp.EQ(this=left, expression=right)
+    before = [column for _, source in sources.named[:number] for column in source.columns]
+    raise unknown_name("column", name.name, before, name, scope.text)
+
+
+def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        return [*conjuncts_of(node.left), *conjuncts_of(node.right)]
+    return [node]
+
+
+def all_of(conditions: list[exp.Expr]) -> exp.Expr:
+    whole = conditions[0]
+    for condition in conditions[1:]:
+        whole = both(whole, condition)
+    return whole
