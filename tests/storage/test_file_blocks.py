@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from windrow.errors import StorageError
 from windrow.storage.file_blocks import FileBlocks
@@ -37,6 +39,19 @@ def test_a_changed_byte_is_found(filled, position):
     with pytest.raises(StorageError, match=rf"{filled.path} is damaged: block 1 of rows"):
         filled.read("rows", 1)
     assert filled.read("rows", 0) == bytes(40)
+
+
+@given(st.binary(min_size=1, max_size=200), st.data())
+def test_no_changed_bit_and_no_changed_order_goes_unseen(tmp_path_factory, block, data):
+    blocks = FileBlocks(tmp_path_factory.mktemp("window") / "window")
+    blocks.write("rows", 0, block)
+    changed = bytearray(block)
+    changed[data.draw(st.integers(0, len(block) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    for other in {bytes(changed), block[8:] + block[:8]} - {block}:
+        blocks.path.write_bytes(other)
+        with pytest.raises(StorageError, match="is damaged: block 0 of rows is not what was written there"):
+            blocks.read("rows", 0)
+    blocks.close()
 
 
 def test_a_changed_index_is_found(filled):

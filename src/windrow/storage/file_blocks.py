@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import zlib
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
+from xxhash import xxh3_64_intdigest as checksum
+
 from windrow.errors import StorageError
-from windrow.storage.checksum import checksum
 
 SLOT_BYTES = 17 * 1024
 """The file is cut into slots of this size; a block takes as many as it needs, wherever they are free. Four of them hold
@@ -109,7 +109,7 @@ class FileBlocks:
         try:
             os.fsync(self._file)
             with open(waiting, "w") as file:
-                file.write(f"{zlib.crc32(text.encode())}\n{text}")
+                file.write(f"{checksum(text.encode())}\n{text}")
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(waiting, self._index_path)
@@ -141,7 +141,7 @@ class FileBlocks:
             return None
         except (OSError, ValueError) as error:
             raise StorageError(f"{self._index_path} cannot be read: {error}") from error
-        if str(zlib.crc32(text.encode())) != written:
+        if str(checksum(text.encode())) != written:
             raise StorageError(f"{self._index_path} is damaged: it is not what was written there")
         slot_bytes, rows = json.loads(text)
         if slot_bytes != self._slot_bytes:
