@@ -30,7 +30,7 @@ QUERIES = {
     "lists": "SELECT COLLECT_LIST(k) AS a FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS]",
     "users": "SELECT k, TRAIL(k) AS a FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k",
     "rows": "SELECT k, SUM(x) AS a, MIN(x) AS b FROM ticks [ROWS 900 SLIDE 20] GROUP BY k",
-    "keys": "SELECT k, AVG(x) AS a FROM ticks [PARTITION BY k ROWS 200 SLIDE 10] GROUP BY k",
+    "keys": "SELECT k, AVG(x) AS a FROM ticks [PARTITION BY k ROWS 9 SLIDE 3] GROUP BY k",
 }
 
 
@@ -92,6 +92,46 @@ def test_values_that_must_be_in_memory_and_do_not_fit_stop_the_query_with_the_si
     with pytest.raises(MemoryLimitError, match=r"q0 hold \d\.\d KB .* limit is 3\.0 KB: .*memory=.*APPROX_QUANTILE"):
         for events in batches():
             core.step(events)
+
+
+def names(count, length=40):
+    """As many texts, each of its own."""
+    return pa.array([f"{number:0{length}}" for number in range(count)])
+
+
+TOO_LARGE = {
+    "group keys": "SELECT s, COUNT(*) AS n FROM ticks [RANGE 60 SECONDS SLIDE 30 SECONDS] GROUP BY s",
+    "group keys of rows": "SELECT s, COUNT(*) AS n FROM ticks [ROWS 5000 SLIDE 1000] GROUP BY s",
+    "keys of open windows": "SELECT s, COUNT(*) AS n FROM ticks [PARTITION BY s FROM x >= 0 UNTIL x < 0] GROUP BY s",
+    "rows that are due together": "SELECT k, SUM(x) AS a FROM ticks [PARTITION BY k ROWS 3000 SLIDE 10] GROUP BY k",
+    "summaries of clusters": "SELECT c, COUNT(*) AS n FROM ticks [RANGE 60 SECONDS SLIDE 1 SECOND]"
+    " CLUSTER BY x, y AS c USING C_BIRCH(0.001)",
+    "points of clusters": "SELECT c, COUNT(*) AS n FROM ticks [RANGE 60 SECONDS SLIDE 1 SECOND]"
+    " CLUSTER BY x, y AS c USING DBSCAN(0.001, 2)",
+    "answers to compare with": "SELECT s, COUNT(*) AS n FROM ticks [RANGE 60 SECONDS SLIDE 9 SECONDS] GROUP BY s"
+    " EMIT CHANGES",
+    "windows that nest": "SELECT s, MAX(x) AS a FROM ticks [RANGES 60 SECONDS, 5 SECONDS SLIDES 5 SECONDS, 1 SECOND] GROUP BY s",
+}
+
+
+@pytest.mark.parametrize("text", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_all_that_must_be_in_memory_counts_and_is_refused_beyond_the_limit(text):
+    """Of 4,000 rows the keys, the points or the rows themselves take more than 100 KB, however they are kept."""
+    random, rows = np.random.default_rng(2), 4_000
+    schema = pa.schema([*SCHEMA, ("y", pa.float64()), ("s", pa.string())])
+    made = plan_of([text], schema)
+    events = events_of(
+        np.sort(random.integers(0, 50 * SECOND, rows)), k=pa.array(random.integers(0, 2, rows)),
+        x=random.random(rows), y=random.random(rows), s=names(rows),
+    )  # fmt: skip
+    limited = Core(replace(made, memory_bytes=100_000))
+    limited.step(events.slice(0, 40))
+    assert 0 < limited.shards[0].bytes_in_memory < 100_000
+    with pytest.raises(MemoryLimitError, match=r"q0 hold \d+\.\d KB in the memory of a shard, .* limit is 100\.0 KB"):
+        for start in range(40, rows, 400):
+            limited.step(events.slice(start, 400))
+    free = Core(replace(made, memory_bytes=10**8))
+    assert sum(len(free.step(events.slice(start, 400))) for start in range(0, rows, 400)) == 10
 
 
 @pytest.mark.parametrize("name", ["sums", "medians", "rows", "keys"])

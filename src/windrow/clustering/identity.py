@@ -25,6 +25,11 @@ class Seen:
     radii: np.ndarray
     counts: np.ndarray
 
+    @property
+    def nbytes(self) -> int:
+        columns = (self.slots, self.numbers, self.centers, self.radii, self.counts)
+        return sum(column.nbytes for column in columns)
+
     def part(self, chosen: np.ndarray) -> Seen:
         return Seen(
             self.slots[chosen], self.numbers[chosen], self.centers[chosen], self.radii[chosen], self.counts[chosen]

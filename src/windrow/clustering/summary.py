@@ -13,6 +13,7 @@ import pyarrow as pa
 from windrow.clustering.plugin import Moves, Parameters
 from windrow.errors import ClusteringError
 from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
+from windrow.kernels.footprint import bytes_of, size_of
 
 
 @dataclass(slots=True)
@@ -25,6 +26,11 @@ class Summary:
     state: Any
     partials: list[Fields]
     owner: object | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+        return size_of(self.state) + sum(map(bytes_of, self.partials))
 
 
 def moved(kernel: Kernel, fields: Fields, own: np.ndarray | None, rows: int) -> Fields:

@@ -39,6 +39,10 @@ class Belated:
     def __len__(self) -> int:
         return len(self._entries)
 
+    @property
+    def nbytes(self) -> int:
+        return self._entries.nbytes + self._clocks.nbytes
+
     def add(self, entries: Entries, clock: int) -> None:
         """Take in entries of panes that were closed for some window when the clock stood at `clock`."""
         self._entries = joined([self._entries, entries])

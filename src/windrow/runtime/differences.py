@@ -82,6 +82,11 @@ class Differences:
                 self._held = Held(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
                 self._changed = True
 
+    @property
+    def nbytes(self) -> int:
+        """What the last answer takes."""
+        return self._held.slots.nbytes + self._held.numbers.nbytes + self._held.rows.nbytes
+
     def save(self, version: int) -> None:
         if self._changed:
             held = self._held

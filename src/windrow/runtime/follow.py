@@ -92,6 +92,10 @@ class Follower:
             self._seen = self._seen.part(~np.isin(self._seen.slots, slots))
             self._changed |= {_CLUSTERS, _NUMBERS}
 
+    @property
+    def nbytes(self) -> int:
+        return self._seen.nbytes + self._reached.nbytes
+
     def save(self, version: int) -> None:
         if _CLUSTERS in self._changed:
             seen = self._seen

@@ -55,6 +55,10 @@ class Followers:
         for follower in self._followers.values():
             follower.release(slots)
 
+    @property
+    def nbytes(self) -> int:
+        return sum(follower.nbytes for follower in self._followers.values())
+
     def save(self, version: int) -> None:
         for follower in self._followers.values():
             follower.save(version)

@@ -45,6 +45,12 @@ class Groups:
         self._load()
         return len(self.references)
 
+    @property
+    def nbytes(self) -> int:
+        """What the keys of all groups take, which are in memory together, and their encoded copies."""
+        chunks = self._key_chunks.nbytes + self._reference_chunks.nbytes
+        return chunks + self.references.nbytes + self._live.nbytes + sum(key.nbytes for key in self._keys)
+
     def slots_of(self, keys: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The slot of each row's group; groups that are new get one."""
         self._load()

@@ -41,6 +41,10 @@ class KeyNumbers:
             numbers[:known] = getattr(self, name)[:width]
             setattr(self, name, numbers)
 
+    @property
+    def nbytes(self) -> int:
+        return self._chunks.nbytes + sum(getattr(self, name).nbytes for name in self.names)
+
     def save(self, version: int) -> None:
         if self._loaded:
             self._chunks.save(self._part, self._width, version)

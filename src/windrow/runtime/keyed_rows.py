@@ -12,10 +12,14 @@ from windrow.kernels.kernel import Field, integer
 from windrow.runtime.row_times import Instant
 from windrow.storage.blocks import Blocks
 from windrow.storage.kept_blocks import KeptBlocks, versions_in
+from windrow.storage.working_set import NoRoomError
 from windrow.windows.entries import Entries, EntryCodec, joined, nothing
 
 BLOCK_ROWS = 16_384
 """A block is cut once it has so many rows."""
+
+COPIES = 2
+"""Rows that are put together are there once more in the order that they are folded in."""
 
 Needed = Callable[[Entries], np.ndarray]
 """Tells which rows some later window may hold."""
@@ -68,12 +72,20 @@ class KeyedRows:
             self._set(self._blocks[-1], rows.part(slice(start, start + BLOCK_ROWS)))
 
     def rows(self, needed: Needed) -> Entries:
-        """The rows that are `needed`, in no order."""
-        parts = []
+        """The rows that are `needed`, in no order; raises NoRoomError if they cannot be in memory together."""
+        parts, size, fits = [], 0, True
         for block in self._blocks:
             rows = self._kept.get(block.number)
             chosen = needed(rows)
-            parts.append(rows if chosen.all() else rows.part(chosen))
+            part = rows if chosen.all() else rows.part(chosen)
+            size += COPIES * part.nbytes
+            fits = fits and self._kept.has_room(size)
+            if fits:
+                parts.append(part)
+            else:  # from now on all that is wanted is their size
+                parts.clear()
+        if not fits:
+            raise NoRoomError(size)
         return joined(parts) if parts else nothing(self._kernels)
 
     def sweep(self, were: Needed, needed: Needed) -> Entries:

@@ -42,6 +42,11 @@ class KeyedSpace:
                 batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
             self._waiting.add(batch)
 
+    @property
+    def _bytes_of_keys(self) -> int:
+        """What groups and keys take, which are in memory together."""
+        return self.groups.nbytes + (0 if self._owners is self.groups else self._owners.nbytes)
+
     def _adopt_keys(self, older: KeyedSpace) -> None:
         self._waiting.adopt(older._waiting)
         self.groups.adopt(older.groups)

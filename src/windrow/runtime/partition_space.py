@@ -98,8 +98,8 @@ class PartitionSpaceState(KeyedSpace):
 
     @property
     def bytes_held(self) -> int:
-        """What is in memory and in no block: sums without bound."""
-        return self._sums.nbytes
+        """What must be in memory: sums without bound, how many rows each key had, and the groups."""
+        return self._sums.nbytes + self._counts.nbytes + self._bytes_of_keys
 
     def save(self, version: int) -> None:
         self._save_keys(version)

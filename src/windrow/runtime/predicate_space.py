@@ -96,8 +96,8 @@ class PredicateSpaceState(KeyedSpace):
 
     @property
     def bytes_held(self) -> int:
-        """What is in memory and in no block: the partials of open windows."""
-        return self._sums.nbytes
+        """What must be in memory: the partials of open windows, which those are, and the groups."""
+        return self._sums.nbytes + self._open.nbytes + self._bytes_of_keys
 
     def save(self, version: int) -> None:
         self._save_keys(version)

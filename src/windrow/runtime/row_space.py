@@ -148,8 +148,8 @@ class RowSpaceState:
 
     @property
     def bytes_held(self) -> int:
-        """What is in memory and in no block: folded windows, among them all values of order statistics."""
-        return self._folds.nbytes
+        """What must be in memory: folded windows, among them all values of order statistics, and the groups."""
+        return self._folds.nbytes + self.groups.nbytes
 
     def save(self, version: int) -> None:
         for part in (self._order, self._rows, self._times, self.groups, self.log, self._folds):

@@ -33,7 +33,7 @@ from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
-from windrow.storage.working_set import WorkingSet
+from windrow.storage.working_set import NoRoomError, WorkingSet
 
 FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
@@ -98,7 +98,10 @@ class Shard:
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             state.absorb(own, before)
             if self.clock is not None:
-                state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
+                try:
+                    state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
+                except NoRoomError as error:
+                    raise self._too_large(self._held(space, error.size)) from None
                 self._emit_nested(state, outcome)
                 last = self.clock if newest is None else state.last_end(self.clock, newest)
                 self._empty(space, self.clock, newest, outcome)
@@ -129,18 +132,34 @@ class Shard:
 
     @property
     def bytes_in_memory(self) -> int:
-        """What the shard keeps from batch to batch: decoded blocks, and windows that are kept folded."""
+        """What the shard keeps from batch to batch: decoded blocks, groups, and windows that are kept folded."""
         return self._blocks.bytes_in_memory
 
     def _check_memory(self) -> None:
-        """What windows hold folded counts against the limit, and it cannot be let go."""
-        held = {space: state.bytes_held for space, state in self._spaces.items()}
+        """What groups and folded windows hold counts against the limit, and it cannot be let go."""
+        held = self._held()
         self._blocks.held = sum(held.values())
-        limit = self.plan.memory_bytes
-        if self._blocks.held > limit:
-            most = max(held, key=lambda space: held[space])
-            names = [query.name for query in self.plan.queries_of(most)]
-            raise MemoryLimitError(too_large(names, held[most], limit))
+        if self._blocks.held > self.plan.memory_bytes:
+            raise self._too_large(held)
+
+    def _held(self, wanting: Space | RowSpace | None = None, more: int = 0) -> dict[Space | RowSpace, int]:
+        """What must be in memory of each space, where one of them wants `more`; the last answers are compared with."""
+        compared = {space: {name for name, _ in changing} for space, changing in self._changing.items()}
+        return {
+            space: state.bytes_held
+            + sum(self._differences[name].nbytes for name in compared[space])
+            + (more if space == wanting else 0)
+            for space, state in self._spaces.items()
+        }
+
+    def _too_large(self, held: dict[Space | RowSpace, int]) -> MemoryLimitError:
+        """Names the fewest spaces that are beyond the limit together."""
+        names, size = [], 0
+        for space in sorted(held, key=lambda space: held[space], reverse=True):
+            if size <= self.plan.memory_bytes:
+                names += [query.name for query in self.plan.queries_of(space)]
+                size += held[space]
+        return MemoryLimitError(too_large(names, size, self.plan.memory_bytes))
 
     def _advance(self, payloads: Sequence[Payload]) -> None:
         """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back."""

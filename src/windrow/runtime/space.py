@@ -176,8 +176,10 @@ class SpaceState:
 
     @property
     def bytes_held(self) -> int:
-        """What is in memory and in no block: folded windows, among them all values of order statistics."""
-        return bytes_held(self._maintenances().values())
+        """What must be in memory: folded windows, among them all values of order statistics and all summaries of
+        clusters, late entries, the clusters of the last windows, and the groups."""
+        own = self.groups.nbytes + self._belated.nbytes + self._followers.nbytes
+        return own + bytes_held(self._maintenances().values())
 
     def save(self, version: int) -> None:
         self.groups.save(version)

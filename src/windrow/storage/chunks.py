@@ -42,6 +42,11 @@ class SlotChunks:
     def snapshot(self) -> dict:
         return {"versions": list(self._versions)}
 
+    @property
+    def nbytes(self) -> int:
+        """What the encoded chunks take that are kept."""
+        return sum(len(block) for _, block in self._held.values())
+
     def adopt(self, older: SlotChunks) -> None:
         """Take over what an `older` view has read and written; versions tell whether it still holds."""
         self._held.update(older._held)

@@ -77,6 +77,10 @@ class KeptBlocks(Generic[V]):
             return value
         return self._values[number]
 
+    def has_room(self, size: int) -> bool:
+        """Whether so many bytes may be in memory beside the blocks, which can be forgotten."""
+        return self._working is None or self._working.has_room(size)
+
     def put(self, number: int, value: V) -> None:
         """A block has changed, or is new."""
         self._keep(number, value, self._codec.size(value))

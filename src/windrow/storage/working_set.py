@@ -21,13 +21,21 @@ class Keeper(Protocol):
         """Let go of a block in memory; it is read again when it is needed."""
 
 
+class NoRoomError(Exception):
+    """What must be in memory together is larger than the limit: so many bytes."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
 class WorkingSet:
     """A store of blocks, with a limit for the bytes that its readers keep in memory.
 
     Beyond the limit the blocks go that will be needed last, whoever keeps them: the newest are written next and the
     oldest of each window are read next, those between wait longest (the optimal victim of Mendes, Bizarro, Marques:
     Overcoming memory limitations in high-throughput event-based applications, 2013, section 4.2). Blocks that are not
-    in the store yet stay; `held` is what no block is, and counts as well.
+    in the store yet stay; `held` is what must be in memory, and counts as well.
     """
 
     def __init__(self, home: Blocks, limit_bytes: int | None = None) -> None:
@@ -54,6 +62,10 @@ class WorkingSet:
             if self.bytes_in_memory <= aim:
                 return
             keeper.forget(number)
+
+    def has_room(self, size: int) -> bool:
+        """Whether there is room for so many bytes beside what is held, if all blocks are forgotten."""
+        return self.limit_bytes is None or self.held + size <= self.limit_bytes
 
     def read(self, space: str, number: int) -> bytes:
         return self._home.read(space, number)

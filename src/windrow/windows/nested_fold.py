@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.kernels import Fields, identity
+from windrow.kernels.footprint import bytes_of
 from windrow.plan.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.maintenance import PaneSource
@@ -49,6 +50,11 @@ class NestedFold:
 
     def drop(self, before: int) -> None:
         pass
+
+    @property
+    def nbytes(self) -> int:
+        told = sum(bytes_of(part) for _, fields in self._told.values() for part in fields)
+        return self._stairs.nbytes + told
 
     def save(self, version: int) -> None:
         pass

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from windrow.kernels import Fields
+from windrow.kernels.footprint import bytes_together
 from windrow.storage.blocks import Blocks
 from windrow.windows.contexts import Context, Contexts, wide
 from windrow.windows.entries import Entries, reduced
@@ -98,6 +99,13 @@ class Ruled(ABC):
                 if context is not None:
                     self.contexts.release(context)
         self._forget(self._first_cell(before))
+
+    @property
+    def nbytes(self) -> int:
+        """What all contexts take, which are in memory together; what several have in common counts once."""
+        asked = [context for _, context in self._answers.values() if context is not None]
+        payloads = {id(context.payload): context.payload for context in (*self._held().values(), *asked)}
+        return bytes_together(fields for payload in payloads.values() for fields in payload.partials)
 
     def save(self, version: int) -> None:
         if self._loaded:

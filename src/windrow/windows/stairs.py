@@ -102,6 +102,10 @@ class Stairs:
         """The fold over what `level` holds alone: from where its window begins to where the one below begins."""
         return self._steps[level].fold.folded(width)
 
+    @property
+    def nbytes(self) -> int:
+        return sum(node.nbytes for _, node in self.nodes())
+
     def release(self, slots: np.ndarray) -> None:
         """Nothing to do: a group that has left the chain has left its folds."""
 
