@@ -18,8 +18,8 @@ EVENTS = pa.table(
 )
 
 
-def answered(call: str) -> object:
-    query = f"SELECT {call} AS a FROM events [RANGE 10 SECONDS SLIDE 10 SECONDS]"
+def answered(call: str, slide: str = " SLIDE 10 SECONDS") -> object:
+    query = f"SELECT {call} AS a FROM events [RANGE 10 SECONDS{slide}]"
     return windrow.replay(query, events=EVENTS, flush=True)["a"].to_pylist()[0]
 
 
@@ -28,6 +28,7 @@ def answered(call: str) -> object:
     [
         ("QUANTILE(x, 0)", 1.0),
         ("QUANTILE(x, 1)", 4.0),
+        ("QUANTILE(x, (5e-1))", 2.0),
         ("quantile(x, 0.75)", 3.0),
         ("PERCENTILE(x, 0.25)", 1.5),
         ("QUANTILE(x, 0.5) - MEDIAN(x)", 0.0),
@@ -48,16 +49,23 @@ def test_a_call_may_be_written_in_several_ways(call, answer):
         ("QUANTILE(x, -0.1)", "the share of QUANTILE is from 0 to 1, and this is -0.1"),
         ("QUANTILE(x, 90)", r"a percentage is divided by 100: 0\.9"),
         ("APPROX_QUANTILE(x, 2)", "the share of APPROX_QUANTILE is from 0 to 1"),
-        ("QUANTILE(x, x)", "the share of QUANTILE is a number from 0 to 1, and this is `x`"),
-        ("MEDIAN(s)", "MEDIAN needs numbers, and `s` is STRING"),
+        ("QUANTILE(x, x)", r"the share of QUANTILE is a number from 0 to 1, and this is x \(line"),
+        ("QUANTILE(x, 0.7 + 0.7)", r"the share of QUANTILE is a number from 0 to 1, and this is 0\.7 \+ 0\.7"),
+        ("QUANTILE(x, NULL)", "the share of QUANTILE is a number from 0 to 1, and this is NULL"),
+        ("QUANTILE(x, '0.5')", r"the share of QUANTILE is a number from 0 to 1, and this is '0\.5'"),
+        ("QUANTILE(x, CAST('NaN' AS DOUBLE))", "the share of QUANTILE is a number from 0 to 1"),
+        ("PERCENTILE(x, 1.01)", r"the share of QUANTILE is from 0 to 1, and this is 1\.01"),
+        ("APPROX_QUANTILE(x, x)", r"the share of APPROX_QUANTILE is a number from 0 to 1, and this is x \(line"),
+        ("MEDIAN(s)", "MEDIAN needs numbers, and s is STRING"),
         ("APPROX_QUANTILE(s, 0.5)", "APPROX_QUANTILE needs numbers"),
         ("MODE(l)", "MODE needs values that can be ordered"),
         ("COUNT(DISTINCT l)", "COUNT_DISTINCT needs values that can be ordered"),
     ],
 )
-def test_what_cannot_be_asked_is_said_with_its_place(call, said):
+@pytest.mark.parametrize("slide", [" SLIDE 10 SECONDS", ""])
+def test_what_cannot_be_asked_is_said_with_its_place(call, said, slide):
     with pytest.raises(QueryError, match=said) as error:
-        answered(call)
+        answered(call, slide)
     assert error.value.line == 1
 
 

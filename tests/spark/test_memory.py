@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.errors import JobError, SettingsError
+from windrow.spark.checkpoint import kept_in
 
 from .streams import PATIENCE, START, finish, instants, put, rows_of, stream_of
 
@@ -43,8 +48,12 @@ def test_a_median_that_outgrows_the_limit_stops_and_goes_on_with_more_memory(spa
 
 
 def test_options_that_are_wrong_are_refused_before_anything_runs(spark: SparkSession, tmp_path: Path):
-    with pytest.raises(SettingsError, match="two blocks"):
-        windrow.Session(spark, shards=2, memory="1 MB")
+    for memory in ("1 MB", 0, "2 KB"):
+        with pytest.raises(SettingsError, match=r"is too little: a shard keeps at least two blocks"):
+            windrow.Session(spark, shards=2, memory=memory)
+    for memory in ("much", "-5 MB", "5 XB"):
+        with pytest.raises(SettingsError, match=r"is no size: write it as '256 MB'"):
+            windrow.Session(spark, shards=2, memory=memory)
     with pytest.raises(SettingsError, match="neither 'rows' nor 'partials'"):
         windrow.Session(spark, shards=2, keep="both")
     session = windrow.Session(spark, shards=2)
@@ -52,5 +61,25 @@ def test_options_that_are_wrong_are_refused_before_anything_runs(spark: SparkSes
     session.stream("ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, x DOUBLE"), time="ts")
     session.query("middles", TEXT)
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingsError, match=r"cannot be written: .*; name another folder"):
-        session.start(str(tmp_path / "file" / "checkpoint"), {"middles": windrow.sink("console")})
+    with tempfile.TemporaryDirectory() as mine:
+        kept_in(f"{mine}/kept", 2)
+        with not_to_be_written(mine, f"{mine}/kept"):
+            for folder in (tmp_path / "file" / "new", "/proc/windrow", f"{mine}/new", f"{mine}/kept"):
+                with pytest.raises(SettingsError, match=rf"{folder} cannot be written: .*; name another folder"):
+                    session.start(str(folder), {"middles": windrow.sink("console")})
+
+
+@contextmanager
+def not_to_be_written(*folders: str) -> Iterator[None]:
+    """For a while this process may not write to `folders`, whoever runs it."""
+    owner = os.geteuid()
+    for folder in folders:
+        os.chmod(folder, 0o555)
+    if owner == 0:  # whom no mode keeps out
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(owner)
+        for folder in folders:
+            os.chmod(folder, 0o755)

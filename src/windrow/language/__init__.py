@@ -10,7 +10,7 @@ from windrow.language.durations import duration_sql, parse_duration
 from windrow.language.identifiers import identifier_sql
 from windrow.language.nodes import EMIT_MODES, emit_of
 from windrow.language.script import parse_query, parse_script
-from windrow.language.spans import error_at, remember_span, span_of
+from windrow.language.spans import as_written, error_at, remember_span, span_of
 from windrow.language.statement_text import expression_sql, to_sql
 from windrow.language.statements import (
     ColumnDefinition,
@@ -51,6 +51,7 @@ __all__ = [
     "TimeWindow",
     "Window",
     "Windrow",
+    "as_written",
     "clustering_of",
     "duration_sql",
     "emit_of",

@@ -33,6 +33,12 @@ def span_of(node: exp.Expr) -> Span | None:
     return (min(start for start, _ in found), max(end for _, end in found)) if found else None
 
 
+def as_written(node: exp.Expr, text: str) -> str | None:
+    """What `text` has for `node`, whatever it has been made into since; None for a made-up node."""
+    span = span_of(node)
+    return None if span is None else text[slice(*span)]
+
+
 def error_at(node: exp.Expr, message: str, text: str, hint: str | None = None) -> QueryError:
     """An error that underlines `node` in `text`."""
     start, end = span_of(node) or (None, None)

@@ -6,7 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import AggregateError, QueryError
-from windrow.language import error_at, expression_sql, parse_duration
+from windrow.language import as_written, error_at, expression_sql, parse_duration
 from windrow.plan.aggregates import FILLED, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 from windrow.plan.bound import Scope
 from windrow.plan.quantile_arguments import SHARES, quantile_arguments
@@ -112,8 +112,9 @@ def _built_in(
     try:
         return aggregate(name, expression_sql(argument), taken, filter=filter, ignore_nulls=ignore_nulls)
     except AggregateError as error:
-        message = f"{name.split()[0]} {error}, and {expression_sql(argument)} is {type_name(taken)}"
-        raise error_at(argument, message, scope.text, f"CAST({expression_sql(argument)} AS DOUBLE)") from None
+        written = as_written(argument, scope.text) or expression_sql(argument)
+        message = f"{name.split()[0]} {error}, and {written} is {type_name(taken)}"
+        raise error_at(argument, message, scope.text, f"CAST({written} AS DOUBLE)") from None
 
 
 def _function_name(call: exp.Expr) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from windrow.language import error_at, expression_sql
+from windrow.language import as_written, error_at, expression_sql
 from windrow.plan.bound import Scope
 
 SHARES = frozenset({"QUANTILE", "APPROX_QUANTILE"})
@@ -16,8 +16,8 @@ def quantile_arguments(call: exp.Expr, name: str, scope: Scope) -> tuple[exp.Exp
     given = call.expressions if isinstance(call, exp.Anonymous) else [call.this, call.args.get("quantile")]
     if len(given) != 2 or given[1] is None:
         raise error_at(call, f"{name} takes a value and a share", scope.text, f"{name}(price, 0.9)")
-    argument, share = given
-    text = expression_sql(share)
+    argument, share = given[0], given[1].unnest()
+    text = as_written(share, scope.text) or expression_sql(share)
     try:
         number = float(text)
     except ValueError:

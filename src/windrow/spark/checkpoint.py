@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import uuid
@@ -26,6 +27,8 @@ def kept_in(checkpoint: str, shards: int) -> Kept:
     try:
         os.makedirs(checkpoint, exist_ok=True)
         if os.path.exists(place):
+            if not os.access(checkpoint, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             with open(place) as file:
                 return Kept(**json.load(file))
         kept = Kept(uuid.uuid4().hex[:8], shards)
