@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.storage.plain_rows import decode_plain, encode_plain
+from windrow.storage.plain_rows import PlainRows
 
 TYPES = [pa.int8(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.date32(), pa.timestamp("us", "UTC")]
 
@@ -26,9 +26,11 @@ def test_rows_come_back_also_where_they_are_slices(types, start, length, seed):
     rows = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)).slice(start, length)
     if not types:
         return
-    assert decode_plain(encode_plain(rows), rows.schema).equals(rows)
+    plain = PlainRows(rows.schema)
+    assert plain.decode(plain.encode(rows)).equals(rows)
 
 
 @pytest.mark.parametrize("values", [["a"], [True], [[1]], [1, None]])
 def test_other_rows_are_left_to_arrow(values):
-    assert encode_plain(pa.record_batch({"x": values})) is None
+    rows = pa.record_batch({"x": values})
+    assert PlainRows(rows.schema).encode(rows) is None

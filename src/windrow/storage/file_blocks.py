@@ -49,8 +49,8 @@ class FileBlocks:
     def __init__(self, path: Path | str, slot_bytes: int = SLOT_BYTES, *, recoverable: bool = False) -> None:
         self.path, self._slot_bytes, self._recoverable = Path(path), slot_bytes, recoverable
         self._places: dict[tuple[str, int], _Place] = {}
-        self._free: deque[int] = deque()
-        self._released: list[int] = []
+        self._free: deque[tuple[int, ...]] = deque()
+        self._released: list[tuple[int, ...]] = []
         self._slots = 0
         known = self._index() if recoverable else None
         try:
@@ -61,7 +61,7 @@ class FileBlocks:
             self._places[space, number] = _Place(tuple(slots), length, known_sum)
         used = {slot for place in self._places.values() for slot in place.slots}
         self._slots = max(used, default=-1) + 1
-        self._free.extend(slot for slot in range(self._slots) if slot not in used)
+        self._free.extend((slot,) for slot in range(self._slots) if slot not in used)
 
     def read(self, space: str, number: int) -> bytes:
         place = self._places.get((space, number))
@@ -86,7 +86,7 @@ class FileBlocks:
                 self._write_at(first, part, space, number)
                 written += len(part)
         except StorageError:
-            self._free.extendleft(slot for slot in reversed(slots) if slot < end)
+            self._free.appendleft(tuple(slot for slot in slots if slot < end))
             self._slots = end
             raise
         self.delete(space, number)
@@ -95,7 +95,7 @@ class FileBlocks:
     def delete(self, space: str, number: int) -> None:
         place = self._places.pop((space, number), None)
         if place is not None:
-            (self._released if self._recoverable else self._free).extend(place.slots)
+            (self._released if self._recoverable else self._free).append(place.slots)
 
     def delete_all(self, prefix: str) -> None:
         for space, number in [address for address in self._places if address[0].startswith(prefix)]:
@@ -150,11 +150,15 @@ class FileBlocks:
 
     def _taken(self, count: int) -> tuple[int, ...]:
         """Free slots, those released first before any other, then new ones at the end of the file."""
-        slots = [self._free.popleft() for _ in range(min(count, len(self._free)))]
+        slots: tuple[int, ...] = ()
+        while self._free and len(slots) < count:
+            slots += self._free.popleft()
+        if len(slots) > count:
+            self._free.appendleft(slots[count:])
+            slots = slots[:count]
         new = count - len(slots)
-        slots += range(self._slots, self._slots + new)
         self._slots += new
-        return tuple(slots)
+        return slots + tuple(range(self._slots - new, self._slots)) if new else slots
 
     def _read_at(self, slot: int, wanted: int, space: str, number: int) -> bytes:
         try:
@@ -188,6 +192,8 @@ def _runs(slots: tuple[int, ...]) -> list[tuple[int, int]]:
     >>> _runs((4, 5, 6, 1, 9, 10))
     [(4, 3), (1, 1), (9, 2)]
     """
+    if slots and slots == tuple(range(slots[0], slots[0] + len(slots))):  # as they mostly are
+        return [(slots[0], len(slots))]
     runs: list[tuple[int, int]] = []
     for slot in slots:
         if runs and slot == sum(runs[-1]):

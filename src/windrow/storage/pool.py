@@ -10,8 +10,8 @@ import pyarrow as pa
 from windrow.errors import StorageError
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
-from windrow.storage.plain_rows import decode_plain, encode_plain
-from windrow.storage.row_block import BLOCK_BYTES, RowBlock
+from windrow.storage.plain_rows import PlainRows
+from windrow.storage.row_block import BLOCK_BYTES, BlockShape, RowBlock
 
 TRY_AGAIN = 64
 """Whether compression pays is seen at the first block and then at every 64th."""
@@ -60,7 +60,8 @@ class BufferPool:
             raise StorageError(f"a block of {block_bytes} bytes holds no row: 64 KB is usual")
         self.capacity, self.block_bytes = capacity, block_bytes
         self.counts = BlockCounts()
-        self._space, self._schema, self._store, self._durable = space, schema, blocks, durable
+        self._space, self._store, self._durable = space, blocks, durable
+        self._shape, self._plain = BlockShape(schema, block_bytes), PlainRows(schema)
         self._held: dict[int, RowBlock] = {}
         self._kept: dict[int, bool] = {}
         self._compress, self._tries = False, 0
@@ -102,7 +103,7 @@ class BufferPool:
         if self._filled is not None and self._filled in self._held:
             self._held[self._filled].compact()  # it stays, so that it must not keep more than its own rows
         self._filled = number
-        block = self._held[number] = RowBlock(self._schema, self.block_bytes)
+        block = self._held[number] = RowBlock(self._shape)
         return block
 
     def read(self, number: int) -> RowBlock:
@@ -111,7 +112,7 @@ class BufferPool:
         stored = self._store.read(self._space, number)
         self.counts.reads += 1
         self.counts.bytes_read += len(stored)
-        block = self._held[number] = RowBlock.of(self._decoded(stored), self.block_bytes, self._kept[number])
+        block = self._held[number] = RowBlock.of(self._decoded(stored), self._shape, self._kept[number])
         if not self._durable:
             self._store.delete(self._space, number)
             del self._kept[number]
@@ -146,7 +147,7 @@ class BufferPool:
     def _encoded(self, rows: pa.RecordBatch) -> bytes:
         self._tries += 1
         trying = self._tries % TRY_AGAIN == 1
-        plain = encode_plain(rows) if trying or not self._compress else None
+        plain = self._plain.encode(rows) if trying or not self._compress else None
         if plain is not None and not trying:
             return plain
         columns = dict(zip(rows.schema.names, rows.columns))
@@ -157,5 +158,5 @@ class BufferPool:
         return small if self._compress else plain
 
     def _decoded(self, stored: bytes) -> pa.RecordBatch:
-        rows = decode_plain(stored, self._schema)
+        rows = self._plain.decode(stored)
         return decode(stored) if rows is None else rows

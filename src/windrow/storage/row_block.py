@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -14,30 +13,36 @@ BLOCK_BYTES = 64 * 1024
 """What a block holds before it is compressed, as in the paper."""
 
 
+class BlockShape:
+    """What all blocks of a repository have in common: the schema of their rows, and how many bytes of them they hold."""
+
+    def __init__(self, schema: pa.Schema, limit: int = BLOCK_BYTES) -> None:
+        self.schema, self.limit = schema, limit
+        self.width = fixed_width(schema)
+
+
 class RowBlock:
     """Rows of one schema up to a number of bytes; they stay in the pieces that they came in.
 
-    >>> schema = pa.schema([("x", pa.int64())])
-    >>> block = RowBlock(schema, limit=24)
+    >>> block = RowBlock(BlockShape(pa.schema([("x", pa.int64())]), limit=24))
     >>> block.append(pa.record_batch({"x": [1, 2, 3, 4]}))
     3
     >>> block.full, block.from_row(1).column("x").to_pylist()
     (True, [2, 3])
     """
 
-    def __init__(self, schema: pa.Schema, limit: int = BLOCK_BYTES) -> None:
-        self._schema, self._limit = schema, limit
+    def __init__(self, shape: BlockShape) -> None:
+        self._shape = shape
         self._pieces: list[pa.RecordBatch] = []
         self._stops: list[int] = []
         self.bytes = 0
         self.full = False
 
     @classmethod
-    def of(cls, rows: pa.RecordBatch, limit: int, full: bool) -> RowBlock:
+    def of(cls, rows: pa.RecordBatch, shape: BlockShape, full: bool) -> RowBlock:
         """A block that was stored."""
-        block = cls(rows.schema, limit)
+        block, width = cls(shape), shape.width
         block._put(rows)
-        width = fixed_width(rows.schema)
         block.bytes = int(np.sum(sizes_of(rows))) if width is None else width * rows.num_rows
         block.full = full
         return block
@@ -47,19 +52,17 @@ class RowBlock:
 
     def append(self, rows: pa.RecordBatch) -> int:
         """Take in the first of `rows`, as many as there is room for, and say how many; if it left some it is full."""
-        width = fixed_width(self._schema)
+        width, limit = self._shape.width, self._shape.limit
         if width is not None:
-            taken = min(rows.num_rows, (self._limit - self.bytes) // width) if width else rows.num_rows
+            taken = min(rows.num_rows, (limit - self.bytes) // width) if width else rows.num_rows
             size = taken * width
         else:
             ends = np.cumsum(sizes_of(rows))
-            taken = int(np.searchsorted(ends, self._limit - self.bytes, side="right"))
+            taken = int(np.searchsorted(ends, limit - self.bytes, side="right"))
             size = int(ends[taken - 1]) if taken else 0
         if taken == 0 and not self._pieces:
             needed = int(sizes_of(rows.slice(0, 1))[0])
-            raise StorageError(
-                f"a row of {needed} bytes does not fit into a block of {self._limit}: make blocks larger"
-            )
+            raise StorageError(f"a row of {needed} bytes does not fit into a block of {limit}: make blocks larger")
         if taken:
             self._put(rows.slice(0, taken))
             self.bytes += size
@@ -76,7 +79,7 @@ class RowBlock:
         """All rows, in one piece."""
         if len(self._pieces) > 1:
             self._join()
-        return self._pieces[0] if self._pieces else pa.RecordBatch.from_pylist([], self._schema)
+        return self._pieces[0] if self._pieces else pa.RecordBatch.from_pylist([], self._shape.schema)
 
     def _put(self, rows: pa.RecordBatch) -> None:
         self._pieces.append(rows)
@@ -95,7 +98,6 @@ class RowBlock:
             self._join()
 
 
-@lru_cache(maxsize=64)
 def fixed_width(schema: pa.Schema) -> int | None:
     """How many bytes a row takes, where all take the same.
 
