@@ -53,7 +53,9 @@ def slide(way: str, home: str, scale: float) -> None:
                 window.add(batch)
                 rows += batch.num_rows
                 if pane >= panes:
-                    window.expire(batch.num_rows)
+                    gone = window.expire(batch.num_rows)
+                    assert sum(part.num_rows for part in gone) == batch.num_rows
+                    assert gone[0].column(0)[0].as_py() == gone[-1].column(0)[-1].as_py() == pane - panes
         except (MemoryError, pa.ArrowMemoryError):
             stopped = pane
         taken = time.perf_counter() - began

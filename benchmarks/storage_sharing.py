@@ -64,7 +64,8 @@ def _slid(name: str, sizes: list[int], pool: int, block: int, factor: int, home:
             repository.add(rows)
         for rank in range(len(sizes) - 1, -1, -1):
             if number >= sizes[rank]:
-                _ = shared.expire(rank, factor) if shared else alone[rank].expire(factor)
+                gone = shared.expire(rank, factor) if shared else alone[rank].expire(factor)
+                assert gone[0].column(0)[0].as_py() == (number - sizes[rank]) * factor * 1000
         if number == 2 * sizes[0] - 1:
             before = counted()
     return (counted() - before) / sizes[0]

@@ -24,9 +24,12 @@ CALL_CENTER = "The call center under a limit of memory"
 
 
 def query_3(quick: bool) -> list[dict[str, Any]]:
-    """Table 1: VWAP of 100 symbols over the last hour, answered at every tuple, with the smallest pool."""
+    """Table 1: VWAP of 100 symbols over the last hour, answered at every tuple, with the smallest pool.
+
+    Rates are a hundredth of the paper's, so that all rows fit into memory to compare with.
+    """
     cases = []
-    for rate in (500, 1000) if quick else (500, 1500, 3000):
+    for rate in (500, 1000) if quick else range(500, 3001, 500):
         rows = int(rate * 3600 * (1.75 if quick else 2.5))
         check_vwap(rate)
         speeds = {}
@@ -47,6 +50,7 @@ def query_3(quick: bool) -> list[dict[str, Any]]:
                     "window MB": rate * 3600 * ROW_BYTES / 1e6,
                     "pool": "2 blocks" if pool == 2 else "everything",
                     "tuples/s": best,
+                    "us a tuple": 1e6 / best,
                     "slowest batch ms": latency,
                     "of in memory": None,
                 }

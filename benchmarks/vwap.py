@@ -45,6 +45,17 @@ class Ticks:
         ]
         return pa.record_batch([pa.array(column) for column in columns], SCHEMA)
 
+    def vwap(self, row: int, range_us: int) -> float:
+        """By the definition, what is answered at `row`; some rows at a time, to take little memory."""
+        last, first = row * SECOND // self._rate, max(0, row - range_us * self._rate // SECOND - self._rate)
+        money, volume = 0.0, 0
+        for low in range(first - first % SYMBOLS + row % SYMBOLS, row + 1, 100_000 * SYMBOLS):
+            own = np.arange(low, min(low + 100_000 * SYMBOLS, row + 1), SYMBOLS)
+            own = own[own * SECOND // self._rate > last - range_us] % (15 * self._batch)
+            money += float((self._prices[own] * self._volumes[own]).sum())
+            volume += int(self._volumes[own].sum())
+        return money / volume
+
 
 class Vwap:
     """Running sums by symbol: each tuple adds itself and takes out those that are older than the range."""
@@ -109,9 +120,13 @@ def fill_and_slide(gigabytes: float) -> None:
         speeds = []
         for half in (1, 2):
             began, counted = time.perf_counter(), ticks.rows
+            answers = np.empty(0)
             while ticks.rows < rows * (1 + half / 2):
-                query.answer(ticks.next())
+                answers = query.answer(ticks.next())
             speeds.append((ticks.rows - counted) / (time.perf_counter() - began))
+            for back in range(1, SYMBOLS + 1):
+                expected = ticks.vwap(ticks.rows - back, 3600 * SECOND)
+                assert np.isclose(answers[-back], expected, rtol=1e-9), (answers[-back], expected)
         found = {
             "window GB": len(window) * ROW_BYTES / 1e9,
             "on disk GB": home.bytes_on_disk / 1e9,

@@ -11,6 +11,11 @@ from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
 
+STORE_MB = 128
+"""What the state stores of all shards on this machine keep in memory together. Without a bound each may fill several
+buffers of 64 MB for each state variable, and blocks that are needed again are in the workers' memory already."""
+
+_ROCKSDB_OPTIONS = "spark.sql.streaming.stateStore.rocksdb"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
@@ -63,12 +68,15 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
     """A Spark session on this machine, quiet, with workers that run this Python."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else each of the JVM's threads keeps what RocksDB has freed
     builder = SparkSession.builder.master(master).appName("windrow")
     quiet = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.memory": "2g",
+        f"{_ROCKSDB_OPTIONS}.boundedMemoryUsage": "true",
+        f"{_ROCKSDB_OPTIONS}.maxMemoryUsageMB": str(STORE_MB),
     }
     for name, value in (quiet | (options or {})).items():
         builder = builder.config(name, value)

@@ -14,7 +14,7 @@ BLOCK_BYTES = 64 * 1024
 
 
 class BlockShape:
-    """What all blocks of a repository have in common: the schema of their rows, and how many bytes of them they hold."""
+    """What all blocks of a repository have in common: the schema of their rows, and how many bytes they hold."""
 
     def __init__(self, schema: pa.Schema, limit: int = BLOCK_BYTES) -> None:
         self.schema, self.limit = schema, limit
