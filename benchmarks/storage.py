@@ -50,8 +50,11 @@ def plot(found: list[Line], path: Path) -> None:
     asked = {name: [line for line in found if line["question"] == name] for name in (QUERY_3, CALL_CENTER, SHARING)}
     axes = panels[0]
     for line in asked[CALL_CENTER]:
-        axes.bar(f"{line['keeps']}\n{line['in']}", line["most MB resident"] or 0)
+        bars = axes.bar(f"{line['keeps']}\n{line['in']}", line["most MB resident"] or 0)
+        ended = line["out of memory at"]
+        axes.bar_label(bars, ["slid on" if ended == "-" else f"out of memory\nat {ended}"], fontsize=7)
     axes.set(title="Figure 10: the call center, most MB resident")
+    axes.margins(y=0.2)
     axes = panels[1]
     for pool in dict.fromkeys(line["pool"] for line in asked[QUERY_3]):
         own = [line for line in asked[QUERY_3] if line["pool"] == pool]
@@ -64,7 +67,8 @@ def plot(found: list[Line], path: Path) -> None:
         for column in columns:
             points = [(line["windows"], line[column]) for line in asked[SHARING]]
             axes.plot(*zip(*points), marker="o", label=column)
-        axes.set(title=title, xlabel="windows", xscale="log")
+        counts = [line["windows"] for line in asked[SHARING]]
+        axes.set(title=title, xlabel="windows", xticks=counts, xticklabels=counts)
     for axes in panels:
         axes.grid(True, which="both", alpha=0.3)
         if axes.get_legend_handles_labels()[0]:
