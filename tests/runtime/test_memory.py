@@ -18,6 +18,7 @@ from windrow.plan.bind_changes import bind_changes
 from windrow.plan.catalog import Catalog, Stream
 from windrow.runtime import keyed_rows, waiting
 from windrow.runtime.shard import Shard
+from windrow.spark.slide_shard import shrink_left
 from windrow.windows import log
 
 from .core import SECOND, Core, events_of, plan_of, rows_of
@@ -185,6 +186,25 @@ def test_a_worker_goes_on_from_what_it_had_some_batches_ago(name, workers):
         found = rows_of([shard.process(payloads)])
         snapshot, had[worker] = shard.save(), shard
         assert str(sorted(map(str, found))) == str(sorted(map(str, rows_of(whole.process(payloads)))))
+
+
+@pytest.mark.parametrize("name, fits", [("sums", False), ("medians", False), ("rows", False), ("keys", True)])
+def test_a_worker_that_has_lost_a_shard_keeps_of_it_what_the_others_leave_room_for(name, fits):
+    """Two shards, of which one worker has run both at first, and then only the first."""
+    made, others = plan(name, memory_bytes=30_000), [CountingBlocks(), CountingBlocks()]
+    whole, shards = Core(plan(name)), [Shard(made, blocks) for blocks in others]
+    for number, events in enumerate(batches()):
+        payloads, wanted = whole.payloads(events), str(sorted(map(str, rows_of(whole.step(events)))))
+        for place, shard in enumerate(shards[: 2 if number < 12 else 1]):
+            assert str(sorted(map(str, rows_of([shard.process(payloads)])))) == wanted
+            snapshot = shard.save()
+            shrink_left([*shards[place + 1 :], *shards[: place + 1]])
+        if number == 11:
+            kept, last = shards[1].bytes_in_memory, snapshot
+    assert shards[1].bytes_in_memory == kept if fits else shards[1].bytes_in_memory < kept
+    again, fresh = Shard(made, others[1], last, shards[1]), Shard(made, others[1], last)
+    payloads = Core(made).payloads(next(batches(seed=4)))
+    assert str(rows_of([again.process(payloads)])) == str(rows_of([fresh.process(payloads)]))
 
 
 def test_taking_over_a_shard_again_reads_what_it_missed_and_not_the_whole_window():

@@ -125,6 +125,10 @@ class Shard:
         kept["differences"] = {name: differences.snapshot() for name, differences in self._differences.items()}
         return json.dumps({"format": FORMAT} | kept).encode()
 
+    def forget_blocks(self) -> None:
+        """Keep in memory only what could not be read again."""
+        self._blocks.shrink(0)
+
     @property
     def groups(self) -> int:
         """How many groups are held, over all spaces."""

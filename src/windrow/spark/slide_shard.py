@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -65,6 +65,7 @@ class StoredShard:
         blocks.write("snapshot", 0, shard.save())
         self.version.update((shard.version,))
         _HELD[self.run, _query(), self.key] = (shard, blocks, self.digest)
+        shrink_left([held for (run, query, _), (held, *_) in _HELD.items() if (run, query) == (self.run, _query())])
 
     def _check_shards(self, blocks: StateBlocks, version: int) -> None:
         """Groups are spread by the number of shards, so a checkpoint keeps the one it began with."""
@@ -75,6 +76,20 @@ class StoredShard:
                 f"the checkpoint has its state in {kept} shards, and this session cuts it into {self.shards}:"
                 f" start it with Session(spark, shards={kept})"
             )
+
+
+def shrink_left(held: Sequence[AnyShard]) -> None:
+    """Shards that other workers have run since keep no blocks here, where all together are beyond the limit.
+
+    `held` are the shards of one job, the last of which has just been saved; others may still be due in its batch.
+    """
+    newest = held[-1].version
+    left = [shard for shard in held if shard.version < newest - 1]
+    room = (len(held) - len(left)) * held[-1].plan.memory_bytes
+    if left and sum(shard.bytes_in_memory for shard in held) > room:
+        for shard in left:
+            if isinstance(shard, Shard):
+                shard.forget_blocks()
 
 
 def _shard(plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes | None, older: AnyShard | None):

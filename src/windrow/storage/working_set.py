@@ -53,9 +53,11 @@ class WorkingSet:
 
     def make_room(self) -> None:
         """Have blocks forgotten until all that is kept is within the limit."""
-        if self.limit_bytes is None or self.bytes_in_memory <= self.limit_bytes:
-            return
-        aim = self.limit_bytes - self.limit_bytes // SLACK
+        if self.limit_bytes is not None and self.bytes_in_memory > self.limit_bytes:
+            self.shrink(self.limit_bytes - self.limit_bytes // SLACK)
+
+    def shrink(self, aim: int) -> None:
+        """Have blocks forgotten until no more than `aim` is kept, or all that can be read again."""
         spare = [(*block, keeper) for keeper in self._keepers for block in keeper.spare()]
         spare.sort(key=lambda block: block[0], reverse=True)
         for _, number, _, keeper in spare:
