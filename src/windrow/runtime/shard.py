@@ -122,6 +122,14 @@ class Shard:
         kept["differences"] = {name: differences.snapshot() for name, differences in self._differences.items()}
         return json.dumps({"format": FORMAT} | kept).encode()
 
+    def space_of(self, query: QueryPlan) -> SpaceState:
+        """The state that a query over time is answered from."""
+        return next(
+            state
+            for space, state in self._spaces.items()
+            if isinstance(state, SpaceState) and query in self.plan.queries_of(space)
+        )
+
     @property
     def groups(self) -> int:
         """How many groups are held, over all spaces."""

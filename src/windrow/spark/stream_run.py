@@ -11,6 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from windrow.errors import SettingsError
 from windrow.plan.change_plan import ChangesPlan
+from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH
 from windrow.spark.deliver import deliver
@@ -20,6 +21,7 @@ from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
 from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
+from windrow.spark.state_at import stored_state_at
 
 Trigger = str | Mapping[str, Any] | None
 
@@ -71,6 +73,11 @@ class StreamRun:
         with open(hidden, "w") as file:
             file.write(FLUSH)
         os.replace(hidden, os.path.join(self._control, name))
+
+    def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
+        """What the last finished batch has left of a query with levels, over `horizon`."""
+        assert isinstance(self.plan, StreamPlan)
+        return stored_state_at(self._spark, os.path.join(self._folder, "spark"), self.plan, horizon)
 
     def _write(self, batch: DataFrame, number: int) -> None:
         """Write each query's rows; the batch is computed once, whoever reads it."""
