@@ -23,7 +23,8 @@ from windrow.plan.window import TimeWindow
 from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
-from windrow.runtime.join_levels import rows_of_levels
+from windrow.runtime.groups import Groups
+from windrow.runtime.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
@@ -80,6 +81,7 @@ class Shard:
         self._differences = self._compared(blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
         self._nested: dict[QueryPlan, list[Answers]] = {}
+        self._nested_rows: dict[QueryPlan, RowLevels] = {}
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
 
@@ -106,6 +108,9 @@ class Shard:
                 if freed is not None:
                     self._release(space, freed)
                 until = last if until is None else max(until, last)
+        for query, levels in self._nested_rows.items():
+            self._emit_levels(query, levels.answers, levels.groups, outcome)
+        self._nested_rows = {}
         self.clock = until
         self._check_memory()
         return outcome
@@ -193,6 +198,9 @@ class Shard:
                 mine = answers.since(state.first_end(query, answers.window))
             elif isinstance(space, RowSpace):
                 mine = replace(answers, window=space.window)
+            if query.joins_levels and isinstance(space, RowSpace):
+                self._nested_rows.setdefault(query, RowLevels(query)).add(mine, state.groups)
+                continue
             if query.joins_levels:
                 self._nested.setdefault(query, []).append(mine)
                 continue
@@ -213,10 +221,13 @@ class Shard:
     def _emit_nested(self, state: State, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
         for query, answers in self._nested.items():
-            batches, overflows = rows_of_levels(query, answers, state.groups, self._user)
-            outcome.failed += overflows
-            outcome.add(query.name, batches)
+            self._emit_levels(query, answers, state.groups, outcome)
         self._nested = {}
+
+    def _emit_levels(self, query: QueryPlan, answers: list[Answers], groups: Groups, outcome: Outcome) -> None:
+        batches, overflows = rows_of_levels(query, answers, groups, self._user)
+        outcome.failed += overflows
+        outcome.add(query.name, batches)
 
     def _release(self, space: Space | RowSpace, slots: np.ndarray) -> None:
         for name in {name for name, _ in self._changing[space]}:

@@ -174,7 +174,7 @@ class Slicer:
         spread_by = space.spread_by if isinstance(space, RowSpace) else space.keys
         if len(self._shards) > 1 and spread_by:
             return None
-        return self._shards[int(space.name, 16) % len(self._shards)]
+        return self._shards[int(space.place, 16) % len(self._shards)]
 
     def _send(
         self, space: Space | RowSpace, entries: pa.RecordBatch, groups: list[pa.Array], owners: np.ndarray
