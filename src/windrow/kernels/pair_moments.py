@@ -132,7 +132,7 @@ def _numbers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:
-    return tuple(into[name] for name in COLUMNS)
+    return tuple([into[name] for name in COLUMNS])
 
 
 @njit(cache=True, nogil=True)
