@@ -226,7 +226,8 @@ class Session:
         if changes:
             tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
             over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code)
-            return in_stages(replace(over_changes, memory_bytes=self.memory_bytes))
+            limited = replace(over_changes, memory_bytes=self.memory_bytes, keeps_rejected=keeps_rejected)
+            return in_stages(limited)
         own = [query for query in queries if isinstance(query, QueryPlan)]
         stream = self._streams[own[0].stream]
         limits = (self.memory_bytes, self._keeping)

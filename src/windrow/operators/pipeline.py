@@ -155,6 +155,12 @@ class Pipeline:
         return counted
 
     @property
+    def settled(self) -> int | None:
+        """The last instant that is settled: an event that comes up to it is late."""
+        clocks = [operator.clock for operator in self._operators.values() if isinstance(operator, ScanRows)]
+        return max((clock for clock in clocks if clock is not None), default=None)
+
+    @property
     def held(self) -> set[str]:
         """The names of the spaces that its operators keep their state in."""
         return {space_of(node) + ("t" if tells else "") for node, tells in self._operators}

@@ -21,7 +21,8 @@ from windrow.plan.memory import too_large
 from windrow.plan.regroup import Leaf, Part, Regrouped
 from windrow.plan.spaces import hashed
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.payload import FLUSH, REJECTED, Payload
+from windrow.runtime.reject import rejected_of
 from windrow.runtime.sampled import Sampled, at_slides
 from windrow.runtime.slice import TIME
 from windrow.runtime.slice_changes import PROBE, ROWS
@@ -74,6 +75,7 @@ class ChangeShard:
         payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
         outcome = Outcome()
         flush = any(payload.name == FLUSH for payload in payloads)
+        closed = self._closed()
         for payload in payloads:
             outcome.untimed += payload.untimed
             outcome.unreadable += payload.unreadable
@@ -81,6 +83,11 @@ class ChangeShard:
             if payload.name.startswith(PROBE) and payload.probe is not None:
                 stream = payload.name[len(PROBE) :]
                 self._newest[stream] = max(self._newest.get(stream, payload.probe), payload.probe)
+            if payload.name == REJECTED:  # an earlier stage has told who is late
+                outcome.rejected.append(decode(payload.body))
+            elif payload.name.startswith(REJECTED):
+                stream = payload.name[len(REJECTED) + 1 :]
+                outcome.rejected.append(rejected_of(decode(payload.body), stream, closed))
         self._advance(flush)
         arrivals = self._arrivals(payloads)
         for together in self._groups:
@@ -109,6 +116,11 @@ class ChangeShard:
         return json.dumps(
             {"version": self.version, "clock": self.clock, "newest": self._newest, "together": kept}
         ).encode()
+
+    def _closed(self) -> int | None:
+        """Events before it are late for some query."""
+        found = [(together.pipeline.settled, together.slide_us is not None) for together in self._groups]
+        return max((settled + (not slides) for settled, slides in found if settled is not None), default=None)
 
     def _advance(self, flush: bool) -> None:
         """Move the clock to that of the slowest stream; at the end of the input just beyond all events."""

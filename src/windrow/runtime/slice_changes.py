@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.changes import Scan
 from windrow.runtime.keys import encode_keys, spread
-from windrow.runtime.payload import Payload
-from windrow.runtime.slice import FAILED, TIME, UNREADABLE, expression_column
+from windrow.runtime.payload import REJECTED, Payload
+from windrow.runtime.reject import UNREADABLE, raw_rows
+from windrow.runtime.slice import FAILED, TIME, expression_column
 from windrow.storage.columns import encode
 
 PROBE, ROWS = "probe ", "rows "
@@ -26,6 +27,7 @@ class ChangeSlicer:
         self._stream, self._task, self._shards = stream, task, list(shards)
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions_of(stream))}
         self._scans = plan.scans_of(stream)
+        self._keeps_rejected = plan.keeps_rejected
         self._probe: int | None = None
         self._untimed = self._unreadable = self._failed = 0
         self._packed: list[Payload] = []
@@ -40,6 +42,9 @@ class ChangeSlicer:
             timed = timed & ~unreadable
         else:
             self._untimed += len(timed) - int(timed.sum())
+        if self._keeps_rejected:
+            raw = raw_rows(batch, TIME, timed)
+            self._packed.append(self._payload(self._own, f"{REJECTED} {self._stream}", raw))
         if not timed.any():
             return
         if FAILED in batch.schema.names:
@@ -52,11 +57,10 @@ class ChangeSlicer:
     def payloads(self) -> list[Payload]:
         """All that the shards must know of the events taken in."""
         if self._probe is None and not (self._untimed or self._unreadable):
-            return []
-        own = self._shards[self._task % len(self._shards)]
-        counts = (self._untimed, self._unreadable, self._failed)
+            return self._packed
+        counted = {self._own: (self._untimed, self._unreadable, self._failed)}
         probes = [
-            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", *(counts if shard == own else ()))
+            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", *counted.get(shard, ()))
             for shard in self._shards
         ]
         return [*probes, *self._packed]
@@ -73,11 +77,16 @@ class ChangeSlicer:
         if not rows.num_rows:
             return
         for shard, part in by_shard(rows, key, self._shards):
-            self._packed.append(self._payload(shard, number, part))
+            self._packed.append(self._payload(shard, f"{ROWS}{number}", part))
 
-    def _payload(self, shard: int, number: int, rows: pa.RecordBatch) -> Payload:
+    @property
+    def _own(self) -> int:
+        """The shard that counts what this task has seen."""
+        return self._shards[self._task % len(self._shards)]
+
+    def _payload(self, shard: int, name: str, rows: pa.RecordBatch) -> Payload:
         body = encode(dict(zip(rows.schema.names, rows.columns)))
-        return Payload(shard, self._task, len(self._packed) + 1, self._probe, f"{ROWS}{number}", body)
+        return Payload(shard, self._task, len(self._packed) + 1, self._probe, name, body)
 
 
 def by_shard(rows: pa.RecordBatch, key: Sequence[str], shards: Sequence[int]) -> list[tuple[int, pa.RecordBatch]]:

@@ -18,7 +18,7 @@ from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import EARLIER, Payload
+from windrow.runtime.payload import EARLIER, REJECTED, Payload
 from windrow.runtime.regroup import passed_on, regrouped
 from windrow.runtime.shard import Shard
 from windrow.spark.shards import shard_keys
@@ -128,7 +128,12 @@ def _sent(
     counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
     known = passed_on(payloads, stored.key)
     rows = regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))
-    yield packed([counted, *known, *rows]).to_pandas()
+    rejected = [
+        Payload(stored.key, stored.key, 0, None, REJECTED, encode(dict(zip(batch.schema.names, batch.columns))))
+        for batch in outcome.rejected
+        if batch.num_rows
+    ]
+    yield packed([counted, *known, *rows, *rejected]).to_pandas()
 
 
 def _query() -> str | None:
