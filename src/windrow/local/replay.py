@@ -22,6 +22,7 @@ from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.changes import Expiry
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.expiry import read_expiry
 from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
@@ -47,7 +48,7 @@ def replay(
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     tables: Mapping[str, pa.Table] | None = None,
-    expiry: Expiry | None = None,
+    expiry: str | Expiry | None = None,
     **streams: pa.Table,
 ) -> pa.Table:
     """All results of one query over tables of events, as the engine would give them batch by batch.
@@ -80,7 +81,7 @@ def replay(
         settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
         catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
         bound = bind_changes(query, catalog)
-        changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=expiry)
+        changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
         return changes.run(batch_rows, flush)
     replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.emission import SNAPSHOT
@@ -29,6 +28,7 @@ from windrow.runtime.outcome import Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.predicate_space import PredicateSpaceState
+from windrow.runtime.reject import rejected_of
 from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -182,11 +182,7 @@ class Shard:
             else:
                 self._rows += int(counts.sum()) - late
         if payload.name == REJECTED:
-            rows = decode(payload.body)
-            kept = pc.not_equal(rows.column("cause"), "late")
-            if closed is not None:
-                kept = pc.or_(kept, pc.fill_null(pc.less(rows.column("time"), closed), True))
-            outcome.rejected.append(rows.filter(kept))
+            outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
 
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count

@@ -36,11 +36,11 @@ class StreamRun:
         sources: Sources,
         checkpoint: str,
         writers: Mapping[str, Writer],
-        rejected: Writer | None,
+        rejected: Mapping[str, Writer],
         shards: int,
         run: str,
     ) -> None:
-        """`run` is the name under which workers keep its shards in memory."""
+        """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory."""
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
         self._folder = os.path.join(checkpoint, plan.stream)
         self._control = os.path.join(self._folder, "control")
@@ -81,7 +81,7 @@ class StreamRun:
 
     def _write(self, batch: DataFrame, number: int) -> None:
         """Write each query's rows; the batch is computed once, whoever reads it."""
-        count = len(self._writers) + (self._rejected is not None)
+        count = len(self._writers) + len(self._rejected)
         if count > 1:
             batch = batch.persist()
         try:
@@ -90,8 +90,8 @@ class StreamRun:
             else:
                 query = self.plan.queries[0]
                 self._writers[query.name].write(typed_results(batch, query), number)
-            if self._rejected is not None:
-                self._rejected.write(rejected_rows(batch, self.plan.stream), number)
+            for stream, writer in self._rejected.items():
+                writer.write(rejected_rows(batch, stream), number)
         finally:
             if count > 1:
                 batch.unpersist()
