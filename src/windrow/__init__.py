@@ -6,6 +6,7 @@ from windrow.plan.sink import Sink, sink
 __all__ = [
     "NotSupportedYet",
     "QueryError",
+    "Replay",
     "Session",
     "SettingsError",
     "Sink",
@@ -27,4 +28,8 @@ def __getattr__(name: str):
         from windrow.local.replay import replay
 
         return replay
+    if name == "Replay":
+        from windrow.local.replay import Replay
+
+        return Replay
     raise AttributeError(f"module 'windrow' has no attribute {name!r}")

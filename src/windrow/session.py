@@ -19,7 +19,7 @@ from windrow.local.local_catalog import LocalEngine
 from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain import explain_plans
 from windrow.optimize.keep_rows import Figures, Keeping
-from windrow.optimize.plan_changes import plan_change, plan_changes, tables_of
+from windrow.optimize.plan_changes import in_stages, plan_change, plan_changes, tables_of
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.optimize.refuse_large import refuse_large
 from windrow.optimize.round_slide import with_slide
@@ -28,6 +28,7 @@ from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.expiry import read_expiry
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
@@ -49,7 +50,9 @@ class Session:
     `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
     into how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its own.
     `memory` is how much of it each part may have in memory, such as "256 MB"; the rest is read when it is needed.
-    `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take.
+    `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take. `expiry` says how
+    rows of joins and set operators expire ("input-triggered", "time probing", "negative tuples", "hybrid"), where it is
+    not to be the cheapest way.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class Session:
         shards: int | None = None,
         memory: str | int = DEFAULT_BYTES,
         keep: str | None = None,
+        expiry: str | None = None,
     ) -> None:
         self.memory_bytes = read_memory(memory)
+        self._expiry = read_expiry(expiry)
         keeping = Keeping(keep)
         self.spark = spark if spark is not None else local_spark()
         self.shards = shards or self.spark.sparkContext.defaultParallelism
@@ -174,7 +179,7 @@ class Session:
             queries[name] = plan
             sinks[name] = added.sink
         check_places({name: sinks[name] for name in queries})
-        kept = kept_in(checkpoint, self.shards)
+        kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
         job = Job(queries, sinks, trigger, runs, checkpoint)
         self._job = job
@@ -211,7 +216,7 @@ class Session:
         known = KnownClusterings(self._clusterings)
         catalog = Catalog(self._engine, self._streams, tables, self._aggregates, known, LocalEngine())
         if is_over_changes(query.tree):
-            return plan_change(name, bind_changes(query, catalog))
+            return plan_change(name, bind_changes(query, catalog), self._expiry)
         return plan_query(name, bind(query, catalog), [other for other in beside if isinstance(other, QueryPlan)])
 
     def stream_plan(self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False) -> StreamPlan | ChangesPlan:
@@ -221,7 +226,8 @@ class Session:
         if changes:
             tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
             over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code)
-            return replace(over_changes, memory_bytes=self.memory_bytes)
+            limited = replace(over_changes, memory_bytes=self.memory_bytes, keeps_rejected=keeps_rejected)
+            return in_stages(limited)
         own = [query for query in queries if isinstance(query, QueryPlan)]
         stream = self._streams[own[0].stream]
         limits = (self.memory_bytes, self._keeping)

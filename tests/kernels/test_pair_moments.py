@@ -19,6 +19,8 @@ from windrow.plan.aggregates import PAIRS
 
 INSTANT = pa.timestamp("us", "UTC")
 START_US = 1_767_225_600_000_000
+YEAR_1, YEAR_9990 = -62_135_596_800_000_000, 253_092_384_000_000_000
+"""So far from 1970 that a double holds no single microseconds."""
 
 
 def answer(name: str, y: pa.Array, x: pa.Array, panes: int = 1) -> float | None:
@@ -48,9 +50,10 @@ def exact(ys: list, xs: list) -> dict[str, Fraction]:
 
 @pytest.mark.parametrize("panes", [1, 7, 400])
 @pytest.mark.parametrize("step_us", [1, 1_000_000, 3_600_000_000])
-def test_trends_over_times_since_1970_are_right_however_fine_and_however_cut(step_us, panes):
+@pytest.mark.parametrize("start_us", [START_US, YEAR_1, YEAR_9990 + 1], ids=["today", "year 1", "year 9990"])
+def test_trends_over_times_are_right_however_far_however_fine_and_however_cut(start_us, step_us, panes):
     random = np.random.default_rng(3)
-    times = START_US + np.arange(2_000) * step_us
+    times = start_us + np.arange(2_000) * step_us
     values = 5.0 + np.arange(2_000) * 0.25 + random.normal(0, 3, 2_000)
     y, x = pa.array(values), pa.array(times).cast(INSTANT)
     expected = exact(values.tolist(), [Fraction(int(time), 10**6) for time in times])
@@ -131,10 +134,12 @@ def test_a_correlation_is_at_most_one_also_of_vast_and_of_tiny_values():
     st.lists(st.tuples(st.none() | st.integers(-9, 9), st.none() | st.integers(0, 40)), min_size=1, max_size=30),
     st.integers(1, 4),
     st.integers(1, 5),
+    st.sampled_from([(START_US, 1_000_000), (YEAR_9990 + 5, 1), (YEAR_1 + 2, 3)]),
 )
-def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(pairs, panes, step):
-    kernel, window = FilledMoments(step * 1_000_000), identity(FilledMoments(1), 1)
-    micros = [None if x is None else START_US + x * 1_000_000 for _, x in pairs]
+def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(pairs, panes, step, base):
+    start, unit = base
+    kernel, window = FilledMoments(step * unit), identity(FilledMoments(1), 1)
+    micros = [None if x is None else start + x * unit for _, x in pairs]
     y, x = pa.array([y for y, _ in pairs], pa.int64()), pa.array(micros, pa.int64()).cast(INSTANT)
     rows = pa.StructArray.from_arrays([y, x], names=["y", "x"])
     for part in np.array_split(np.arange(len(pairs)), panes):  # in any order: panes of several tasks overlap
@@ -145,7 +150,7 @@ def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(
     known: dict[int, list[int]] = {}
     for value, time in zip(y.to_pylist(), micros):
         if value is not None and time is not None:
-            known.setdefault(time // (step * 1_000_000), []).append(value)
+            known.setdefault(time // (step * unit), []).append(value)
     if len(range(min(known, default=0), max(known, default=0) + 1)) < 2:
         assert found is None
         return
@@ -154,4 +159,4 @@ def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(
         last = float(np.mean(known[instant])) if instant in known else last
         series.append(last)
     expected = np.polyfit(np.arange(len(series)) * step, series, 1)[0]
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert found * unit / 1e6 == pytest.approx(expected, rel=1e-9, abs=1e-9)

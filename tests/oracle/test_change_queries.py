@@ -29,6 +29,8 @@ QUERIES = (
     "SELECT item FROM a {} EXCEPT ALL SELECT item FROM b {}",
     "SELECT item FROM a {} INTERSECT SELECT item FROM b {}",
     "SELECT item FROM a {} INTERSECT ALL SELECT item FROM b {}",
+    "SELECT item, qty FROM a {} UNION SELECT item, price FROM b {}",
+    "SELECT x.item, b.item AS other FROM a {} AS x JOIN b {} ON x.qty = b.price",
     "SELECT x.item, x.price, b.qty FROM a {} AS x, b {} WHERE x.item = b.item AND x.qty <= b.qty AND x.price < 2",
     "SELECT x.item, b.price * x.qty AS worth FROM a {} AS x LEFT JOIN b {} ON x.item = b.item AND x.qty < b.qty",
     "SELECT who, COUNT(*) AS n FROM a {} JOIN t ON a.item = t.item GROUP BY who",

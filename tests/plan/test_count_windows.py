@@ -38,12 +38,6 @@ MISTAKES = [
         "levels of rows that slide in time is not supported yet",
         "SLIDES 100, 10",
     ),
-    (
-        "ROWS 100, 10 SLIDES 10, 1 AGING (1, 0.5)",
-        "[ROWS 100, 10 SLIDES 10, 1 AGING (1, 0.5)]",
-        "AGING of levels in rows is not supported yet",
-        "RANGES",
-    ),
 ]
 
 
@@ -63,12 +57,6 @@ def test_window_row_is_a_column_of_count_windows_only():
     assert plan.queries[0].emitted.names[:3] == ["window_start", "window_end", "window_row"]
     with pytest.raises(QueryError, match="window_row"):
         plan_of(["SELECT window_row FROM ticks [RANGE 5 SECONDS SLIDE 1 SECOND] GROUP BY k"], SCHEMA)
-
-
-def test_recurring_items_are_found_in_levels_over_time():
-    text = query("ROWS 100, 10 SLIDES 10, 1", "HAVING RECURRING(k)")
-    with pytest.raises(QueryError, match="RECURRING over levels in rows is not supported yet"):
-        plan_of([text], SCHEMA)
 
 
 def test_each_level_in_rows_has_a_space_that_another_query_shares():

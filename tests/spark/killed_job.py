@@ -1,4 +1,4 @@
-"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs seven queries over INPUT, into three formats."""
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs eight queries over INPUT, into three formats."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parque
     "levels": "parquet",
     "early": "parquet",
     "trips": "parquet",
+    "alike": "parquet",
 }
 QUERIES = {
     "sums": """SELECT k, COUNT(*) AS n, SUM(x) AS total, AVG(i) AS mean
@@ -31,6 +32,8 @@ QUERIES = {
                 FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS EMIT EVERY 5 SECONDS] GROUP BY k""",
     "trips": """SELECT k, COUNT(*) AS n, SUM(x) AS total
                 FROM ticks [PARTITION BY k FROM i > 5 UNTIL i < -5 EMIT EVERY 10 SECONDS]""",
+    "alike": """SELECT n, COUNT(*) AS keys, MAX(total) AS most FROM (SELECT k, COUNT(*) AS n, SUM(i) AS total
+                FROM ticks [RANGE 20 SECONDS] GROUP BY k) AS each GROUP BY n""",
 }
 
 

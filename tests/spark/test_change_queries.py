@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.errors import SettingsError
 
 from .streams import SECOND, START, finish, instants, put, rows_of, stream_of
 
@@ -29,6 +30,11 @@ QUERIES = {
     "nested": """SELECT total, COUNT(*) AS m FROM (SELECT a.item, SUM(b.qty) AS total FROM a, b WHERE a.item = b.item
                  GROUP BY a.item WINDOW 3 SECONDS) AS g GROUP BY total""",
 }
+
+
+SCHEMA = "ts TIMESTAMP, item STRING, price DOUBLE, qty BIGINT"
+PAIRED = """SELECT n, COUNT(DISTINCT item) AS items FROM (SELECT a.item, b.qty, COUNT(*) AS n FROM a, b
+            WHERE a.item = b.item GROUP BY a.item, b.qty WINDOW 4 SECONDS) AS pairs GROUP BY n"""
 
 
 def some_events(seed: int) -> pa.Table:
@@ -54,8 +60,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         for seed, name in enumerate("ab"):
             events = some_events(seed)
             put(folder / name, *[events.slice(n * ROWS, ROWS) for n in range(FILES)][half])
-            schema = "ts TIMESTAMP, item STRING, price DOUBLE, qty BIGINT"
-            session.stream(name, stream_of(spark, folder / name, schema), time="ts")
+            session.stream(name, stream_of(spark, folder / name, SCHEMA), time="ts")
         session.table("fav", spark.createDataFrame(TABLE.to_pandas()))
         for name, text in QUERIES.items():
             session.query(name, text)
@@ -70,3 +75,42 @@ def test_spark_sends_the_changes_that_replay_sends(folder: Path, name: str):
     expected = rows_of(windrow.replay(QUERIES[name], tables={"fav": TABLE}, batch_rows=ROWS, flush=True, **streams))
     assert len(expected) > 10
     assert sorted(map(repr, rows_of(folder / "out" / name))) == sorted(map(repr, expected))
+
+
+@pytest.mark.parametrize("way", ["time probing", "negative tuples"])
+def test_every_way_to_expire_sends_the_same(spark: SparkSession, tmp_path: Path, way: str):
+    session = windrow.Session(spark, shards=2, expiry=way)
+    for seed, name in enumerate("ab"):
+        put(tmp_path / name, some_events(seed))
+        session.stream(name, stream_of(spark, tmp_path / name, SCHEMA), time="ts")
+    session.query("pairs", PAIRED)
+    sinks = {"pairs": windrow.sink("parquet", path=tmp_path / "out")}
+    finish(session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now"), flush=True)
+    streams = {stream: some_events(seed) for seed, stream in enumerate("ab")}
+    assert sorted(map(repr, rows_of(tmp_path / "out"))) == sorted(
+        map(repr, rows_of(windrow.replay(PAIRED, flush=True, **streams)))
+    )
+    other = windrow.Session(spark, shards=2)
+    other.stream("a", stream_of(spark, tmp_path / "a", SCHEMA), time="ts")
+    other.query("pairs", QUERIES["distinct"])
+    with pytest.raises(SettingsError, match=f"made with expiry='{way}'"):
+        other.start(str(tmp_path / "checkpoint"), sinks)
+
+
+def test_an_unknown_way_to_expire_is_refused(spark: SparkSession):
+    with pytest.raises(SettingsError, match="none of input-triggered, time probing, negative tuples, hybrid"):
+        windrow.Session(spark, expiry="never")
+
+
+def test_explain_tells_the_stages(spark: SparkSession, tmp_path: Path):
+    session = windrow.Session(spark, shards=2)
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        session.stream(name, stream_of(spark, tmp_path / name, SCHEMA), time="ts")
+    session.query("pairs", PAIRED)
+    lines = [line.strip() for line in session.explain().splitlines()]
+    assert "rows of a: spread over 2 shards by `item`" in lines
+    first, second = lines.index("stage 1 of 2"), lines.index("stage 2 of 2")
+    (sent,) = [line for line in lines[second:] if line.startswith("changes of")]
+    assert first < second and "spread over 2 shards by" in sent
+    assert any(line.startswith(f"regroup: the {sent.split(':')[0]}") for line in lines)

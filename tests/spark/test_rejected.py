@@ -131,6 +131,31 @@ def test_late_events_are_those_whose_pane_had_closed_before_their_batch(spark: S
     assert {row["window_end"]: row["n"] for row in rows_of(tmp_path / "counts")} == counts
 
 
+def test_events_that_come_late_to_a_join_are_kept_too(spark: SparkSession, tmp_path: Path):
+    """Also where the query runs in stages."""
+    schema, seconds = "ts TIMESTAMP, k BIGINT", {"a": [[1, 30, None], [2, 29, 40]], "b": [[1, 30], [30, None, 3]]}
+    session = windrow.Session(spark, shards=2)
+    for name, batches in seconds.items():
+        tables = []
+        for batch in batches:
+            times = [None if second is None else START + second * SECOND for second in batch]
+            tables.append(pa.table({"ts": instants(times), "k": range(len(batch))}))
+        put(tmp_path / name, *tables)
+        session.stream(name, stream_of(spark, tmp_path / name, schema), time="ts", lateness="1 second")
+    session.query(
+        "pairs",
+        """SELECT n, COUNT(*) AS m FROM (SELECT a.k, COUNT(*) AS n FROM a, b WHERE a.k = b.k GROUP BY a.k
+           WINDOW 5 SECONDS) AS counts GROUP BY n""",
+    )
+    sinks, bad = {"pairs": windrow.sink("noop")}, windrow.sink("parquet", path=tmp_path / "bad")
+    job = session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now", rejected=bad)
+    finish(job)
+    (figures,) = job.progress().values()
+    assert figures["rejected"] == {"late": 2, "no time": 2, "unreadable": 0}
+    kept = [(row["stream"], row["cause"], json.loads(row["row"])["k"]) for row in rows_of(tmp_path / "bad")]
+    assert sorted(kept) == [("a", "late", 0), ("a", "no time", 2), ("b", "late", 2), ("b", "no time", 1)]
+
+
 def test_a_file_that_is_broken_stops_the_job_and_is_named(spark: SparkSession, tmp_path: Path):
     folder = tmp_path / "in put"
     put(folder, pa.table({"ts": instants([START])}))

@@ -13,13 +13,14 @@ from rich.console import Console
 
 from windrow.errors import SettingsError
 from windrow.language import parse_script
+from windrow.plan.expiry import read_expiry
 from windrow.plan.kept import PARTIALS, ROWS
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 
 if TYPE_CHECKING:  # Spark takes a second to load, and a command that only finds a mistake needs none
     from windrow.session import Session
 
-SHARDS, MEMORY, KEEP = "shards", "memory", "keep"
+SHARDS, MEMORY, KEEP, EXPIRY = "shards", "memory", "keep", "expiry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,18 @@ class Launch:
     shards: int | None = None
     memory_bytes: int = DEFAULT_BYTES
     keep: str | None = None
+    expiry: str | None = None
 
 
 def read_launch(master: str, choices: Sequence[str]) -> Launch:
     """The arguments `--master` and `--set` of a command.
 
-    >>> read_launch("local[2]", ["shards=4", "memory=256 MB", "spark.driver.memory=4g"])
-    Launch(master='local[2]', options={'spark.driver.memory': '4g'}, shards=4, memory_bytes=256000000, keep=None)
+    >>> launch = read_launch("local[2]", ["shards=4", "memory=256 MB", "spark.driver.memory=4g"])
+    >>> launch.options, launch.shards, launch.memory_bytes
+    ({'spark.driver.memory': '4g'}, 4, 256000000)
     """
     options: dict[str, str] = {}
-    shards, memory_bytes, keep = None, DEFAULT_BYTES, None
+    shards, memory_bytes, keep, expiry = None, DEFAULT_BYTES, None, None
     for choice in choices:
         name, _, value = (part.strip() for part in choice.partition("="))
         if not (name and value):
@@ -58,14 +61,20 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
             if value not in (ROWS, PARTIALS):
                 raise SettingsError(f"--set {choice}: keep is rows or partials")
             keep = value
+        elif name == EXPIRY:
+            try:
+                read_expiry(value)
+            except SettingsError as error:
+                raise SettingsError(f"--set {choice}: {error}") from None
+            expiry = value
         elif "." not in name:
             raise SettingsError(
-                f"--set {choice}: there is no option {name!r}: shards, memory, keep, or one of Spark's, such as"
-                " spark.driver.memory"
+                f"--set {choice}: there is no option {name!r}: shards, memory, keep, expiry, or one of Spark's, such"
+                " as spark.driver.memory"
             )
         else:
             options[name] = value
-    return Launch(master, options, shards, memory_bytes, keep)
+    return Launch(master, options, shards, memory_bytes, keep, expiry)
 
 
 def read_script(path: Path) -> str:
@@ -89,5 +98,7 @@ def started(launch: Launch) -> Iterator[Session]:
             from windrow.spark.launch import quiet_spark
 
             spark = stack.enter_context(quiet_spark(launch.master, launch.options))
-            session = Session(spark, shards=launch.shards, memory=launch.memory_bytes, keep=launch.keep)
+            session = Session(
+                spark, shards=launch.shards, memory=launch.memory_bytes, keep=launch.keep, expiry=launch.expiry
+            )
         yield session

@@ -25,7 +25,7 @@ Choices = Annotated[
     typer.Option(
         "--set",
         metavar="OPTION=VALUE",
-        help="An option of Spark, shards=N, or memory=SIZE of a shard, or keep=rows. May be given several times.",
+        help="An option of Spark, shards=N, memory=SIZE, keep=rows, or expiry=hybrid. May be given several times.",
     ),
 ]
 LOCAL = "local[*]"

@@ -22,7 +22,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 def columns(fields: Fields, *names: str) -> tuple[np.ndarray, ...]:
     """The named columns, frozen: the arguments of a compiled loop that only reads them."""
-    return tuple(frozen(fields[name]) for name in names)
+    return tuple([frozen(fields[name]) for name in names])
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.kernels.columns import live, plain, reals, valid, words
 from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows
-from windrow.kernels.pair_moments import PairMoments
+from windrow.kernels.pair_moments import PairMoments, halves
 from windrow.kernels.partials import identity
 
 Series = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -85,6 +85,9 @@ def _runs(series: Series, step_us: int) -> Fields:
     lengths = np.diff(np.append(instants, instants[-1] + 1))
     nothing = np.zeros(len(instants))
     within = lengths * (lengths.astype(np.float64) ** 2 - 1) / 12 * float(step_us) ** 2
-    middles = (2 * instants + lengths - 1) * step_us / 2
-    fields = {"n": lengths, "y": sums / counts, "y_low": nothing, "x": middles, "x_low": nothing}
+    twice = (2 * instants + lengths - 1) * step_us
+    high, rest = halves(twice // 2)
+    low = twice % 2 / 2 + (rest if len(rest) else nothing)
+    middles = high + low
+    fields = {"n": lengths, "y": sums / counts, "y_low": nothing, "x": middles, "x_low": low - (middles - high)}
     return fields | {"yy": nothing, "xx": within, "xy": nothing}

@@ -53,18 +53,19 @@ class FloatSum:
         n, hi, lo, big_n, big_hi, big_lo, nan, above, below = (partials[name] for name in COLUMNS)
         sums = hi + lo
         odd = np.flatnonzero(big_n | nan | above | below)  # few, if any
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums[odd] = _joined(hi[odd], lo[odd], big_hi[odd], big_lo[odd])
-        sums[odd[above[odd] > 0]] = np.inf
-        sums[odd[below[odd] > 0]] = -np.inf
-        sums[odd[(nan[odd] > 0) | ((above[odd] > 0) & (below[odd] > 0))]] = np.nan
+        if len(odd):
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums[odd] = _joined(hi[odd], lo[odd], big_hi[odd], big_lo[odd])
+            sums[odd[above[odd] > 0]] = np.inf
+            sums[odd[below[odd] > 0]] = -np.inf
+            sums[odd[(nan[odd] > 0) | ((above[odd] > 0) & (below[odd] > 0))]] = np.nan
         if answer == "AVG":
             sums /= np.maximum(n, 1)
         return Lowered(pa.array(sums, mask=n == 0).cast(type, safe=False))
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:
-    return tuple(into[name] for name in COLUMNS)
+    return tuple([into[name] for name in COLUMNS])
 
 
 def _joined(hi: np.ndarray, lo: np.ndarray, big_hi: np.ndarray, big_lo: np.ndarray) -> np.ndarray:

@@ -14,6 +14,10 @@ from windrow.kernels.moments import shift
 
 COLUMNS = ("n", "y", "y_low", "x", "x_low", "yy", "xx", "xy")
 DAY_SECONDS = 86_400.0
+EXACT = 1 << 53
+"""Doubles hold all whole numbers up to this one; microseconds since 1970 are beyond it from the year 2255 on."""
+LARGEST = 2.0**63 - 1024
+"""The largest double that is a whole number of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +27,8 @@ class PairMoments(Irreversible):
     Merged pairwise (Chan, Golub and LeVeque, The American Statistician 37(3), 1983, section 2; the products as in
     Schubert and Gertz, Numerically stable parallel computation of (co-)variance, SSDBM 2018). Patroumpas and Sellis,
     section IV-B, keep the sums of t * s and t * t instead, which for times since 1970 would leave no digits after
-    subtracting. Means are pairs of doubles, as in `Moments`. Times are held in whole microseconds or days, and become
-    seconds when they are lowered.
+    subtracting. Means are pairs of doubles, as in `Moments`, and so are times that one double cannot hold. Times are in
+    whole microseconds or days, and become seconds when they are lowered.
 
     >>> from windrow.kernels.partials import identity
     >>> minutes = pa.array([0, 60_000_000, 120_000_000], pa.timestamp("us"))
@@ -51,7 +55,7 @@ class PairMoments(Irreversible):
         for known in (valid(y), valid(x)):
             if known is not None:
                 codes = np.where(known, codes, -1)
-        _lift(_owned(into), live(codes, rows), _numbers(y), _numbers(x))
+        _lift(_owned(into), live(codes, rows), *_numbers(y), *_numbers(x))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         _combine(_owned(into), frozen(slots), columns(newer, *COLUMNS))
@@ -102,35 +106,54 @@ def units_per_second(type: pa.DataType) -> float:
     return 1 / DAY_SECONDS if pa.types.is_date(type) else 1.0
 
 
-def _numbers(values: pa.Array) -> np.ndarray:
-    """Numbers as doubles; times as whole microseconds or days, of which a double loses none for centuries."""
+def halves(micros: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers as doubles, and what these leave out of each; nothing where they leave out nothing.
+
+    >>> high, rest = halves(np.array([2**53 + 1, -(2**60) - 3]))
+    >>> [int(a) + int(b) - c for a, b, c in zip(high, rest, (2**53 + 1, -(2**60) - 3))]
+    [0, 0]
+    """
+    doubles = micros.astype(np.float64)
+    if not len(micros) or -EXACT <= micros.min() <= micros.max() <= EXACT:
+        return frozen(doubles), frozen(np.empty(0))
+    np.minimum(doubles, LARGEST, out=doubles)
+    return frozen(doubles), frozen((micros - doubles.astype(np.int64)).astype(np.float64))
+
+
+def _numbers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers as doubles; times as whole microseconds, of which a double loses some after centuries, or days."""
     values = plain(values)
     if pa.types.is_timestamp(values.type):
         micros = values.cast(pa.timestamp("us", values.type.tz), safe=False)
-        return frozen(words(micros, np.int64).astype(np.float64))
+        return halves(words(micros, np.int64))
     if pa.types.is_date(values.type):
-        return frozen(words(values.cast(pa.date32()), np.int32).astype(np.float64))
-    return reals(values)
+        return frozen(words(values.cast(pa.date32()), np.int32).astype(np.float64)), frozen(np.empty(0))
+    return reals(values), frozen(np.empty(0))
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:
-    return tuple(into[name] for name in COLUMNS)
+    return tuple([into[name] for name in COLUMNS])
 
 
 @njit(cache=True, nogil=True)
-def _lift(into, codes, ys, xs):
+def _lift(into, codes, ys, y_rests, xs, x_rests):
     n, y, y_low, x, x_low, yy, xx, xy = into
     for i in range(codes.size):
         slot = codes[i]
         if slot < 0:
             continue
-        y_before = (ys[i] - y[slot]) - y_low[slot]
-        x_before = (xs[i] - x[slot]) - x_low[slot]
+        y_rest = y_rests[i] if y_rests.size else 0.0
+        x_rest = x_rests[i] if x_rests.size else 0.0
+        y_before = ((ys[i] - y[slot]) - y_low[slot]) + y_rest
+        x_before = ((xs[i] - x[slot]) - x_low[slot]) + x_rest
         n[slot] += 1
         shift(y, y_low, slot, y_before / n[slot])
         shift(x, x_low, slot, x_before / n[slot])
-        y_after = (ys[i] - y[slot]) - y_low[slot]
-        x_after = (xs[i] - x[slot]) - x_low[slot]
+        if n[slot] == 1:  # a shift from zero has rounded the rest away
+            y_low[slot] += y_rest
+            x_low[slot] += x_rest
+        y_after = ((ys[i] - y[slot]) - y_low[slot]) + y_rest
+        x_after = ((xs[i] - x[slot]) - x_low[slot]) + x_rest
         yy[slot] += y_before * y_after
         xx[slot] += x_before * x_after
         xy[slot] += x_before * y_after

@@ -22,11 +22,14 @@ from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.changes import Expiry
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.expiry import read_expiry
+from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.shard import Shard
 from windrow.runtime.slice import ARRIVED, TIME, Slicer, expression_column
+from windrow.runtime.state_at import state_at
 from windrow.runtime.top import Term, first_of_each_window
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
@@ -45,7 +48,7 @@ def replay(
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     tables: Mapping[str, pa.Table] | None = None,
-    expiry: Expiry | None = None,
+    expiry: str | Expiry | None = None,
     **streams: pa.Table,
 ) -> pa.Table:
     """All results of one query over tables of events, as the engine would give them batch by batch.
@@ -78,7 +81,7 @@ def replay(
         settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
         catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
         bound = bind_changes(query, catalog)
-        changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=expiry)
+        changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
         return changes.run(batch_rows, flush)
     replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
@@ -147,6 +150,11 @@ class Replay:
     def beat(self, now_us: int) -> list[pa.Table]:
         """Let the wall clock go on although no event comes, and return the results that gave."""
         return self._processed([Payload(0, 0, 0, now_us, HEARTBEAT, b"")])
+
+    def state_at(self, length: str) -> StateAt[pa.Table]:
+        """What a query with levels holds of the last `length`, up to that of its widest level, as of the last batch."""
+        state = state_at([self.shard], Horizon.of(self.query, length))
+        return StateAt(state.start_us, state.end_us, self._shown(pa.Table.from_batches(state.rows)))
 
     def _processed(self, payloads: Sequence[Payload]) -> list[pa.Table]:
         outcome = self.shard.process(payloads)

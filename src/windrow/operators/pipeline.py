@@ -17,6 +17,7 @@ from windrow.operators.join import JoinRows
 from windrow.operators.left_join import LeftJoinRows
 from windrow.operators.net import by_sign, net
 from windrow.operators.operator import Evaluate, Operator
+from windrow.operators.regrouped import PartRows, RegroupedRows
 from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
 from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
@@ -34,6 +35,7 @@ from windrow.plan.changes import (
     TableJoin,
     Union,
 )
+from windrow.plan.regroup import Leaf, Part, Regrouped
 from windrow.storage.blocks import Blocks
 
 STEP_ROWS = 32_768
@@ -69,6 +71,10 @@ def operator_for(node: Node, around: Surroundings, snapshot: dict | None = None,
     match node:
         case Scan():
             return ScanRows(node, *place)
+        case Regrouped():
+            return RegroupedRows(node, *place)
+        case Part():
+            return PartRows()
         case Expire():
             return ExpireRows(node, *place, tells)
         case Select():
@@ -118,16 +124,21 @@ class Pipeline:
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
 
-    def advance(self, arrivals: Mapping[str | Scan, Arrivals], clock: int) -> dict[str, Changes]:
-        """Take `arrivals`, by stream or by scan, and settle every instant up to `clock`: the net changes, in order.
+    def advance(self, arrivals: Mapping[str | Leaf, Arrivals | Changes], clock: int) -> dict[str, Changes]:
+        """Take `arrivals`, by stream or by leaf, and settle every instant up to `clock`: the net changes, in order.
 
-        Where events at the instant of the clock may still come, the caller lets the clock stay just before it.
+        Where events at the instant of the clock may still come, the caller lets the clock stay just before it. What a
+        stage sends to the next is not netted.
         """
         for (node, _), operator in self._operators.items():
             if isinstance(operator, ScanRows) and isinstance(node, Scan):
                 arrived = arrivals.get(node) or arrivals.get(node.stream)
-                if arrived is not None:
+                if isinstance(arrived, Arrivals):
                     _arrive(operator, node, arrived)
+            elif isinstance(operator, RegroupedRows) and isinstance(node, Regrouped):
+                sent = arrivals.get(node)
+                if isinstance(sent, Changes):
+                    operator.add(sent)
         parts: dict[str, list[Changes]] = {name: [] for name in self.plans}
         for until in _steps(list(arrivals.values()), clock):
             for name, changes in self._step(until).items():
@@ -142,6 +153,12 @@ class Pipeline:
             if isinstance(operator, ScanRows) and isinstance(node, Scan):
                 counted[node.stream] = max(counted.get(node.stream, 0), operator.late)
         return counted
+
+    @property
+    def settled(self) -> int | None:
+        """The last instant that is settled: an event that comes up to it is late."""
+        clocks = [operator.clock for operator in self._operators.values() if isinstance(operator, ScanRows)]
+        return max((clock for clock in clocks if clock is not None), default=None)
 
     @property
     def held(self) -> set[str]:
@@ -194,7 +211,7 @@ def _arrive(operator: ScanRows, node: Scan, arrived: Arrivals) -> None:
     operator.add(arrived.times, [column.cast(type) for column, type in zip(columns, _types(node))])
 
 
-def _steps(arrivals: Sequence[Arrivals], clock: int) -> list[int]:
+def _steps(arrivals: Sequence[Arrivals | Changes], clock: int) -> list[int]:
     """The instants up to which to work, one after the other, with about STEP_ROWS arrivals each; the clock last."""
     rows = sum(len(arrived.times) for arrived in arrivals)
     if rows <= STEP_ROWS:
@@ -206,6 +223,8 @@ def _steps(arrivals: Sequence[Arrivals], clock: int) -> list[int]:
 
 def _answered(plan: Node, changes: Changes) -> Changes:
     """The net changes; operators that settle whole instants have netted theirs."""
+    if isinstance(plan, Part):
+        return changes
     if not len(changes):
         return nothing(_types(plan))
     netted = isinstance(plan, (Group, Distinct, SetNode)) and not (isinstance(plan, Union) and plan.all)

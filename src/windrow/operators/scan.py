@@ -20,7 +20,7 @@ class ScanRows:
         self._range = node.range_us
         self._types = [column.type for column in node.columns]
         snapshot = snapshot or {"clock": None, "waiting": None}
-        self._clock: int | None = snapshot["clock"]
+        self.clock: int | None = snapshot["clock"]
         self._waiting = Waiting(self._types, space, blocks, snapshot["waiting"])
         self.late = 0
 
@@ -28,15 +28,15 @@ class ScanRows:
         """Events as they arrive, with their times in microseconds."""
         until = np.full(len(times), NEVER) if self._range is None else times + self._range
         arrived = Changes(times, times, until, np.ones(len(times), np.int64), tuple(columns))
-        if self._clock is not None:
-            timely = times > self._clock
+        if self.clock is not None:
+            timely = times > self.clock
             self.late += len(times) - int(timely.sum())
             arrived = arrived.keep(timely) if len(times) else arrived
         self._waiting.add(arrived, arrived.times)
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         assert not inputs
-        self._clock = clock if self._clock is None else max(clock, self._clock)
+        self.clock = clock if self.clock is None else max(clock, self.clock)
         changes, _ = self._waiting.take(clock)
         return changes if len(changes) else nothing(self._types)
 
@@ -44,4 +44,4 @@ class ScanRows:
         self._waiting.save(version)
 
     def snapshot(self) -> dict:
-        return {"clock": self._clock, "waiting": self._waiting.snapshot()}
+        return {"clock": self.clock, "waiting": self._waiting.snapshot()}

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.order import stable_order
+from windrow.operators.packed import packed, unpacked
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode, encode
 
@@ -103,7 +104,8 @@ class Waiting:
         for run in self._runs:
             if run.number is None:
                 run.number, self._next = self._next, self._next + 1
-                self._store.write(self._space, run.number, _encoded(run))
+                columns = {"due": pa.array(run.due)} | packed(run.changes)
+                self._store.write(self._space, run.number, encode(columns))
 
     def snapshot(self) -> dict:
         return {"next": self._next, "runs": [[run.number, run.head] for run in self._runs]}
@@ -114,11 +116,7 @@ class Waiting:
 
     def _read(self, number: int, head: int) -> _Run:
         batch = decode(self._store.read(self._space, number))
-        due, times, since, until, weights = (
-            batch.column(name).to_numpy() for name in ("due", "time", "since", "until", "weight")
-        )
-        columns = tuple(batch.column(f"row_{i}") for i in range(len(self._types)))
-        return _Run(due, Changes(times, since, until, weights, columns), head, number)
+        return _Run(batch.column("due").to_numpy(), unpacked(batch, len(self._types)), head, number)
 
 
 def _merged(older: _Run, newer: _Run) -> _Run:
@@ -126,16 +124,3 @@ def _merged(older: _Run, newer: _Run) -> _Run:
     rows = [run.changes.part(slice(run.head, len(run.due))) for run in (older, newer)]
     order = np.argsort(due, kind="stable")
     return _Run(due[order], joined(rows).take(order))
-
-
-def _encoded(run: _Run) -> bytes:
-    changes = run.changes
-    numbers = {
-        "due": run.due,
-        "time": changes.times,
-        "since": changes.since,
-        "until": changes.until,
-        "weight": changes.weights,
-    }
-    columns = {name: pa.array(column) for name, column in numbers.items()}
-    return encode(columns | {f"row_{i}": column for i, column in enumerate(changes.columns)})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from windrow.language import duration_sql
 from windrow.optimize.choose_expiry import CANDIDATES, expiry_cost
-from windrow.plan.change_plan import ChangePlan, ChangesPlan
+from windrow.optimize.place_expiry import place_expiry
+from windrow.plan.change_plan import ChangePlan, ChangesPlan, LeafKey
 from windrow.plan.changes import Distinct, Expire, Group, Join, Node, Project, Scan, Select, SetNode, TableJoin
+from windrow.plan.regroup import Leaf, Part, Regrouped
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
 
@@ -14,33 +18,58 @@ def explain_changes(plan: ChangesPlan, shards: int) -> str:
     """The text of all queries that read the same streams."""
     names = ", ".join(name for name, _ in plan.streams)
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
-    for key in plan.keys:
-        by = f"spread over {shards} shards by {_read(key.scan, key.columns)}" if key.columns else "all in one shard"
-        lines.append(f"  rows of {key.scan.stream}: {by}")
-        lines += [f"    where {key.scan.where}"] if key.scan.where is not None else []
+    roots: dict[str, Node] = {}
+    for number, stage in enumerate(plan.stages, 1):
+        if plan.before is not None:
+            lines.append(f"  stage {number} of {len(plan.stages)}")
+        lines += [line for key in stage.keys for line in _spread(key, shards)]
+        roots |= {part.name: part.root for part in stage.queries}
     for query in plan.queries:
-        lines += _query(query)
+        lines += _query(query, _whole(query.root, roots))
     return "\n".join(lines)
 
 
-def _read(scan: Scan, columns: tuple[str, ...]) -> str:
-    texts = {column.name: text for column, text in zip(scan.read, scan.texts)}
-    return ", ".join(texts[name] for name in columns)
+def _spread(key: LeafKey, shards: int) -> list[str]:
+    leaf = key.leaf
+    by = ", ".join(_text(leaf, name) for name in key.columns)
+    to = f"spread over {shards} shards by {by}" if by else "all in one shard"
+    if isinstance(leaf, Regrouped):
+        return [f"  changes of {leaf.part[:6]}: {to}"]
+    return [f"  rows of {leaf.stream}: {to}", *([] if leaf.where is None else [f"    where {leaf.where}"])]
 
 
-def _query(query: ChangePlan) -> list[str]:
+def _text(leaf: Leaf, column: str) -> str:
+    """What the user wrote for a column of a scan."""
+    return leaf.texts[leaf.names.index(column)] if isinstance(leaf, Scan) else column
+
+
+def _whole(node: Node, parts: Mapping[str, Node]) -> Node:
+    """The plan with what its earlier stages do, in their places."""
+    if isinstance(node, Regrouped):
+        return Part(_whole(parts[node.part].children[0], parts), node.part)
+    return node.with_children([_whole(child, parts) for child in node.children])
+
+
+def _query(query: ChangePlan, whole: Node) -> list[str]:
     told = "each change at its own instant"
     if query.slide_us is not None:
         told = f"at each slide of {duration_sql(query.slide_us)}"
     lines = [f"  query {query.name}: EMIT {query.emit}, {told}"]
-    plain = _without_expiry(query.root)
+    plain = _without_expiry(whole)
     costs = ", ".join(f"{way.value} {expiry_cost(plain, way)}" for way in CANDIDATES)
-    lines.append(f"    expiry: about so many steps an event: {costs}; the cheapest runs")
-    return lines + _tree(query.root, "    ")
+    runs = next(way.value for way in CANDIDATES if place_expiry(plain, way) == _without_parts(whole))
+    lines.append(f"    expiry: {runs}; about so many steps an event: {costs}")
+    return lines + _tree(whole, "    ")
+
+
+def _without_parts(node: Node) -> Node:
+    if isinstance(node, Part):
+        return _without_parts(node.child)
+    return node.with_children([_without_parts(child) for child in node.children])
 
 
 def _without_expiry(node: Node) -> Node:
-    if isinstance(node, Expire):
+    if isinstance(node, (Expire, Part)):
         return _without_expiry(node.child)
     plain = node.with_children([_without_expiry(child) for child in node.children])
     return Distinct(plain.child) if isinstance(plain, Distinct) else plain
@@ -54,6 +83,8 @@ def _line(node: Node) -> str:
     match node:
         case Scan(stream=stream, range_us=range_us):
             return f"scan {stream}, " + ("for ever" if range_us is None else f"each row for {duration_sql(range_us)}")
+        case Part(query=name):
+            return f"regroup: the changes of {name[:6]} go to the shards of the next stage"
         case Expire(place=place):
             return f"expire {_PLACES[place]}"
         case Select(predicate=predicate):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
 import pyarrow as pa
 
@@ -10,18 +12,21 @@ from windrow.optimize.choose_expiry import choose_expiry
 from windrow.optimize.count_distinct import count_distinct
 from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.push_distinct import push_distinct
+from windrow.optimize.regroup import stages_of
 from windrow.optimize.shard_key import Keys, shard_key
 from windrow.plan.catalog import Stream
-from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan, Evaluate, ScanKey, scans_in
+from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan, Evaluate, LeafKey
 from windrow.plan.changes import Expiry, Group, Node, TableJoin
+from windrow.plan.regroup import leaves_in
 
 
 def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
     """What one query over changes asks for: DISTINCT pushed down, W-Expire where it costs least."""
-    plan = push_distinct(count_distinct(query.plan))
-    root = place_expiry(plan, expiry or choose_expiry(plan))
+    logical = push_distinct(count_distinct(query.plan))
+    root = place_expiry(logical, expiry or choose_expiry(logical))
     streams = tuple(sorted(stream.name for stream in query.streams))
-    return ChangePlan(name, streams, root, query.emit, query.slide_us, query.offset_us, query.range_us)
+    plan = ChangePlan(name, streams, root, query.emit, query.slide_us, query.offset_us, query.range_us)
+    return replace(plan, stages=len(stages_of(plan)))
 
 
 def plan_changes(
@@ -37,7 +42,7 @@ def plan_changes(
     return ChangesPlan(
         tuple((name, streams[name].lateness_us) for name in queries[0].streams),
         tuple(queries),
-        tuple(ScanKey(scan, columns) for scan, columns in _keys(queries).items()),
+        leaf_keys(queries),
         tuple((name, user_code[name]) for name in used),
         evaluate,
         read,
@@ -49,23 +54,33 @@ def tables_of(queries: Sequence[ChangePlan]) -> list[str]:
     return sorted({table for query in queries for table in _tables(query.root)})
 
 
-def _keys(queries: Sequence[ChangePlan]) -> Keys:
-    """The key of each scan; where queries that share a scan want other keys, all its rows are in one shard."""
+def in_stages(plan: ChangesPlan) -> ChangesPlan:
+    """The same queries in stages, each of which some key spreads. They all have as many."""
+    before: ChangesPlan | None = None
+    for stage in zip(*(stages_of(query) for query in plan.queries)):
+        queries = tuple({query.name: query for query in chain.from_iterable(stage)}.values())
+        keys = leaf_keys(queries)
+        before = replace(plan, queries=queries, keys=keys, before=before and replace(before, sends=keys))
+    return before or plan
+
+
+def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
+    """The key of each leaf; where queries that share one want other keys, all its rows are in one shard."""
     found: Keys = {}
     alone: set = set()
     for query in queries:
-        scans = scans_in(query.root)
+        leaves = leaves_in(query.root)
         keys = shard_key(query.root)
-        clash = keys is None or any(scan in found and found[scan] != keys[scan] for scan in scans)
-        if clash or any(scan in alone for scan in scans):
-            alone.update(scans)
-        found |= {scan: () for scan in scans} if keys is None else keys
-    while True:  # whoever shares a scan with one that is in one shard is there as a whole
-        more = [query for query in queries if alone & set(scans_in(query.root)) and set(scans_in(query.root)) - alone]
+        clash = keys is None or any(leaf in found and found[leaf] != keys[leaf] for leaf in leaves)
+        if clash or any(leaf in alone for leaf in leaves):
+            alone.update(leaves)
+        found |= {leaf: () for leaf in leaves} if keys is None else keys
+    while True:  # whoever shares a leaf with one that is in one shard is there as a whole
+        more = [query for query in queries if alone & set(leaves_in(query.root)) and set(leaves_in(query.root)) - alone]
         if not more:
-            return {scan: () if scan in alone else key for scan, key in found.items()}
+            return tuple(LeafKey(leaf, () if leaf in alone else key) for leaf, key in found.items())
         for query in more:
-            alone.update(scans_in(query.root))
+            alone.update(leaves_in(query.root))
 
 
 def _users(plan: Node) -> set[str]:

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from windrow.language import Windrow
 from windrow.plan.changes import Distinct, Group, Join, Node, Project, Scan, SetNode, Union
+from windrow.plan.regroup import Leaf, Regrouped
 
-Keys = dict[Scan, tuple[str, ...]]
+Keys = dict[Leaf, tuple[str, ...]]
 
 
 def shard_key(plan: Node) -> Keys | None:
-    """For each scan of `plan` the columns that tell a row's shard; None where all rows have to be in one.
+    """For each leaf of `plan` the columns that tell a row's shard; None where all rows have to be in one.
 
     >>> import pyarrow as pa
     >>> from windrow.plan.changes import Column
@@ -30,7 +31,7 @@ def shard_key(plan: Node) -> Keys | None:
 def _ways(plan: Node) -> Iterator[Keys]:
     """The ways to spread a plan whose own rows may be anywhere."""
     match plan:
-        case Scan(read=read):
+        case Scan(read=read) | Regrouped(read=read):
             yield {plan: tuple(column.name for column in read)}
         case Group(keys=keys):
             yield from _by_any(plan, keys)
@@ -58,7 +59,7 @@ def _by_any(plan: Node, columns: tuple[str, ...]) -> Iterator[Keys]:
 def _by(plan: Node, key: tuple[str, ...]) -> Keys | None:
     """The columns of the scans that `key`, columns of `plan`, are read from, if that spreads the plan right."""
     match plan:
-        case Scan():
+        case Scan() | Regrouped():
             return {plan: key}
         case Project(child=child, outputs=outputs):
             read = {output.name: _column(output.sql) for output in outputs}
@@ -86,7 +87,7 @@ def _both(left: Keys | None, right: Keys | None) -> Keys | None:
 
 
 def _agree(left: Keys, right: Keys) -> bool:
-    """A scan that both sides read is spread once."""
+    """A leaf that both sides read is spread once."""
     return all(left[scan] == right[scan] for scan in left.keys() & right.keys())
 
 

@@ -110,13 +110,11 @@ class _Lift:
     def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """An aggregate that looks at each level by itself."""
         window = self.source.window
-        if isinstance(window, NestedRows):
-            raise not_yet(node, "RECURRING over levels in rows", self.scope.text, "nest windows over time: RANGES")
-        if not isinstance(window, NestedWindow) or window.levels is None:
+        if not isinstance(window, NestedWindow | NestedRows):
             message = "RECURRING looks at the levels of a nested window, and this window has none"
             hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
             raise error_at(node, message, self.scope.text, hint)
-        if not window.levels.divide:
+        if not window.divide:
             message = "RECURRING needs slides of which each is a multiple of the next finer one"
             raise error_at(node, message, self.scope.text)
         if self.clusters is not None:
@@ -127,7 +125,7 @@ class _Lift:
         """With AGING, sums and counts of whatever type are weighted, and come out as doubles."""
         if aggregate.answer == RECURRING:
             return self._of_levels(aggregate, node)
-        if not (isinstance(self.source.window, NestedWindow) and self.source.window.aging):
+        if not (isinstance(self.source.window, NestedWindow | NestedRows) and self.source.window.aging):
             return aggregate
         if self.clusters is not None:
             raise not_yet(node, "AGING with CLUSTER BY", self.scope.text)

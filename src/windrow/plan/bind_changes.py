@@ -25,6 +25,7 @@ from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
 from windrow.plan.stream_first import stream_first
 from windrow.plan.timing import Timing
 from windrow.plan.typing import type_name
+from windrow.plan.widen import cast_columns, types_of_sides
 
 Named = Mapping[str, exp.Expr]
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
@@ -82,9 +83,9 @@ class _Binder:
         for kind, node in _SETS.items():
             if isinstance(tree, kind):
                 left, right = (self.relation(side, named, window) for side in (tree.this, tree.expression))
-                self._check_sides(tree, left, right)
-                plan = node(left.plan, right.plan, all=not tree.args.get("distinct"))
-                return Derived(plan, left.columns)
+                types = types_of_sides(tree, left, right, self.scope.text)
+                mine, theirs = (cast_columns(side.plan, types) for side in (left, right))
+                return Derived(node(mine, theirs, all=not tree.args.get("distinct")), left.columns)
         if not isinstance(tree, exp.Select):
             raise not_yet(tree, type(tree).__name__.upper(), self.scope.text)
         return self._select(tree, named, window)
@@ -189,18 +190,6 @@ class _Binder:
         self.slides.append((written.slide_us, offset))
         self.ranges.append(written.range_us or 0)
         return replace(base, range_us=written.range_us)
-
-    def _check_sides(self, tree: exp.Expr, left: Derived, right: Derived) -> None:
-        mine, theirs = left.plan.columns, right.plan.columns
-        what = type(tree).__name__.upper()
-        if len(mine) != len(theirs):
-            message = f"{what} of {len(mine)} columns ({', '.join(left.columns)}) and {len(theirs)}"
-            raise error_at(tree.expression, f"{message} ({', '.join(right.columns)})", self.scope.text)
-        for number, (one, other) in enumerate(zip(mine, theirs), start=1):
-            if one.type != other.type:
-                message = f"{what} of different columns: the {number}. is {one.name} {type_name(one.type)} on the left"
-                message += f" and {other.name} {type_name(other.type)} on the right"
-                raise error_at(tree.expression, message, self.scope.text, "CAST one side to the type of the other")
 
 
 def _is_plain(body: exp.Expr, named: Named) -> bool:

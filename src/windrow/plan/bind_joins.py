@@ -11,6 +11,7 @@ from windrow.plan.bound import Scope
 from windrow.plan.change_sources import Base, Sources
 from windrow.plan.check_from import join_kind
 from windrow.plan.names import both, placed_as, unknown_name
+from windrow.plan.widen import cast_to, wider
 
 
 @dataclass(slots=True)
@@ -79,6 +80,11 @@ def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] 
     columns = [sources.lowered(left), sources.lowered(right, below=number)]
     if not all(isinstance(column, exp.Column) for column in columns):
         return None
+    types = [sources.type_of(column.name) for column in columns]
+    if None not in types and (meet := wider(*types)) is not None:
+        cast = [side if type == meet else cast_to(side, meet) for side, type in zip((left, right), types)]
+        casts = [sources.lowered(cast[0]), sources.lowered(cast[1], below=number)]
+        columns = casts if all(isinstance(column, exp.Column) for column in casts) else columns
     return columns[0].name, columns[1].name
 
 

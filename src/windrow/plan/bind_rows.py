@@ -46,17 +46,18 @@ def bind_count_window(written: Written, place: exp.Expr, source: BoundRows, scop
 
 def bind_row_levels(written: LevelsWindow, place: exp.Expr, source: BoundRows, scope: Scope) -> CountWindow:
     """Nested windows over rows; they are written the coarsest first."""
-    if written.aging:
-        raise not_yet(place, "AGING of levels in rows", scope.text, "[RANGES ... SLIDES ... AGING (1, 0.5)]")
     levels = []
     for level in reversed(written.levels):
         if not isinstance(level, RowWindow):
             raise not_yet(place, "levels of rows that slide in time", scope.text, "[ROWS 1000, 100 SLIDES 100, 10]")
         levels.append(bind_count_window(level, place, source, scope))
     try:
-        return nested_rows(levels)
+        nested = nested_rows(levels, written.aging)
     except SettingsError as error:
         raise error_at(place, str(error), scope.text) from None
+    if written.aging and not nested.divide:
+        raise error_at(place, "AGING needs slides of which each is a multiple of the next finer one", scope.text)
+    return nested
 
 
 def bind_predicate_window(written: WrittenPredicates, source: BoundRows, scope: Scope) -> PredicateWindow:

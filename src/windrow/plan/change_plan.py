@@ -11,6 +11,7 @@ from windrow.plan.catalog import Stream
 from windrow.plan.changes import Node, Scan
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import DEFAULT_BYTES
+from windrow.plan.regroup import Leaf
 from windrow.plan.timing import Timing
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -45,11 +46,16 @@ class ChangePlan:
     offset_us: int = 0
     range_us: int = 0
     about_us: None = None
+    stages: int = 1
+    """In how many stages it runs, with rows regrouped between them."""
 
     @property
     def stream(self) -> str:
-        """A name for the streams that it reads: queries over the same ones run together."""
-        return "changes-" + "+".join(self.streams)
+        """A name for the streams that it reads: queries over the same ones run together.
+
+        So long as they have as many stages: a checkpoint keeps the number of them.
+        """
+        return ("changes-" if self.stages == 1 else f"changes-{self.stages}-") + "+".join(self.streams)
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -70,22 +76,26 @@ class ChangePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class ScanKey:
-    """By which of its columns the rows of a scan are spread over the shards; by none, all are in one."""
+class LeafKey:
+    """By which of its columns the rows of a leaf are spread over the shards; by none, all are in one."""
 
-    scan: Scan
+    leaf: Leaf
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangesPlan:
-    """All queries over changes that read the same streams."""
+    """All queries over changes that read the same streams, or one stage of them.
+
+    Where no key can spread a query, it runs in stages: `before` is the one that comes before this, and what that
+    `sends` goes to the shards of this one's keys.
+    """
 
     streams: tuple[tuple[str, int], ...]
     """The streams with their lateness."""
 
     queries: tuple[ChangePlan, ...]
-    keys: tuple[ScanKey, ...]
+    keys: tuple[LeafKey, ...]
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     evaluate: Evaluate | None = field(default=None, compare=False, repr=False)
     """Evaluates row expressions above operators, for which there is no engine."""
@@ -96,28 +106,34 @@ class ChangesPlan:
     keeps_rejected: bool = False
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
+    before: ChangesPlan | None = None
+    sends: tuple[LeafKey, ...] = ()
 
     @property
     def stream(self) -> str:
         return self.queries[0].stream
 
-    def scans_of(self, stream: str) -> tuple[ScanKey, ...]:
-        return tuple(key for key in self.keys if key.scan.stream == stream)
+    @property
+    def stages(self) -> tuple[ChangesPlan, ...]:
+        """From the one that reads the streams to this one."""
+        return (self,) if self.before is None else (*self.before.stages, self)
+
+    def scans_of(self, stream: str) -> list[tuple[int, Scan, tuple[str, ...]]]:
+        """The scans of a stream, with their numbers and the columns they are spread by."""
+        return [
+            (number, key.leaf, key.columns)
+            for number, key in enumerate(self.keys)
+            if isinstance(key.leaf, Scan) and key.leaf.stream == stream
+        ]
 
     def expressions_of(self, stream: str) -> tuple[str, ...]:
         """Every row expression over `stream` that some query needs, each once."""
         texts: dict[str, None] = {}
-        for key in self.scans_of(stream):
-            texts.update(dict.fromkeys([*key.scan.texts, *([] if key.scan.where is None else [key.scan.where])]))
+        for _, scan, _ in self.scans_of(stream):
+            texts.update(dict.fromkeys([*scan.texts, *([] if scan.where is None else [scan.where])]))
         return tuple(texts)
 
 
 def leading_names(emit: str) -> tuple[str, ...]:
     """The columns that lead every result."""
     return ("window_start", "window_end") if emit == SNAPSHOT else ("op", "time")
-
-
-def scans_in(plan: Node) -> list[Scan]:
-    """The scans of a plan, each once."""
-    own = [plan] if isinstance(plan, Scan) else []
-    return list(dict.fromkeys([*own, *(scan for child in plan.children for scan in scans_in(child))]))

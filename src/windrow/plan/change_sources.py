@@ -89,6 +89,15 @@ class Sources:
         """`node` over the columns of plans; what reads source `below` only is computed where it is read."""
         return self._lowered(node.copy(), {number for number in self.outer if number != below})
 
+    def type_of(self, column: str) -> pa.DataType | None:
+        """The type of a column of a plan; None if it is that of a table."""
+        for _, source in self.named:
+            known = source.plan.columns if isinstance(source, Derived) else source.reads.values()
+            for read in known if not isinstance(source, Static) else ():
+                if read.name == column:
+                    return read.type
+        return None
+
     def read_something(self) -> None:
         """Read a column of the first source though none is asked for: rows without columns are no rows."""
         first = self.named[0][1]

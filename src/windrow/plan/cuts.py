@@ -49,6 +49,15 @@ class Cuts:
         slides, firsts = _arrays(self.combs)
         return int((firsts + (instant - firsts) // slides * slides).max())
 
+    def edge_from(self, instant: int) -> int:
+        """The first edge at `instant` or later.
+
+        >>> [Cuts.of([TimeWindow(7, 5), TimeWindow(6, 6)]).edge_from(instant) for instant in (6, 7, 9)]
+        [6, 8, 10]
+        """
+        slides, firsts = _arrays(self.combs)
+        return int((firsts - (firsts - instant) // slides * slides).min())
+
     def is_edge(self, instants: np.ndarray) -> np.ndarray:
         """Which of `instants` are edges."""
         found = np.zeros(len(instants), bool)

@@ -23,6 +23,11 @@ class NestedWindow(TimeWindow):
     levels: Levels | None = None
     aging: tuple[float, ...] = ()
 
+    @property
+    def divide(self) -> bool:
+        """Whether with a level all finer ones slide."""
+        return self.levels is not None and self.levels.divide
+
 
 def nested_window(levels: Levels, aging: tuple[float, ...] = ()) -> NestedWindow:
     """All of `levels` as the window of a query, perhaps with a weight for each, from the finest on."""

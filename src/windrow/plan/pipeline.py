@@ -78,7 +78,7 @@ class QueryPlan:
     @property
     def joins_levels(self) -> bool:
         """Whether an answer is made of those of several levels."""
-        if not isinstance(self.window, NestedWindow):
+        if not isinstance(self.window, NestedWindow | NestedRows):
             return False
         return bool(self.window.aging) or any(aggregate.answer == "RECURRING" for aggregate in self.aggregates)
 

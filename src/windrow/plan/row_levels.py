@@ -20,10 +20,20 @@ class NestedRows(CountWindow):
     """
 
     levels: tuple[CountWindow, ...] = ()
+    aging: tuple[float, ...] = ()
+
+    @property
+    def divide(self) -> bool:
+        """Whether each slide is a multiple of the one below, so that with a level all finer ones slide."""
+        slides = [_lengths(level)[1] for level in self.levels]
+        return all(coarser % finer == 0 for finer, coarser in pairwise(slides))
 
 
-def nested_rows(levels: Sequence[CountWindow]) -> NestedRows:
-    """All of `levels`, the finest first, as the window of a query; one that is not coarser than the last is refused."""
+def nested_rows(levels: Sequence[CountWindow], aging: tuple[float, ...] = ()) -> NestedRows:
+    """All of `levels`, the finest first, as the window of a query; one that is not coarser than the last is refused.
+
+    `aging` is a weight for each, or nothing.
+    """
     for level in levels:
         if level.rows is None or level.slide_rows is None or level.rows % level.slide_rows:
             reach, slide = level.rows or "UNBOUNDED", level.slide_rows
@@ -43,6 +53,7 @@ def nested_rows(levels: Sequence[CountWindow]) -> NestedRows:
         counted=finest.counted,
         partition=finest.partition,
         levels=tuple(levels),
+        aging=aging,
     )
 
 

@@ -55,6 +55,11 @@ class Space:
         return hashed(self.stream, self.where, self.keys, self.unbounded)
 
     @property
+    def place(self) -> str:
+        """What says which shard it is in, where its groups are not spread over all."""
+        return self.name
+
+    @property
     def unbounded(self) -> bool:
         return self.folds[0].window.range_us is None
 
@@ -92,6 +97,11 @@ class RowSpace:
     def name(self) -> str:
         """The name that its state has in a checkpoint."""
         return hashed(self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
+
+    @property
+    def place(self) -> str:
+        """What says which shard it is in, where its groups are not spread over all: levels of a query are together."""
+        return hashed(self.stream, self.window.counted, self.where, self.keys, self.partials)
 
     @property
     def order(self) -> str:

@@ -10,15 +10,19 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import MemoryLimitError
+from windrow.operators.changes import Changes, joined
 from windrow.operators.net import emitted
+from windrow.operators.packed import unpacked
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
-from windrow.plan.changes import Node, Scan, TableJoin
+from windrow.plan.changes import Node, TableJoin
 from windrow.plan.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.memory import too_large
+from windrow.plan.regroup import Leaf, Part, Regrouped
 from windrow.plan.spaces import hashed
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.payload import FLUSH, REJECTED, Payload
+from windrow.runtime.reject import rejected_of
 from windrow.runtime.sampled import Sampled, at_slides
 from windrow.runtime.slice import TIME
 from windrow.runtime.slice_changes import PROBE, ROWS
@@ -33,7 +37,7 @@ class _Together:
     prefix: str
     slide_us: int | None
     offset_us: int
-    queries: dict[str, ChangePlan]  # by what they ask
+    queries: dict[str, ChangePlan]  # by what they ask; of those that ask the same, one
     pipeline: Pipeline
     sampled: dict[str, Sampled] = field(default_factory=dict)
 
@@ -52,6 +56,9 @@ class ChangeShard:
         self.version: int = kept["version"]
         self.clock: int | None = kept["clock"]
         self._newest: dict[str, int] = kept["newest"]
+        self._asking: dict[str, list[str]] = {}
+        for query in plan.queries:
+            self._asking.setdefault(_hashed(query), []).append(query.name)
         self._groups = self._opened(kept.get("together", []))
 
     @property
@@ -68,6 +75,7 @@ class ChangeShard:
         payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
         outcome = Outcome()
         flush = any(payload.name == FLUSH for payload in payloads)
+        closed = self._closed()
         for payload in payloads:
             outcome.untimed += payload.untimed
             outcome.unreadable += payload.unreadable
@@ -75,6 +83,11 @@ class ChangeShard:
             if payload.name.startswith(PROBE) and payload.probe is not None:
                 stream = payload.name[len(PROBE) :]
                 self._newest[stream] = max(self._newest.get(stream, payload.probe), payload.probe)
+            if payload.name == REJECTED:  # an earlier stage has told who is late
+                outcome.rejected.append(decode(payload.body))
+            elif payload.name.startswith(REJECTED):
+                stream = payload.name[len(REJECTED) + 1 :]
+                outcome.rejected.append(rejected_of(decode(payload.body), stream, closed))
         self._advance(flush)
         arrivals = self._arrivals(payloads)
         for together in self._groups:
@@ -104,6 +117,11 @@ class ChangeShard:
             {"version": self.version, "clock": self.clock, "newest": self._newest, "together": kept}
         ).encode()
 
+    def _closed(self) -> int | None:
+        """Events before it are late for some query."""
+        found = [(together.pipeline.settled, together.slide_us is not None) for together in self._groups]
+        return max((settled + (not slides) for settled, slides in found if settled is not None), default=None)
+
     def _advance(self, flush: bool) -> None:
         """Move the clock to that of the slowest stream; at the end of the input just beyond all events."""
         if flush and self._newest:
@@ -115,23 +133,26 @@ class ChangeShard:
         clock = min(self._newest[stream] - lateness for stream, lateness in self.plan.streams)
         self.clock = clock if self.clock is None else max(self.clock, clock)
 
-    def _arrivals(self, payloads: Sequence[Payload]) -> dict[Scan, list[pa.RecordBatch]]:
-        found: dict[Scan, list[pa.RecordBatch]] = {}
+    def _arrivals(self, payloads: Sequence[Payload]) -> dict[Leaf, list[pa.RecordBatch]]:
+        found: dict[Leaf, list[pa.RecordBatch]] = {}
         for payload in payloads:
             if payload.name.startswith(ROWS):
-                scan = self.plan.keys[int(payload.name[len(ROWS) :])].scan
-                found.setdefault(scan, []).append(decode(payload.body))
+                leaf = self.plan.keys[int(payload.name[len(ROWS) :])].leaf
+                found.setdefault(leaf, []).append(decode(payload.body))
         return found
 
     def _settle(
-        self, together: _Together, rows: dict[Scan, list[pa.RecordBatch]], flush: bool, outcome: Outcome
+        self, together: _Together, rows: dict[Leaf, list[pa.RecordBatch]], flush: bool, outcome: Outcome
     ) -> None:
         slide = together.slide_us
         later = 0 if slide is None else 1  # a window with a slide holds events before its end
-        arrivals: dict[str | Scan, Arrivals] = {}
-        for scan, batches in rows.items():
+        arrivals: dict[str | Leaf, Arrivals | Changes] = {}
+        for leaf, batches in rows.items():
+            if isinstance(leaf, Regrouped):
+                arrivals[leaf] = joined([unpacked(batch, len(leaf.columns)) for batch in batches])
+                continue
             table = pa.Table.from_batches(batches).combine_chunks()
-            arrivals[scan] = Arrivals(table.column(TIME).to_numpy() + later, table)
+            arrivals[leaf] = Arrivals(table.column(TIME).to_numpy() + later, table)
         until = self._until(together, flush)
         late, overflows = sum(together.pipeline.late.values()), together.pipeline.overflows
         changed = together.pipeline.advance(arrivals, until)
@@ -139,6 +160,9 @@ class ChangeShard:
         outcome.failed += together.pipeline.overflows - overflows
         for name, query in together.queries.items():
             changes = changed[name]
+            if isinstance(query.root, Part):
+                outcome.parts.append((query.name, changes))
+                continue
             if slide is not None:
                 changes = at_slides(changes, query)
             if query.emit == SNAPSHOT:
@@ -149,7 +173,8 @@ class ChangeShard:
                 if len(sent) == 1:
                     changes = changes.keep((changes.weights > 0) == (sent[0] == "+")) if len(changes) else changes
                 batches = emitted(changes, query.root.names).cast(query.emitted).to_batches()
-            outcome.add(query.name, batches)
+            for asking in self._asking[name]:
+                outcome.add(asking, batches)
 
     def _until(self, together: _Together, flush: bool) -> int:
         """The last instant to settle: just before the clock, or the last end of a window."""

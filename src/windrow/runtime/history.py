@@ -55,6 +55,13 @@ class History:
         broken = np.flatnonzero(~whole)
         return int(numbers[broken[-1]]) + 1 if len(broken) else first
 
+    def first_edge(self, start: int, granules: Cuts, partials: Sequence[Partial]) -> int:
+        """The first edge of `granules` from `start` on that was cut, and after which all events are known."""
+        edge = granules.edge_from(max([start, self.kept_from, *(self._partials[partial.name] for partial in partials)]))
+        while edge < self._cuts[-1][0] and not self.is_cut(edge):
+            edge = granules.edge_from(edge + 1)
+        return edge
+
     def forget(self, before: int) -> None:
         """Panes before `before` have been let go."""
         self.kept_from = max(self.kept_from, before)

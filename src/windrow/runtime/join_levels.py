@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +13,22 @@ from windrow.kernels import Fields, concat
 from windrow.plan.aggregates import Aggregate, Partial
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
+from windrow.plan.row_levels import NestedRows
 from windrow.runtime.answers import Answers
 from windrow.runtime.groups import Groups
+from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.aging import sums_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """All answers of one level in a batch, in order of `places`, each of which is an end and a group."""
+    """All answers of one level in a batch, in order of `places`, each of which is a slide and a group.
+
+    Slides are told apart by where they end: in time, or, of levels in rows, by the number of the last row (`last`).
+    """
 
     places: np.ndarray
+    last: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
     slots: np.ndarray
@@ -46,14 +52,15 @@ def rows_of_levels(
     weighted sum is w_k S_k + (w_j - w_j+1) S_j over all j < k, of the sums S of whole windows.
     """
     window = query.window
-    assert isinstance(window, NestedWindow) and window.levels is not None
-    instants = np.unique(np.concatenate([part.ends for part in answers]))
-    levels = [_level(level, window, answers, instants, groups.width) for level in range(len(window.levels))]
+    assert isinstance(window, NestedWindow | NestedRows) and window.levels is not None
+    slides = np.unique(np.concatenate([_last(part) for part in answers]))
+    levels = [_level(level, query, answers, slides, groups.width) for level in range(len(window.levels))]
     batches, overflows, schema = [], 0, query.answered
     for number, level in enumerate(levels):
         if not len(level.places):
             continue
         columns = [pa.array(level.starts).cast(schema.field(0).type), pa.array(level.ends).cast(schema.field(1).type)]
+        columns += [pa.array(level.last)] if isinstance(window, NestedRows) else []
         columns += [pa.repeat(pa.scalar(number, pa.int32()), len(level.places)), *groups.keys_of(level.slots)]
         for aggregate in query.aggregates:
             values, missing = _answer(aggregate, levels[: number + 1], window.aging, user)
@@ -63,21 +70,40 @@ def rows_of_levels(
     return batches, overflows
 
 
-def _level(number: int, window: NestedWindow, answers: Sequence[Answers], instants: np.ndarray, width: int) -> _Level:
+def _last(answers: Answers) -> np.ndarray:
+    return answers.ends if answers.rows is None else answers.rows
+
+
+def _level(number: int, query: QueryPlan, answers: Sequence[Answers], slides: np.ndarray, width: int) -> _Level:
+    window = query.window
+    assert isinstance(window, NestedWindow | NestedRows)
     own = [part for part in answers if part.window is not None and level_of(window, part.window) == number]
     if not own:
         empty = np.empty(0, np.int64)
-        return _Level(empty, empty, empty, empty, {})
-    ends, slots = np.concatenate([part.ends for part in own]), np.concatenate([part.slots for part in own])
-    places = np.searchsorted(instants, ends) * width + slots
+        return _Level(empty, empty, empty, empty, empty, {})
+    last, slots = np.concatenate([_last(part) for part in own]), np.concatenate([part.slots for part in own])
+    places = np.searchsorted(slides, last) * width + slots
     order = np.argsort(places)
     partials = {
         partial: {name: column[order] for name, column in concat([part.partials[i] for part in own]).items()}
-        for i, partial in enumerate(own[0].kept)
+        for i, partial in enumerate(own[0].kept or query.partials)
     }
-    assert window.levels is not None
-    starts = ends - window.levels.reach(number)
-    return _Level(places[order], starts[order], ends[order], slots[order], partials)
+    starts = np.concatenate([part.starts for part in own if part.starts is not None])
+    ends = np.concatenate([part.ends for part in own])
+    return _Level(places[order], last[order], starts[order], ends[order], slots[order], partials)
+
+
+class RowLevels:
+    """What levels in rows have answered in a batch: each has groups of its own, and here they are the same."""
+
+    def __init__(self, query: QueryPlan) -> None:
+        self.groups = Groups(query.keys, "levels", MemoryBlocks())
+        self.answers: list[Answers] = []
+
+    def add(self, answers: Answers, groups: Groups) -> None:
+        """Take in answers of one level, whose `groups` may change soon after."""
+        slots = self.groups.slots_of(groups.keys_of(answers.slots), len(answers.slots))
+        self.answers.append(replace(answers, slots=slots))
 
 
 def _answer(

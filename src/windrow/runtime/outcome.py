@@ -7,19 +7,22 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from windrow.operators.changes import Changes
+
 RESULT_ROWS = 1 << 17
 """Results are packed in batches of at most so many rows."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a batch gave: result rows by query, rejected rows, and counts.
+    """What a batch gave: result rows by query, what goes on to the next stage by part, rejected rows, and counts.
 
     `failed` counts values that are NULL because an expression of a row, or the sum of a window, could not hold them;
     `unplaced` the events that a clustering has no place for, since a coordinate is missing.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
+    parts: list[tuple[str, Changes]] = field(default_factory=list)
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: int = 0
     untimed: int = 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT = "", "counts", "rejected", "flush", "heartbeat"
+HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT, EARLIER = "", "counts", "rejected", "flush", "heartbeat", "earlier"
 """Names of payloads that belong to no space: a task's probe and how many events it saw when, for all shards; the same
-with what it rejected, for one shard; its rejected rows; the end of the input; the wall clock when the batch began."""
+with what it rejected, for one shard; its rejected rows; the end of the input; the wall clock when the batch began; what
+an earlier stage has counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Owner(Irreversible):
     fields: tuple[Field, ...] = (integer("owner"),)
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
-        raise NotImplementedError("an owner is no value of a row")
+        raise TypeError("an owner is no value of a row")
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         into["owner"][slots] = newer["owner"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.emission import SNAPSHOT
@@ -23,11 +22,13 @@ from windrow.plan.window import TimeWindow
 from windrow.runtime.answer_rows import answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
-from windrow.runtime.join_levels import rows_of_levels
+from windrow.runtime.groups import Groups
+from windrow.runtime.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
 from windrow.runtime.predicate_space import PredicateSpaceState
+from windrow.runtime.reject import rejected_of
 from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -80,6 +81,7 @@ class Shard:
         self._differences = self._compared(blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
         self._nested: dict[QueryPlan, list[Answers]] = {}
+        self._nested_rows: dict[QueryPlan, RowLevels] = {}
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
 
@@ -109,6 +111,9 @@ class Shard:
                 if freed is not None:
                     self._release(space, freed)
                 until = last if until is None else max(until, last)
+        for query, levels in self._nested_rows.items():
+            self._emit_levels(query, levels.answers, levels.groups, outcome)
+        self._nested_rows = {}
         self.clock = until
         self._check_memory()
         return outcome
@@ -128,6 +133,14 @@ class Shard:
     def forget_blocks(self) -> None:
         """Keep in memory only what could not be read again."""
         self._blocks.shrink(0)
+
+    def space_of(self, query: QueryPlan) -> SpaceState:
+        """The state that a query over time is answered from."""
+        return next(
+            state
+            for space, state in self._spaces.items()
+            if isinstance(state, SpaceState) and query in self.plan.queries_of(space)
+        )
 
     @property
     def groups(self) -> int:
@@ -192,11 +205,7 @@ class Shard:
             else:
                 self._rows += int(counts.sum()) - late
         if payload.name == REJECTED:
-            rows = decode(payload.body)
-            kept = pc.not_equal(rows.column("cause"), "late")
-            if closed is not None:
-                kept = pc.or_(kept, pc.fill_null(pc.less(rows.column("time"), closed), True))
-            outcome.rejected.append(rows.filter(kept))
+            outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
 
     def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
         outcome.windows += answers.count
@@ -208,6 +217,9 @@ class Shard:
                 mine = answers.since(state.first_end(query, answers.window))
             elif isinstance(space, RowSpace):
                 mine = replace(answers, window=space.window)
+            if query.joins_levels and isinstance(space, RowSpace):
+                self._nested_rows.setdefault(query, RowLevels(query)).add(mine, state.groups)
+                continue
             if query.joins_levels:
                 self._nested.setdefault(query, []).append(mine)
                 continue
@@ -228,10 +240,13 @@ class Shard:
     def _emit_nested(self, state: State, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
         for query, answers in self._nested.items():
-            batches, overflows = rows_of_levels(query, answers, state.groups, self._user)
-            outcome.failed += overflows
-            outcome.add(query.name, batches)
+            self._emit_levels(query, answers, state.groups, outcome)
         self._nested = {}
+
+    def _emit_levels(self, query: QueryPlan, answers: list[Answers], groups: Groups, outcome: Outcome) -> None:
+        batches, overflows = rows_of_levels(query, answers, groups, self._user)
+        outcome.failed += overflows
+        outcome.add(query.name, batches)
 
     def _release(self, space: Space | RowSpace, slots: np.ndarray) -> None:
         for name in {name for name, _ in self._changing[space]}:

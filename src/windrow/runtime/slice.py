@@ -22,13 +22,14 @@ from windrow.runtime.lift import Lifted, lift
 from windrow.runtime.measure import Measured
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, Payload
 from windrow.runtime.places import histogram
+from windrow.runtime.reject import UNREADABLE, raw_rows
 from windrow.runtime.slice_rows import counted_rows, row_entries
 from windrow.storage.columns import encode
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
 
-TIME, UNREADABLE, FAILED, RAW, ARRIVED = "time", "unreadable", "failed", "raw", "arrived"
+TIME, FAILED, ARRIVED = "time", "failed", "arrived"
 
 
 def expression_column(number: int) -> str:
@@ -103,7 +104,7 @@ class Slicer:
         unplaced = self._fold(batch, timed) if timed.any() else np.zeros(len(timed), bool)
         self._unplaced += int(unplaced.sum())
         if self._plan.keeps_rejected:
-            self._pack_raw(batch, timed, unplaced)
+            self._packed.append(self._payload(self._own, REJECTED, raw_rows(batch, TIME, timed, unplaced)))
 
     def _timed(self, batch: pa.RecordBatch) -> np.ndarray:
         """Which events can be used; the others are counted by cause."""
@@ -174,7 +175,7 @@ class Slicer:
         spread_by = space.spread_by if isinstance(space, RowSpace) else space.keys
         if len(self._shards) > 1 and spread_by:
             return None
-        return self._shards[int(space.name, 16) % len(self._shards)]
+        return self._shards[int(space.place, 16) % len(self._shards)]
 
     def _send(
         self, space: Space | RowSpace, entries: pa.RecordBatch, groups: list[pa.Array], owners: np.ndarray
@@ -193,16 +194,6 @@ class Slicer:
     def _payload(self, shard: int, name: str, batch: pa.RecordBatch) -> Payload:
         body = encode(dict(zip(batch.schema.names, batch.columns)))
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
-
-    def _pack_raw(self, batch: pa.RecordBatch, timed: np.ndarray, unplaced: np.ndarray) -> None:
-        """Ship the events themselves: only a shard, which knows the clock, can tell which of them are late."""
-        causes = np.where(timed, "late", "no time").astype(object)
-        if UNREADABLE in batch.schema.names:
-            unreadable = pc.fill_null(batch.column(UNREADABLE), False).to_numpy(zero_copy_only=False)
-            causes[unreadable] = "unreadable"
-        causes[unplaced] = "no point"
-        columns = {"cause": pa.array(causes, pa.string()), "time": batch.column(TIME), "row": batch.column(RAW)}
-        self._packed.append(self._payload(self._own, REJECTED, pa.record_batch(columns)))
 
 
 def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.plan.change_plan import ChangesPlan, ScanKey
+from windrow.plan.change_plan import ChangesPlan
+from windrow.plan.changes import Scan
 from windrow.runtime.keys import encode_keys, spread
-from windrow.runtime.payload import Payload
-from windrow.runtime.slice import FAILED, TIME, UNREADABLE, expression_column
+from windrow.runtime.payload import REJECTED, Payload
+from windrow.runtime.reject import UNREADABLE, raw_rows
+from windrow.runtime.slice import FAILED, TIME, expression_column
 from windrow.storage.columns import encode
 
 PROBE, ROWS = "probe ", "rows "
@@ -24,7 +26,8 @@ class ChangeSlicer:
     def __init__(self, plan: ChangesPlan, stream: str, task: int, shards: Sequence[int]) -> None:
         self._stream, self._task, self._shards = stream, task, list(shards)
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions_of(stream))}
-        self._scans = [(number, key) for number, key in enumerate(plan.keys) if key.scan.stream == stream]
+        self._scans = plan.scans_of(stream)
+        self._keeps_rejected = plan.keeps_rejected
         self._probe: int | None = None
         self._untimed = self._unreadable = self._failed = 0
         self._packed: list[Payload] = []
@@ -39,29 +42,30 @@ class ChangeSlicer:
             timed = timed & ~unreadable
         else:
             self._untimed += len(timed) - int(timed.sum())
+        if self._keeps_rejected:
+            raw = raw_rows(batch, TIME, timed)
+            self._packed.append(self._payload(self._own, f"{REJECTED} {self._stream}", raw))
         if not timed.any():
             return
         if FAILED in batch.schema.names:
             self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
         newest = pc.max(pc.cast(batch.column(TIME), pa.int64()).filter(pa.array(timed))).as_py()
         self._probe = newest if self._probe is None else max(self._probe, newest)
-        for number, key in self._scans:
-            self._send(number, key, batch, timed)
+        for number, scan, key in self._scans:
+            self._send(number, scan, key, batch, timed)
 
     def payloads(self) -> list[Payload]:
         """All that the shards must know of the events taken in."""
         if self._probe is None and not (self._untimed or self._unreadable):
-            return []
-        own = self._shards[self._task % len(self._shards)]
-        counts = (self._untimed, self._unreadable, self._failed)
+            return self._packed
+        counted = {self._own: (self._untimed, self._unreadable, self._failed)}
         probes = [
-            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", *(counts if shard == own else ()))
+            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", *counted.get(shard, ()))
             for shard in self._shards
         ]
         return [*probes, *self._packed]
 
-    def _send(self, number: int, key: ScanKey, batch: pa.RecordBatch, timed: np.ndarray) -> None:
-        scan = key.scan
+    def _send(self, number: int, scan: Scan, key: tuple[str, ...], batch: pa.RecordBatch, timed: np.ndarray) -> None:
         chosen = timed
         if scan.where is not None:
             passed = pc.fill_null(batch.column(self._names[scan.where]), False)
@@ -72,16 +76,24 @@ class ChangeSlicer:
         ).filter(pa.array(chosen))
         if not rows.num_rows:
             return
-        if len(self._shards) == 1 or not key.columns:
-            self._packed.append(self._payload(self._shards[0], number, rows))
-            return
-        owners, groups = encode_keys([rows.column(name) for name in key.columns], rows.num_rows)
-        places = spread(groups, len(self._shards))[owners]
-        for i, shard in enumerate(self._shards):
-            part = rows.filter(pa.array(places == i))
-            if part.num_rows:
-                self._packed.append(self._payload(shard, number, part))
+        for shard, part in by_shard(rows, key, self._shards):
+            self._packed.append(self._payload(shard, f"{ROWS}{number}", part))
 
-    def _payload(self, shard: int, number: int, rows: pa.RecordBatch) -> Payload:
+    @property
+    def _own(self) -> int:
+        """The shard that counts what this task has seen."""
+        return self._shards[self._task % len(self._shards)]
+
+    def _payload(self, shard: int, name: str, rows: pa.RecordBatch) -> Payload:
         body = encode(dict(zip(rows.schema.names, rows.columns)))
-        return Payload(shard, self._task, len(self._packed) + 1, self._probe, f"{ROWS}{number}", body)
+        return Payload(shard, self._task, len(self._packed) + 1, self._probe, name, body)
+
+
+def by_shard(rows: pa.RecordBatch, key: Sequence[str], shards: Sequence[int]) -> list[tuple[int, pa.RecordBatch]]:
+    """The rows for each shard that gets any; without a key, all are for the first."""
+    if len(shards) == 1 or not key:
+        return [(shards[0], rows)]
+    owners, groups = encode_keys([rows.column(name) for name in key], rows.num_rows)
+    places = spread(groups, len(shards))[owners]
+    parts = [(shard, rows.filter(pa.array(places == i))) for i, shard in enumerate(shards)]
+    return [(shard, part) for shard, part in parts if part.num_rows]

@@ -13,7 +13,7 @@ from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.kept import kept_as
-from windrow.plan.parts import parts_of
+from windrow.plan.parts import NestedWindow, parts_of
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.spaces import Space
 from windrow.plan.window import TimeWindow
@@ -26,11 +26,13 @@ from windrow.runtime.history import EVER, History
 from windrow.runtime.kept_partials import KeptPartials
 from windrow.runtime.shared_folds import shared_folds
 from windrow.runtime.turns import Turns
+from windrow.runtime.view import View
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import bytes_held
+from windrow.windows.refold import Refold
 
 
 class SpaceState:
@@ -79,6 +81,7 @@ class SpaceState:
         self._folds = [FoldState(fold, self.log, made, self._shared, space.name, blocks, kept) for fold in space.folds]
         self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
+        self._widest = [parts_of(query.window)[-1] for query in queries if isinstance(query.window, NestedWindow)]
         self._delete_others(kept)
 
     @property
@@ -156,7 +159,8 @@ class SpaceState:
         Returns the slots of those groups.
         """
         needed = [fold.needs_from(clock) for fold in self._folds]
-        before = min(needed)
+        # until the widest level slides again, all that it held stays, for who asks for any horizon of it
+        before = min(needed + [window.start(window.last_ended(clock)) for window in self._widest])
         self.log.expect(needed)
         if self.space.unbounded:
             self.log.drop(before)
@@ -173,6 +177,22 @@ class SpaceState:
         self.log.drop(before)
         self._history.forget(before)
         return freed
+
+    def known_from(self, start: int, granules: Cuts, query: QueryPlan) -> int:
+        """The first edge of `granules` from `start` on after which all that `query` asks for is there."""
+        return self._history.first_edge(start, granules, self._kept_for(query))
+
+    def folded(
+        self, window: TimeWindow, panes: range, partials: tuple[Partial, ...]
+    ) -> tuple[np.ndarray, tuple[Fields, ...]]:
+        """The groups in `panes`, and their partials, by the definition; of late events, those that `window` takes.
+
+        The first of `partials` is the number of rows.
+        """
+        found = Refold(View.of(self.log, self._kept, partials)).answer(panes, self.groups.width)
+        folded = self._belated.added(window, panes, self._kept, dict(zip(partials, found)))
+        present = np.flatnonzero(folded[partials[0]]["n"])
+        return present, tuple(take(folded[partial], present) for partial in partials)
 
     @property
     def bytes_held(self) -> int:

@@ -15,14 +15,19 @@ from windrow.plan.sink import Sink
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a checkpoint fixes when it is made: the name that its files bear, and into how many shards state is cut."""
+    """What a checkpoint fixes when it is made.
+
+    The name that its files bear, into how many shards state is cut, and how rows expire, since operators hold other
+    rows with each way.
+    """
 
     job: str
     shards: int
+    expiry: str | None = None
 
 
-def kept_in(checkpoint: str, shards: int) -> Kept:
-    """What `checkpoint` has fixed; a new one takes a new name and `shards`."""
+def kept_in(checkpoint: str, shards: int, expiry: str | None = None) -> Kept:
+    """What `checkpoint` has fixed; a new one takes a new name, `shards` and `expiry`."""
     place = os.path.join(checkpoint, "windrow.json")
     try:
         os.makedirs(checkpoint, exist_ok=True)
@@ -30,12 +35,19 @@ def kept_in(checkpoint: str, shards: int) -> Kept:
             if not os.access(checkpoint, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             with open(place) as file:
-                return Kept(**json.load(file))
-        kept = Kept(uuid.uuid4().hex[:8], shards)
+                return _as_before(Kept(**json.load(file)), expiry)
+        kept = Kept(uuid.uuid4().hex[:8], shards, expiry)
         write_whole(place, asdict(kept))
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise SettingsError(f"the checkpoint {checkpoint} cannot be written: {why}; name another folder") from error
+    return kept
+
+
+def _as_before(kept: Kept, expiry: str | None) -> Kept:
+    if kept.expiry != expiry:
+        before = "without expiry" if kept.expiry is None else f"with expiry={kept.expiry!r}"
+        raise SettingsError(f"the checkpoint was made {before}, and its state fits no other: go on with it as it was")
     return kept
 
 

@@ -10,10 +10,12 @@ from threading import RLock
 from typing import Any, Protocol
 
 from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
-from windrow.errors import ChangeError, JobError
+from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.change_plan import ChangesPlan
+from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
@@ -110,6 +112,17 @@ class Job:
             plans = {other: plan for other, plan in self._plans.items() if other != name}
             sinks = {other: sink for other, sink in self._sinks.items() if other != name}
             self._change(self._plans[name].stream, plans, sinks, changes)
+
+    def state_at(self, query: str, horizon: str) -> StateAt[DataFrame]:
+        """What a query with levels holds of the last `horizon`, such as "7 minutes", as of the last finished batch.
+
+        It is read from the checkpoint, beside the stream, which goes on meanwhile.
+        """
+        with self._lock:
+            if query not in self._plans:
+                raise SettingsError(f"there is no query {query!r}\nhint: running are {', '.join(self._plans)}")
+            asked = Horizon.of(self._plans[query], horizon)
+            return self._runs[asked.query.stream].state_at(asked)
 
     def stop(self) -> None:
         """End after the batch under way; started again with the same checkpoint, the job goes on from there."""

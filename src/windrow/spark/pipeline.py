@@ -15,6 +15,7 @@ from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT
 from windrow.spark.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.premerge import premerge_payloads
+from windrow.spark.regroup import regroup_payloads
 from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, slice_stream
 from windrow.spark.slice_changes import slice_changes
@@ -55,7 +56,10 @@ def packed_results(
             beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
             payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
         payloads = premerge_payloads(payloads, plan, keys)
-    packed = slide_payloads(payloads, plan, shards, run or uuid.uuid4().hex)
+    run = run or uuid.uuid4().hex
+    for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
+        payloads = regroup_payloads(payloads, stage, shards, f"{run}, stage {number}")
+    packed = slide_payloads(payloads, plan, shards, run)
     return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
 
 
@@ -66,7 +70,7 @@ def _sliced(sources: Sources, plan: Plan, keys: list[int]) -> DataFrame:
     parts = []
     for name, _ in plan.streams:
         source = sources[name]
-        parts.append(slice_changes(source.frame, plan, name, source.time_sql, keys, source.corrupt))
+        parts.append(slice_changes(source.frame, plan.stages[0], name, source.time_sql, keys, source.corrupt))
     return reduce(DataFrame.unionByName, parts)
 
 

@@ -132,8 +132,10 @@ def _add(watched: _Watched, batch: Any) -> None:
     watched.groups, watched.memory_bytes = counts["groups"], counts["memory"]
     if counts["clock"] is not None and counts["clock"] != NO_PROBE:
         watched.clock = counts["clock"]
-    for operator in batch["stateOperators"]:
-        watched.state_bytes = operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
+    watched.state_bytes = sum(
+        operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
+        for operator in batch["stateOperators"]
+    )
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000

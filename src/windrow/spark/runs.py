@@ -42,19 +42,30 @@ class Runs:
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
         stream = queries[0].stream
-        bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
-        if bad is not None and bad.holds != HOLDS_CHANGES:
-            raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
+        rejected = self._rejecting(queries[0])
         return StreamRun(
             self._spark,
-            self._plan_stream(list(queries), keeps_rejected=bad is not None),
+            self._plan_stream(list(queries), keeps_rejected=bool(rejected)),
             self._sources,
             self._checkpoint,
             {query.name: self._writer_of(query, sinks[query.name]) for query in queries},
-            None if bad is None else self._writer(f"rejected_{stream}", bad),
+            rejected,
             self._kept.shards,
             f"{self._job} {stream}",
         )
+
+    def _rejecting(self, query: AnyQuery) -> dict[str, Writer]:
+        """Who writes the rejected events of each stream that `query` reads."""
+        found: dict[str, Writer] = {}
+        for stream in query.streams if isinstance(query, ChangePlan) else (query.stream,):
+            bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
+            if bad is None:
+                continue
+            if bad.holds != HOLDS_CHANGES:
+                raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
+            own = stream if stream == query.stream else f"{stream} in {query.stream}"  # its files are its own
+            found[stream] = self._writer(f"rejected_{own}", bad)
+        return found
 
     def forget(self, name: str) -> None:
         """Let a query that comes under the name of an earlier one begin anew."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import Payload
-from windrow.runtime.slice import ARRIVED, FAILED, RAW, TIME, UNREADABLE, Slicer, expression_column
+from windrow.runtime.reject import RAW, UNREADABLE
+from windrow.runtime.slice import ARRIVED, FAILED, TIME, Slicer, expression_column
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 from windrow.spark.heartbeat import NOW_SQL
@@ -56,8 +57,13 @@ def slice_stream(
     if corrupt is not None:
         columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
     if plan.keeps_rejected:
-        columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
+        columns.append(raw_column())
     return stream.select(*columns).mapInArrow(_slicing(plan, shards), PAYLOAD_DDL)
+
+
+def raw_column() -> Column:
+    """An event as it came, for those that are rejected."""
+    return F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW)
 
 
 def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

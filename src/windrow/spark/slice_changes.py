@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from windrow.plan.change_plan import ChangesPlan
-from windrow.runtime.slice import FAILED, TIME, UNREADABLE, expression_column
+from windrow.runtime.reject import UNREADABLE
+from windrow.runtime.slice import FAILED, TIME, expression_column
 from windrow.runtime.slice_changes import ChangeSlicer
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
-from windrow.spark.slice import PAYLOAD_DDL, in_utc, packed
+from windrow.spark.slice import PAYLOAD_DDL, in_utc, packed, raw_column
 
 TASKS = 1 << 16
 """Tasks of the streams of a query are numbered one stream after the other."""
@@ -33,6 +34,8 @@ def slice_changes(
         columns.append(failing.alias(FAILED))
     if corrupt is not None:
         columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
+    if plan.keeps_rejected:
+        columns.append(raw_column())
     first = TASKS * [own for own, _ in plan.streams].index(name)
 
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

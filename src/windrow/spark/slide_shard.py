@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import add
 
 import pandas as pd
 from pyspark import TaskContext
@@ -16,9 +18,11 @@ from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import Payload
+from windrow.runtime.payload import EARLIER, REJECTED, Payload
+from windrow.runtime.regroup import passed_on, regrouped
 from windrow.runtime.shard import Shard
-from windrow.spark.slice import NO_PROBE
+from windrow.spark.shards import shard_keys
+from windrow.spark.slice import NO_PROBE, packed
 from windrow.spark.slide import COUNTED, COUNTS, REJECTED_ROWS
 from windrow.spark.state import StateBlocks
 from windrow.storage.columns import encode
@@ -30,6 +34,9 @@ _HELD: OrderedDict[tuple[str, str | None, int], tuple[AnyShard, StateBlocks, str
 plan the one that runs."""
 
 _HELD_MOST = 64
+_ALIKE = ("windows", "clock")
+"""What all stages of a shard count alike."""
+
 FRAME_BYTES = 1 << 24
 
 
@@ -105,11 +112,11 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     payloads = [payload for frame in frames for payload in _payloads(frame)]
     shard, blocks = stored.opened()
     opened = time.perf_counter_ns()
-    outcome = shard.process(payloads)
+    outcome = shard.process([payload for payload in payloads if payload.name != EARLIER])
     slid = time.perf_counter_ns()
     stored.save(shard, blocks)
     saved = time.perf_counter_ns()
-    counts = {name: getattr(outcome, name) for name in COUNTED} | {
+    counts = {name: int(getattr(outcome, name)) for name in COUNTED} | {
         "groups": shard.groups,
         "memory": shard.bytes_in_memory,
         "clock": NO_PROBE if shard.clock is None else shard.clock,
@@ -120,7 +127,28 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
         "state_read": blocks.bytes_read,
         "state_written": blocks.bytes_written,
     }
-    yield from _packed(outcome, counts)
+    for earlier in (json.loads(payload.body) for payload in payloads if payload.name == EARLIER):
+        counts = {name: (max if name in _ALIKE else add)(counts[name], earlier[name]) for name in COUNTS}
+    if isinstance(stored.plan, ChangesPlan) and stored.plan.sends:
+        yield from _sent(stored, payloads, outcome, counts)
+    else:
+        yield from _packed(outcome, counts)
+
+
+def _sent(
+    stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]
+) -> Iterator[pd.DataFrame]:
+    """The payloads for the next stage."""
+    assert isinstance(stored.plan, ChangesPlan)
+    counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
+    known = passed_on(payloads, stored.key)
+    rows = regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))
+    rejected = [
+        Payload(stored.key, stored.key, 0, None, REJECTED, encode(dict(zip(batch.schema.names, batch.columns))))
+        for batch in outcome.rejected
+        if batch.num_rows
+    ]
+    yield packed([counted, *known, *rows, *rejected]).to_pandas()
 
 
 def _query() -> str | None:

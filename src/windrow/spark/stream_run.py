@@ -11,6 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from windrow.errors import SettingsError
 from windrow.plan.change_plan import ChangesPlan
+from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH
 from windrow.spark.deliver import deliver
@@ -20,6 +21,7 @@ from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
 from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
+from windrow.spark.state_at import stored_state_at
 
 Trigger = str | Mapping[str, Any] | None
 
@@ -34,11 +36,11 @@ class StreamRun:
         sources: Sources,
         checkpoint: str,
         writers: Mapping[str, Writer],
-        rejected: Writer | None,
+        rejected: Mapping[str, Writer],
         shards: int,
         run: str,
     ) -> None:
-        """`run` is the name under which workers keep its shards in memory."""
+        """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory."""
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
         self._folder = os.path.join(checkpoint, plan.stream)
         self._control = os.path.join(self._folder, "control")
@@ -72,9 +74,14 @@ class StreamRun:
             file.write(FLUSH)
         os.replace(hidden, os.path.join(self._control, name))
 
+    def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
+        """What the last finished batch has left of a query with levels, over `horizon`."""
+        assert isinstance(self.plan, StreamPlan)
+        return stored_state_at(self._spark, os.path.join(self._folder, "spark"), self.plan, horizon)
+
     def _write(self, batch: DataFrame, number: int) -> None:
         """Write each query's rows; the batch is computed once, whoever reads it."""
-        count = len(self._writers) + (self._rejected is not None)
+        count = len(self._writers) + len(self._rejected)
         if count > 1:
             batch = batch.persist()
         try:
@@ -83,8 +90,8 @@ class StreamRun:
             else:
                 query = self.plan.queries[0]
                 self._writers[query.name].write(typed_results(batch, query), number)
-            if self._rejected is not None:
-                self._rejected.write(rejected_rows(batch, self.plan.stream), number)
+            for stream, writer in self._rejected.items():
+                writer.write(rejected_rows(batch, stream), number)
         finally:
             if count > 1:
                 batch.unpersist()

@@ -91,6 +91,8 @@ def numbered(panes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> [array.tolist() for array in numbered(np.array([70, 70, 90, 70]))]
     [[70, 90], [0, 0, 1, 0]]
     """
+    if len(panes) and panes[0] == panes[-1] and (panes == panes[0]).all():
+        return panes[:1], np.zeros(len(panes), np.int64)
     begins = np.flatnonzero(np.concatenate([[True], panes[1:] != panes[:-1]]))
     known, numbers = np.unique(panes[begins], return_inverse=True)
     return known, np.repeat(numbers, np.diff(np.append(begins, len(panes))))

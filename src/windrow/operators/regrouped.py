@@ -1,0 +1,42 @@
+"""Between two stages of a plan over changes: out of one as they are, into the next in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from windrow.operators.changes import Changes, nothing
+from windrow.operators.operator import Stateless
+from windrow.operators.waiting import Waiting
+from windrow.plan.regroup import Regrouped
+from windrow.storage.blocks import Blocks
+
+
+class PartRows(Stateless):
+    """Sends on what it gets."""
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        (changes,) = inputs
+        return changes
+
+
+class RegroupedRows:
+    """Puts the changes that several shards have sent in order. All have settled the same instants, so none is late."""
+
+    def __init__(self, node: Regrouped, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._types = [column.type for column in node.columns]
+        self._waiting = Waiting(self._types, space, blocks, snapshot)
+
+    def add(self, changes: Changes) -> None:
+        """Changes as they come from one shard."""
+        self._waiting.add(changes, changes.times)
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        assert not inputs
+        changes, _ = self._waiting.take(clock)
+        return changes if len(changes) else nothing(self._types)
+
+    def save(self, version: int) -> None:
+        self._waiting.save(version)
+
+    def snapshot(self) -> dict:
+        return self._waiting.snapshot()

@@ -1,0 +1,51 @@
+"""Cut a plan that no key can spread into stages that a key can: between them, rows go to other shards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.optimize.shard_key import shard_key
+from windrow.plan.change_plan import ChangePlan
+from windrow.plan.changes import Distinct, Expire, Group, Join, Node, SetNode, Union
+from windrow.plan.emission import CHANGES
+from windrow.plan.regroup import Part, Regrouped
+from windrow.plan.spaces import hashed
+
+
+def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
+    """The plans that run one after the other; those of the last stage, the query itself, read what the others send.
+
+    From below, a stage takes all that some key spreads. A step that no key spreads, such as a sum over all rows, has a
+    stage in one shard, which gets only what is left after the others.
+    """
+    asked = hashed(query.root, query.emit, query.slide_us, query.offset_us)
+    stages: list[list[ChangePlan]] = []
+    root = query.root
+    while shard_key(root) is None:
+        parts: dict[str, Part] = {}
+        above = _cut(root, asked, parts)
+        if not any(_holds_rows(part.child) for part in parts.values()):
+            break
+        stages.append([_part_plan(query, name, part) for name, part in parts.items()])
+        root = above
+    return [*stages, [replace(query, root=root)]]
+
+
+def _cut(node: Node, asked: str, parts: dict[str, Part]) -> Node:
+    """The plan above the largest sub-plans that a key spreads; these are put into `parts`."""
+    if isinstance(node, Expire) or shard_key(node) is None:  # who expires rows is told by its parent how
+        return node.with_children([_cut(child, asked, parts) for child in node.children])
+    part = Part(node, asked)
+    name = hashed(part)
+    parts[name] = part
+    return Regrouped(name, node.columns)
+
+
+def _holds_rows(node: Node) -> bool:
+    """Whether a sub-plan does anything that is worth a stage."""
+    own = isinstance(node, (Distinct, Group, Join, SetNode)) and not (isinstance(node, Union) and node.all)
+    return own or any(_holds_rows(child) for child in node.children)
+
+
+def _part_plan(query: ChangePlan, name: str, part: Part) -> ChangePlan:
+    return replace(query, name=name, root=part, emit=CHANGES)

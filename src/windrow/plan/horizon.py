@@ -1,0 +1,98 @@
+"""How far back a query with levels is asked, and the stretch of time that this gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Generic, TypeVar
+
+from windrow.errors import SettingsError
+from windrow.language.durations import duration_sql, parse_duration
+from windrow.plan.parts import NestedWindow
+from windrow.plan.pipeline import QueryPlan
+
+R = TypeVar("R")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class StateAt(Generic[R]):
+    """What a query with levels holds from `start_us` to `end_us`, the end not included, in microseconds since 1970.
+
+    The end is where the finest level last slid, at or before the stream's clock. `rows` are those of the query.
+
+    >>> StateAt(0, 90_000_000, []).horizon
+    datetime.timedelta(seconds=90)
+    """
+
+    start_us: int
+    end_us: int
+    rows: R
+
+    @property
+    def start(self) -> datetime:
+        return _EPOCH + timedelta(microseconds=self.start_us)
+
+    @property
+    def end(self) -> datetime:
+        return _EPOCH + timedelta(microseconds=self.end_us)
+
+    @property
+    def horizon(self) -> timedelta:
+        return timedelta(microseconds=self.end_us - self.start_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """A length of time that `query`, which has levels, can be asked about.
+
+    >>> Horizon.of(object(), "5 minutes")
+    Traceback (most recent call last):
+    windrow.errors.SettingsError: only a query with levels in time answers for any horizon
+    hint: [RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]
+    """
+
+    query: QueryPlan
+    length_us: int
+
+    @classmethod
+    def of(cls, query: object, length: str) -> Horizon:
+        """Refuses what cannot be answered, and says why."""
+        window = query.window if isinstance(query, QueryPlan) else None
+        if not isinstance(query, QueryPlan) or not isinstance(window, NestedWindow):
+            raise SettingsError(
+                "only a query with levels in time answers for any horizon"
+                "\nhint: [RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
+            )
+        if query.joins_levels or query.clusters is not None:
+            what = "clusters" if query.clusters is not None else "AGING" if window.aging else "RECURRING"
+            raise SettingsError(f"{what} is of whole levels\nhint: ask a query without it for a horizon")
+        length_us, widest = parse_duration(length), window.range_us
+        if length_us <= 0:
+            raise SettingsError(f"a horizon is longer than nothing, and {length!r} is not")
+        if widest is not None and length_us > widest:
+            reach = duration_sql(widest)
+            raise SettingsError(f"the widest level reaches back {reach}, and a horizon of {length!r} is asked for")
+        return cls(query, length_us)
+
+    @property
+    def window(self) -> NestedWindow:
+        assert isinstance(self.query.window, NestedWindow)
+        return self.query.window
+
+    @property
+    def level(self) -> int:
+        """The finest level that reaches back so far."""
+        levels = self.window.levels
+        assert levels is not None
+        return next(level for level in range(len(levels)) if levels.reach(level) >= self.length_us)
+
+    def stretch(self, clock: int) -> tuple[int, int]:
+        """From when to when it reaches at `clock`: whole granules, so as long as was asked, or longer by less than one.
+
+        It ends where the finest level last slid.
+        """
+        levels = self.window.levels
+        assert levels is not None
+        _, end = levels.scope(0, clock)
+        return levels.granules(0).pane_at(end - self.length_us), end

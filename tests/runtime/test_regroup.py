@@ -1,0 +1,194 @@
+"""Plans that no key spreads run in stages over several shards, and say at every instant what DuckDB says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from operators.accumulate import Change, answers_of
+from operators.plans import (
+    INT,
+    REAL,
+    Case,
+    Event,
+    cases,
+    expected,
+    grouped,
+    instants_of,
+    join,
+    projected,
+    scan,
+    shown,
+    streams,
+    table_of,
+)
+from windrow.local.row_expressions import evaluate_text
+from windrow.optimize.explain_changes import explain_changes
+from windrow.optimize.place_expiry import place_expiry
+from windrow.optimize.plan_changes import in_stages, leaf_keys
+from windrow.optimize.regroup import stages_of
+from windrow.plan.aggregates import aggregate
+from windrow.plan.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.changes import Expiry, Group, Measure, Node, Scan
+from windrow.runtime.change_shard import ChangeShard
+from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.regroup import passed_on, regrouped
+from windrow.runtime.slice import TIME, expression_column
+from windrow.runtime.slice_changes import ChangeSlicer
+from windrow.storage.blocks import MemoryBlocks
+
+SHARDS = [0, 1, 2]
+
+
+class Stages:
+    """Every stage of a plan in several shards, as a cluster runs them; with `restarts`, each batch by new workers."""
+
+    def __init__(self, plan: ChangesPlan, restarts: bool = False) -> None:
+        self.stages, self.restarts = plan.stages, restarts
+        self.blocks = [[MemoryBlocks() for _ in SHARDS] for _ in self.stages]
+        self.shards = [[ChangeShard(stage, own) for own in blocks] for stage, blocks in zip(self.stages, self.blocks)]
+        self.sent: dict[str, list[pa.RecordBatch]] = {query.name: [] for query in plan.queries}
+
+    def go_on_with(self, plan: ChangesPlan) -> None:
+        """Other queries go on from the same state."""
+        self.stages = plan.stages
+        for stage, shards, blocks in zip(plan.stages, self.shards, self.blocks):
+            shards[:] = [ChangeShard(stage, own, shard.save()) for shard, own in zip(shards, blocks)]
+        self.sent |= {query.name: [] for query in plan.queries if query.name not in self.sent}
+
+    def batch(self, events: dict[str, pa.Table], flush: bool = False) -> None:
+        """Work off one batch, stage by stage."""
+        payloads = [Payload(shard, 0, 0, None, FLUSH, b"") for shard in SHARDS] if flush else []
+        for task, (stream, table) in enumerate(events.items()):
+            slicer = ChangeSlicer(self.stages[0], stream, task, SHARDS)
+            texts = self.stages[0].expressions_of(stream)
+            columns = {TIME: table["ts"]} | {expression_column(i): table[text] for i, text in enumerate(texts)}
+            for rows in pa.table(columns).combine_chunks().to_batches():
+                slicer.add(rows)
+            payloads += slicer.payloads()
+        for number, stage in enumerate(self.stages):
+            sent: list[Payload] = []
+            for shard in SHARDS:
+                own = [payload for payload in payloads if payload.shard == shard]
+                outcome = self.shards[number][shard].process(own)
+                snapshot = self.shards[number][shard].save()
+                if self.restarts:
+                    self.shards[number][shard] = ChangeShard(stage, self.blocks[number][shard], snapshot)
+                sent += [*passed_on(own, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
+                for name, batch in outcome.results:
+                    self.sent[name].append(batch)
+            payloads = sent
+
+
+def readable(plan: Node) -> Node:
+    """The plan with scans that read the columns of their own names."""
+    if isinstance(plan, Scan):
+        return replace(plan, texts=plan.names)
+    return plan.with_children([readable(child) for child in plan.children])
+
+
+def planned(plan: Node, way: Expiry) -> ChangesPlan:
+    query = ChangePlan("q", ("a", "b"), place_expiry(readable(plan), way), "CHANGES", range_us=10)
+    whole = ChangesPlan((("a", 0), ("b", 0)), (query,), leaf_keys([query]), evaluate=evaluate_text)
+    return in_stages(whole)
+
+
+def changes_of(results: list[pa.RecordBatch]) -> list[Change]:
+    """Shards answer side by side: here by time, what goes before what comes."""
+    found = []
+    for batch in results:
+        times, ops = batch["time"].cast(pa.int64()).to_pylist(), batch["op"].to_pylist()
+        rows = zip(*(batch[name].to_pylist() for name in ("k", "v", "s")))
+        found += [(t, 1 if op == "+" else -1, shown(row)) for t, op, row in zip(times, ops, rows)]
+    return sorted(found, key=lambda change: change[:2])
+
+
+def check(case: Case, events: dict[str, list[Event]], way: Expiry, rows: int, restarts: bool) -> None:
+    plan = planned(case.plan, way)
+    told = Expiry.PROBING if way is Expiry.INPUT else way  # in batches they are the same
+    assert f"expiry: {told.value};" in explain_changes(plan, len(SHARDS))
+    running = Stages(plan, restarts)
+    for start in range(0, max(map(len, events.values())), rows):
+        running.batch({name: table_of(own[start : start + rows]) for name, own in events.items()})
+    last = max(row[0] for own in events.values() for row in own)
+    running.batch({}, flush=True)
+    instants = [instant for instant in instants_of(events) if instant <= last]
+    wanted = {instant: sorted(answer, key=repr) for instant, answer in expected(case, events, instants).items()}
+    assert answers_of(changes_of(running.sent["q"]), instants) == wanted
+
+
+def by_text(case: Case) -> Case:
+    """Grouped by s, where all else is by k."""
+    measures = (Measure("f", aggregate("SUM", "v", REAL)), Measure("m", aggregate("MIN", "k", INT)))
+    sql = f"SELECT t, MIN(k) AS k, SUM(v) AS v, s FROM ({case.sql}) GROUP BY t, s"
+    return Case(projected(Group(case.plan, ("s",), measures), "m", "f", "s"), sql)
+
+
+def by_key_and_text(case: Case) -> Case:
+    return by_text(grouped(case, "COUNT", keyed=True))
+
+
+def by_key_again(case: Case) -> Case:
+    return grouped(by_key_and_text(case), "MAX", keyed=True)
+
+
+@pytest.mark.parametrize("above", [by_text, by_key_and_text, by_key_again])
+@pytest.mark.parametrize("kind", ["distinct", "except", "join", "left"])
+@settings(max_examples=5, deadline=None)
+@given(data=st.data())
+def test_stages_say_what_a_snapshot_query_says(kind: str, above: Callable[[Case], Case], data: st.DataObject):
+    case = above(data.draw(cases(depth=3, kind=kind).filter(lambda case: "facts" not in case.sql)))
+    way = data.draw(st.sampled_from(Expiry))
+    check(case, data.draw(streams()), way, data.draw(st.sampled_from([1, 4, 100])), data.draw(st.booleans()))
+
+
+def test_each_regrouping_is_a_stage():
+    paired = join(scan("a", 7), scan("b", 3), "inner", None)
+    counts = [len(planned(above(paired).plan, Expiry.HYBRID).stages) for above in (by_key_and_text, by_key_again)]
+    assert counts == [2, 3]
+
+
+def summed_pairs() -> Case:
+    """A sum over all rows that meet by k."""
+    return grouped(join(scan("a", 7), scan("b", 3), "inner", None), "SUM", keyed=False)
+
+
+@pytest.mark.parametrize("way", Expiry)
+def test_a_sum_over_a_join_has_the_join_in_all_shards_and_the_sum_in_one(way: Expiry):
+    plan = planned(summed_pairs().plan, way)
+    assert len(plan.stages) == 2
+    assert {key.columns for key in plan.stages[0].keys} == {("k",)}
+    assert {key.columns for key in plan.stages[1].keys} == {()}
+
+
+def test_what_holds_no_rows_is_not_worth_a_stage():
+    query = ChangePlan(
+        "q", ("a",), place_expiry(grouped(scan("a", 7), "SUM", keyed=False).plan, Expiry.HYBRID), "CHANGES"
+    )
+    assert len(stages_of(query)) == 1
+
+
+def test_a_query_that_comes_later_hears_nothing_of_rows_from_before():
+    events = {"a": [(0, 1, 1.0, "a"), (9, 1, 1.0, "a")], "b": [(0, 1, 2.0, "b"), (9, 1, 2.0, "b")]}
+    tables = {name: table_of(rows) for name, rows in events.items()}
+    first = ChangePlan("first", ("a", "b"), place_expiry(readable(summed_pairs().plan), Expiry.HYBRID), "CHANGES")
+    later, same = replace(first, name="later", emit="INSERTS"), replace(first, name="same")
+
+    def together(*queries: ChangePlan) -> ChangesPlan:
+        streams = (("a", 0), ("b", 0))
+        return in_stages(ChangesPlan(streams, queries, leaf_keys(queries), evaluate=evaluate_text))
+
+    running = Stages(together(first, same))
+    running.batch({name: table.slice(0, 1) for name, table in tables.items()})
+    running.go_on_with(together(first, same, later))
+    running.batch({name: table.slice(1, 1) for name, table in tables.items()})
+    running.batch({}, flush=True)
+    sent = {name: [row for batch in batches for row in batch.to_pylist()] for name, batches in running.sent.items()}
+    assert [(row["op"], row["v"]) for row in sent["first"]] == [("+", 2.0), ("-", 2.0), ("+", 2.0)]
+    assert sent["same"] == sent["first"]
+    assert [(row["op"], row["v"]) for row in sent["later"]] == [("+", 2.0)]

@@ -1,0 +1,60 @@
+"""Any horizon of nested levels, asked of a running job: what replay answers after the same batches."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.errors import SettingsError, StateError
+
+from .streams import PATIENCE, assert_same, put, rows_of, stream_of
+from .test_replay import BATCH_ROWS, SCHEMA, some_events
+
+LEVELS = "[RANGES 40 SECONDS, 10 SECONDS, 4 SECONDS SLIDES 20 SECONDS, 5 SECONDS, 2 SECONDS]"
+TEXT = f"""SELECT k, COUNT(*) AS n, SUM(m) / 2 AS half, REGR_SLOPE(i, ts) AS trend FROM ticks {LEVELS}
+           GROUP BY k HAVING COUNT(*) > 1"""
+
+
+def test_a_running_job_answers_for_any_horizon_and_goes_on(spark: SparkSession, tmp_path: Path):
+    events = some_events(seed=7)
+    batches = [events.slice(n * BATCH_ROWS, BATCH_ROWS) for n in range(2)]
+    session = windrow.Session(spark, shards=2)
+    (tmp_path / "in").mkdir()
+    session.stream("ticks", stream_of(spark, tmp_path / "in", SCHEMA), time="ts", lateness="2 seconds")
+    session.query("levels", TEXT)
+    session.query("one", "SELECT COUNT(*) AS n FROM ticks [RANGE 3 SECONDS SLIDE 3 SECONDS]")
+    sinks = {name: windrow.sink("parquet", path=tmp_path / name) for name in ("levels", "one")}
+    job = session.start(str(tmp_path / "checkpoint"), sinks)
+    replay = windrow.Replay(TEXT, lateness="2 seconds", ticks=events)
+    told = []
+    try:
+        with pytest.raises(StateError, match="no batch has been finished yet"):
+            job.state_at("levels", "7 seconds")
+        for number, (batch, horizon) in enumerate(zip(batches, ("7 seconds", "40 seconds")), start=1):
+            put(tmp_path / "in", batch)
+            told += [row for table in replay.step(batch) for row in rows_of(table)]
+            wait_for(job, number)
+            state, expected = job.state_at("levels", horizon), replay.state_at(horizon)
+            assert (state.start_us, state.end_us) == (expected.start_us, expected.end_us)
+            assert expected.rows.num_rows > 2
+            assert_same(rows_of(state.rows), rows_of(expected.rows), ["k", "level"])
+        with pytest.raises(SettingsError, match="only a query with levels"):
+            job.state_at("one", "1 second")
+        with pytest.raises(SettingsError, match="no query 'two'\nhint: running are levels, one"):
+            job.state_at("two", "1 second")
+        with pytest.raises(SettingsError, match="reaches back 40 SECONDS"):
+            job.state_at("levels", "41 seconds")
+    finally:
+        job.stop()
+    assert_same(rows_of(tmp_path / "levels"), told, ["k", "level"])
+
+
+def wait_for(job, batches: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while job.progress().get("ticks", {}).get("batches", 0) < batches:
+        assert time.monotonic() < until, "the job is stuck"
+        time.sleep(0.05)
