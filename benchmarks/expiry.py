@@ -16,11 +16,18 @@ from rich.console import Console
 
 def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and Figures 8 to 12 to `plot_path`."""
-    found = [*measure_throughput(quick), *measure_from_sql(quick)]
+    console = Console()
+    console.print("  throughput of operators, four ways to expire ...")
+    found = list(measure_throughput(quick))
+    console.print("  the same queries from SQL ...")
+    found += measure_from_sql(quick)
+    console.print("  bytes an event ...")
     memory = measure_memory()
+    console.print("  output delays ...")
     delays = list(measure_delays(quick))
+    console.print("  on Spark ...")
     on_spark = list(measure_spark(quick))
-    report(Console(), delays, found, on_spark, memory)
+    report(console, delays, found, on_spark, memory)
     if json_path is not None:
         lines = [asdict(line) for line in (*delays, *found)]
         lines += [{"case": "on Spark"} | asdict(line) for line in on_spark]
