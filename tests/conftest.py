@@ -23,11 +23,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quick_processes(tmp_path_factory: pytest.TempPathFactory) -> None:
+def quick_processes() -> None:
     """What tests start by themselves starts fast, too."""
     see_tests()
     if "SPARK_HOME" not in os.environ:
-        use_installed_modules(tmp_path_factory.mktemp("spark_home"))
+        use_installed_modules()
 
 
 @pytest.fixture(scope="session")

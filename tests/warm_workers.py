@@ -17,7 +17,7 @@ from pyspark.daemon import manager
 import windrow
 import windrow.spark.results
 import windrow.spark.slice
-import windrow.spark.slide_shard  # noqa: F401
+import windrow.spark.slide_shard
 
 QUERY = """SELECT k, COUNT(*) AS n, SUM(i) AS s, SUM(x) AS t, AVG(x) AS a, MIN(i) AS low, MAX(x) AS high, FIRST(i) AS f,
                   STDDEV(x) AS d

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import windrow
-from quick_spark import SHORT_LIVED
+from quick_spark import SHORT_LIVED, WARM
 from windrow.spark.settings import local_spark
 
 FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"} | {
@@ -50,4 +50,4 @@ def run(spark: SparkSession, source: Path, output: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(local_spark("local[2]", SHORT_LIVED), *map(Path, sys.argv[1:]))
+    run(local_spark("local[2]", SHORT_LIVED | WARM), *map(Path, sys.argv[1:]))

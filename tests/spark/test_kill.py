@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from . import killed_job
 from .streams import PATIENCE, SECOND, START, instants, put
 
-FILES, FILE_ROWS, SEED = 10, 50, 11
+FILES, FILE_ROWS, SEED = 8, 50, 11
 
 
 def some_events() -> list[pa.Table]:
