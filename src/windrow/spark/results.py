@@ -17,6 +17,7 @@ from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.top import Term, first_of_each_window
 from windrow.spark.changed_results import changed_results
 from windrow.spark.expressions import guarded
+from windrow.spark.loaded import set_loaded_aside
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -83,5 +84,6 @@ def _unpacking(name: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
                     with pa.ipc.open_stream(rows.as_buffer()) as reader:
                         for part in reader:
                             yield part.cast(schema)
+        set_loaded_aside()
 
     return unpack

@@ -17,6 +17,7 @@ from windrow.runtime.slice import ARRIVED, FAILED, RAW, TIME, UNREADABLE, Slicer
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 from windrow.spark.heartbeat import NOW_SQL
+from windrow.spark.loaded import set_loaded_aside
 
 NO_PROBE = -(1 << 63)
 
@@ -75,6 +76,7 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
         cut += time.perf_counter_ns() - mark
         if payloads:
             yield packed(payloads, scan // 1000, cut // 1000)
+        set_loaded_aside()
 
     return slice_task
 
