@@ -20,6 +20,7 @@ $(READY): requirements.txt pyproject.toml scripts/setup.sh
 $(WARM): $(READY)
 	@echo "compiling what is compiled once on a machine (about two minutes) ..."
 	@$(BIN)/python scripts/warm.py
+	-@. scripts/java.sh && $(BIN)/python tests/quick_spark.py > /dev/null 2>&1
 	@touch $@
 
 demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries

@@ -14,20 +14,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-LONGEST = ("test_kill.py", "test_changes.py", "test_arrival_time.py", "test_command_run.py")
+LONGEST = ("test_kill.py", "test_maintenance.py", "test_changes.py", "test_replay.py", "test_arrival_time.py")
+LONGEST += ("test_command_run.py", "test_change_queries.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that no process ends long before the other."""
-    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.parent.name != "spark"))
+    last = len(LONGEST)
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: (order.get(item.path.name, last), item.path.parent.name != "spark"))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def quick_processes(tmp_path_factory: pytest.TempPathFactory) -> None:
+def quick_processes() -> None:
     """What tests start by themselves starts fast, too."""
     see_tests()
     if "SPARK_HOME" not in os.environ:
-        use_installed_modules(tmp_path_factory.mktemp("spark_home"))
+        use_installed_modules()
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import windrow
-from quick_spark import SHORT_LIVED
+from quick_spark import SHORT_LIVED, WARM
 from windrow.spark.settings import local_spark
 
 FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"} | {
@@ -37,20 +37,21 @@ QUERIES = {
 }
 
 
-def run(spark: SparkSession, source: Path, output: Path) -> None:
-    """Work off the files in `source`, one a batch, and say that it was all."""
+def run(spark: SparkSession, source: Path, output: Path, files_a_batch: int = 1, flush: bool = True) -> None:
+    """Work off the files in `source`, and, with `flush`, say that it was all."""
     session = windrow.Session(spark, shards=2)
     schema = "ts TIMESTAMP, k STRING, x DOUBLE, i BIGINT"
-    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", files_a_batch).parquet(str(source))
     session.stream("ticks", stream, time="ts", lateness="3 seconds")
     for name, text in QUERIES.items():
         session.query(name, text)
     sinks = {name: windrow.sink(format, path=output / name) for name, format in FORMATS.items()}
     job = session.start(str(output / "checkpoint"), sinks, trigger="available now")
     job.wait()
-    job.flush()
-    job.wait()
+    if flush:
+        job.flush()
+        job.wait()
 
 
 if __name__ == "__main__":
-    run(local_spark("local[2]", SHORT_LIVED), *map(Path, sys.argv[1:]))
+    run(local_spark("local[2]", SHORT_LIVED | WARM), *map(Path, sys.argv[1:]))

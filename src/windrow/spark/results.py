@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
+from pyspark.sql.utils import is_timestamp_ntz_preferred
 
 from windrow.plan.change_plan import ChangePlan
 from windrow.plan.emission import SNAPSHOT
@@ -15,19 +17,20 @@ from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.top import Term, first_of_each_window
 from windrow.spark.changed_results import changed_results
 from windrow.spark.expressions import guarded
+from windrow.spark.loaded import set_loaded_aside
 
 Batches = Iterator[pa.RecordBatch]
 
 
-def spark_schema(frame: DataFrame, schema: pa.Schema) -> StructType:
-    """The Spark types of Arrow columns."""
-    return frame.sparkSession.createDataFrame(schema.empty_table()).schema
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The Spark types of Arrow columns, as `createDataFrame` has them; asking it would cost each batch a while."""
+    return from_arrow_schema(schema, prefer_timestamp_ntz=is_timestamp_ntz_preferred())
 
 
 def typed_results(packed: DataFrame, query: QueryPlan | ChangePlan) -> DataFrame:
     """The rows of one query, as its author sees them."""
     schema = query.emitted
-    rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(packed, schema))
+    rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(schema))
     if isinstance(query, ChangePlan):
         return rows
     if query.emit != SNAPSHOT:
@@ -81,5 +84,6 @@ def _unpacking(name: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
                     with pa.ipc.open_stream(rows.as_buffer()) as reader:
                         for part in reader:
                             yield part.cast(schema)
+        set_loaded_aside()
 
     return unpack

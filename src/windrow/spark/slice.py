@@ -18,6 +18,7 @@ from windrow.runtime.slice import ARRIVED, FAILED, TIME, Slicer, expression_colu
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 from windrow.spark.heartbeat import NOW_SQL
+from windrow.spark.loaded import set_loaded_aside
 
 NO_PROBE = -(1 << 63)
 
@@ -81,6 +82,7 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
         cut += time.perf_counter_ns() - mark
         if payloads:
             yield packed(payloads, scan // 1000, cut // 1000)
+        set_loaded_aside()
 
     return slice_task
 

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
+from windrow.spark.loaded import set_loaded_aside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,7 @@ class SlideProcessor(StatefulProcessor):
 
         stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], self._version, self._blocks)
         yield from slide_batch(stored, list(rows))
+        set_loaded_aside()
 
     def close(self) -> None:
         pass
