@@ -17,7 +17,7 @@ FEW_ITEMS = 100
 """Items where delays are measured, so that at 10 tuples/s the joins find partners (section 6: selectivity 0.6)."""
 
 MORE_ITEMS = 600
-"""Items where joins are counted: a row meets one of each other stream. With fewer, pairs of pairs outgrow the processor."""
+"""Items where joins are counted: a row meets one of each other stream. With fewer, pairs outgrow the processor."""
 
 
 @dataclass(frozen=True, slots=True)
