@@ -26,7 +26,8 @@ def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
     """MEDIAN by 100 symbols, which needs all rows of its window, on local[2]."""
     rate, minutes, seconds = (10_000, 1, 15) if quick else (100_000, 10, 10)
     full = 60 * minutes // seconds
-    options = {"spark.driver.memory": "640m", "spark.sql.streaming.numRecentProgressUpdates": "1000"}
+    options = {"spark.driver.memory": "512m", "spark.sql.streaming.numRecentProgressUpdates": "1000"}
+    options["spark.driver.extraJavaOptions"] = "-XX:+UseSerialGC"  # it needs less memory beside the heap
     spark = local_spark("local[2]", options)
     session = windrow.Session(spark, memory=MEMORY)
     session.stream("ticks", ticks(spark, rate, seconds), time="ts")
