@@ -31,6 +31,7 @@ PARTIALS = {
 }
 ANSWERS = {"SUM": "SUM", "regression": "REGR_SLOPE"}
 POOL = 4
+RUNS = 3
 FEW = 11
 Line = dict[str, Any]
 
@@ -109,7 +110,18 @@ class Chain:
 def measured(
     operation: str, chains: Sequence[Sequence[tuple[int, int]]], rate: int, filling: int, instants: int, items: int = 10
 ) -> Line:
-    """CPU microseconds an event over `instants` full instants, after `filling` ones with few events a slide."""
+    """CPU time an event over `instants` full instants, after `filling` ones with few events: the best of three."""
+    spent, held = min(_run(operation, chains, rate, filling, instants, items) for _ in range(RUNS))
+    return {"us_per_event": spent / (rate * instants) * 1e6, "s_per_instant": spent / instants, "bytes": held}
+
+
+def _run(
+    operation: str, chains: Sequence[Sequence[tuple[int, int]]], rate: int, filling: int, instants: int, items: int
+) -> tuple[float, int]:
+    """CPU seconds of the full instants, and the bytes held at the end.
+
+    Of this thread alone: the answers are checked by numpy, whose threads go on turning for a while.
+    """
     made = [Chain(operation, pairs, items) for pairs in chains]
     few = [Events.drawn(FEW - 1, items, seed) for seed in range(POOL)]
     many = [Events.drawn(rate, items, 100 + seed) for seed in range(POOL)]
@@ -120,13 +132,12 @@ def measured(
         if events is none:
             continue
         given = [events.rows(operation, instant) for _ in made]
-        started = time.process_time()
+        started = time.thread_time()
         for chain, (codes, rows) in zip(made, given):
             chain.work(instant, codes, rows)
-        spent += time.process_time() - started if instant >= filling else 0.0
+        spent += time.thread_time() - started if instant >= filling else 0.0
     check(made[0], brought)
-    held = sum(chain.nbytes for chain in made)
-    return {"us_per_event": spent / (rate * instants) * 1e6, "s_per_instant": spent / instants, "bytes": held}
+    return spent, sum(chain.nbytes for chain in made)
 
 
 def check(chain: Chain, events: Sequence[Events]) -> None:
