@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from windrow.errors import MemoryLimitError, StateError
-from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import too_large
-from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.spaces import RowSpace, Space
-from windrow.plan.window import TimeWindow
-from windrow.runtime.answer_rows import answer_rows
-from windrow.runtime.answers import Answers
-from windrow.runtime.differences import Differences
-from windrow.runtime.groups import Groups
-from windrow.runtime.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.partition_space import PartitionSpaceState
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
-from windrow.runtime.predicate_space import PredicateSpaceState
 from windrow.runtime.reject import rejected_of
-from windrow.runtime.row_space import RowSpaceState
 from windrow.runtime.space import SpaceState
+from windrow.runtime.states import State, state_of
+from windrow.runtime.told import Told
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
@@ -38,9 +24,6 @@ from windrow.storage.working_set import NoRoomError, WorkingSet
 
 FORMAT = 2
 """The version of the state's format; a checkpoint of another one is refused."""
-
-State = SpaceState | RowSpaceState | PartitionSpaceState | PredicateSpaceState
-"""What a shard holds of a space; all are used alike."""
 
 
 class Shard:
@@ -62,26 +45,16 @@ class Shard:
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_code)
         self._spaces: dict[Space | RowSpace, State] = {}
-        self._asking: dict[tuple[Space | RowSpace, TimeWindow | None], list[QueryPlan]] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
         known = {} if older is None else {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
-            state = _state(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
+            state = state_of(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
             if space.name in known:
                 state.adopt(known[space.name])  # type: ignore[arg-type]
             self._spaces[space] = state
-            for query in plan.queries_of(space):
-                for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
-                    self._asking.setdefault((space, window), []).append(query)
-        self._changing = {
-            space: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
-            for space in plan.spaces
-        }
-        self._differences = self._compared(blocks, kept.get("differences", {}))
+        self._told = Told(plan, blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
-        self._nested: dict[QueryPlan, list[Answers]] = {}
-        self._nested_rows: dict[QueryPlan, RowLevels] = {}
         for name in states:  # of queries that are no more
             blocks.delete_all(f"{name}.")
 
@@ -101,19 +74,17 @@ class Shard:
             state.absorb(own, before)
             if self.clock is not None:
                 try:
-                    state.answer(before, self.clock, partial(self._emit, space, state, outcome), newest)
+                    state.answer(before, self.clock, partial(self._told.answer, space, state, outcome), newest)
                 except NoRoomError as error:
                     raise self._too_large(self._held(space, error.size)) from None
-                self._emit_nested(state, outcome)
+                self._told.levels(state, outcome)
                 last = self.clock if newest is None else state.last_end(self.clock, newest)
-                self._empty(space, self.clock, newest, outcome)
+                self._told.empty(space, self.clock, newest, outcome)
                 freed = state.expire(last)
                 if freed is not None:
-                    self._release(space, freed)
+                    self._told.release(space, freed)
                 until = last if until is None else max(until, last)
-        for query, levels in self._nested_rows.items():
-            self._emit_levels(query, levels.answers, levels.groups, outcome)
-        self._nested_rows = {}
+        self._told.row_levels(outcome)
         self.clock = until
         self._check_memory()
         return outcome
@@ -121,13 +92,13 @@ class Shard:
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""
         self.version += 1
-        for part in (*self._spaces.values(), *self._differences.values()):
+        for part in (*self._spaces.values(), self._told):
             part.save(self.version)
         self._blocks.make_room()
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
-        kept["differences"] = {name: differences.snapshot() for name, differences in self._differences.items()}
+        kept["differences"] = self._told.snapshot()
         return json.dumps({"format": FORMAT} | kept).encode()
 
     def forget_blocks(self) -> None:
@@ -161,11 +132,8 @@ class Shard:
 
     def _held(self, wanting: Space | RowSpace | None = None, more: int = 0) -> dict[Space | RowSpace, int]:
         """What must be in memory of each space, where one of them wants `more`; the last answers are compared with."""
-        compared = {space: {name for name, _ in changing} for space, changing in self._changing.items()}
         return {
-            space: state.bytes_held
-            + sum(self._differences[name].nbytes for name in compared[space])
-            + (more if space == wanting else 0)
+            space: state.bytes_held + self._told.nbytes(space) + (more if space == wanting else 0)
             for space, state in self._spaces.items()
         }
 
@@ -206,91 +174,6 @@ class Shard:
                 self._rows += int(counts.sum()) - late
         if payload.name == REJECTED:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
-
-    def _emit(self, space: Space | RowSpace, state: State, outcome: Outcome, answers: Answers) -> None:
-        outcome.windows += answers.count
-        told: dict[str, list[pa.RecordBatch]] = {}
-        compared = {query.name: name for name, query in self._changing[space]}
-        for query in self._asking[space, answers.window]:  # type: ignore[index]
-            mine = answers
-            if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
-                mine = answers.since(state.first_end(query, answers.window))
-            elif isinstance(space, RowSpace):
-                mine = replace(answers, window=space.window)
-            if query.joins_levels and isinstance(space, RowSpace):
-                self._nested_rows.setdefault(query, RowLevels(query)).add(mine, state.groups)
-                continue
-            if query.joins_levels:
-                self._nested.setdefault(query, []).append(mine)
-                continue
-            if query.emit == SNAPSHOT:
-                batch, overflows = answer_rows(query, state.groups, mine, self._user)
-                batches = [batch]
-            elif compared[query.name] in told:
-                batches, overflows = told[compared[query.name]], 0
-            else:
-                name = compared[query.name]
-                clusters = None if query.clusters is None else mine.clusters[query.clusters]
-                batch, overflows = answer_rows(query, state.groups, mine, self._user)
-                slots = mine.slots if clusters is None else mine.slots[clusters.rows]
-                batches = told[name] = self._differences[name].told(batch, slots, clusters)
-            outcome.failed += overflows
-            outcome.add(query.name, batches)
-
-    def _emit_nested(self, state: State, outcome: Outcome) -> None:
-        """Answers that are made of those of several levels, all of which have been given by now."""
-        for query, answers in self._nested.items():
-            self._emit_levels(query, answers, state.groups, outcome)
-        self._nested = {}
-
-    def _emit_levels(self, query: QueryPlan, answers: list[Answers], groups: Groups, outcome: Outcome) -> None:
-        batches, overflows = rows_of_levels(query, answers, groups, self._user)
-        outcome.failed += overflows
-        outcome.add(query.name, batches)
-
-    def _release(self, space: Space | RowSpace, slots: np.ndarray) -> None:
-        for name in {name for name, _ in self._changing[space]}:
-            self._differences[name].release(slots)
-
-    def _empty(self, space: Space | RowSpace, clock: int, newest: int | None, outcome: Outcome) -> None:
-        """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
-        told: dict[str, list[pa.RecordBatch]] = {}
-        for name, query in self._changing[space]:
-            assert isinstance(query.window, TimeWindow)
-            if name not in told:
-                last = query.window.last_ended(clock)
-                if newest is not None:
-                    last = max(last, query.window.last_over(newest))
-                told[name] = self._differences[name].emptied(last)
-            outcome.add(query.name, told[name])
-
-    def _compared(self, blocks: Blocks, kept: dict[str, dict]) -> dict[str, Differences]:
-        """What the answers of queries are compared by that send only what changes."""
-        asking = {name: query for changing in self._changing.values() for name, query in changing}
-        for name in kept.keys() - asking.keys():  # of queries that are no more
-            blocks.delete_all(f"changes-{name}.")
-        return {
-            name: Differences(query, f"changes-{name}.rows", blocks, kept.get(name)) for name, query in asking.items()
-        }
-
-
-def _state(
-    space: Space | RowSpace,
-    plan: StreamPlan,
-    blocks: Blocks,
-    user: dict[str, type],
-    snapshot: dict | None,
-    since: int | None,
-    rows: int,
-) -> State:
-    """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
-    if isinstance(space, Space):
-        return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
-    if isinstance(space.window, PredicateWindow):
-        return PredicateSpaceState(space, blocks, user, snapshot, since)
-    if space.partition:
-        return PartitionSpaceState(space, blocks, user, snapshot, since)
-    return RowSpaceState(space, blocks, user, snapshot, since, rows)
 
 
 def _opened(snapshot: bytes) -> dict:

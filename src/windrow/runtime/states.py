@@ -1,0 +1,33 @@
+"""What a shard holds of a space: of each kind of windows in its own way, all used alike."""
+
+from __future__ import annotations
+
+from windrow.plan.pipeline import StreamPlan
+from windrow.plan.predicate_window import PredicateWindow
+from windrow.plan.spaces import RowSpace, Space
+from windrow.runtime.partition_space import PartitionSpaceState
+from windrow.runtime.predicate_space import PredicateSpaceState
+from windrow.runtime.row_space import RowSpaceState
+from windrow.runtime.space import SpaceState
+from windrow.storage.blocks import Blocks
+
+State = SpaceState | RowSpaceState | PartitionSpaceState | PredicateSpaceState
+
+
+def state_of(
+    space: Space | RowSpace,
+    plan: StreamPlan,
+    blocks: Blocks,
+    user: dict[str, type],
+    snapshot: dict | None,
+    since: int | None,
+    rows: int,
+) -> State:
+    """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
+    if isinstance(space, Space):
+        return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
+    if isinstance(space.window, PredicateWindow):
+        return PredicateSpaceState(space, blocks, user, snapshot, since)
+    if space.partition:
+        return PartitionSpaceState(space, blocks, user, snapshot, since)
+    return RowSpaceState(space, blocks, user, snapshot, since, rows)
