@@ -22,6 +22,7 @@ from operators.plans import (
     instants_of,
     join,
     projected,
+    renamed,
     scan,
     shown,
     streams,
@@ -32,9 +33,10 @@ from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.plan_changes import in_stages, leaf_keys
 from windrow.optimize.regroup import stages_of
-from windrow.plan.aggregates import aggregate
+from windrow.optimize.shard_key import shard_key
+from windrow.plan.aggregates import ROWS, aggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
-from windrow.plan.changes import Expiry, Group, Measure, Node, Scan
+from windrow.plan.changes import Expiry, Group, Join, Measure, Node, Scan
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.regroup import passed_on, regrouped
@@ -117,9 +119,11 @@ def check(case: Case, events: dict[str, list[Event]], way: Expiry, rows: int, re
         running.batch({name: table_of(own[start : start + rows]) for name, own in events.items()})
     last = max(row[0] for own in events.values() for row in own)
     running.batch({}, flush=True)
+    changes = changes_of(running.sent["q"])
+    assert len({change[::2] for change in changes}) == len({(time, weight > 0, row) for time, weight, row in changes})
     instants = [instant for instant in instants_of(events) if instant <= last]
     wanted = {instant: sorted(answer, key=repr) for instant, answer in expected(case, events, instants).items()}
-    assert answers_of(changes_of(running.sent["q"]), instants) == wanted
+    assert answers_of(changes, instants) == wanted
 
 
 def by_text(case: Case) -> Case:
@@ -137,7 +141,12 @@ def by_key_again(case: Case) -> Case:
     return grouped(by_key_and_text(case), "MAX", keyed=True)
 
 
-@pytest.mark.parametrize("above", [by_text, by_key_and_text, by_key_again])
+def without_key(case: Case) -> Case:
+    """Rows of which the select list drops what they are spread by."""
+    return Case(projected(case.plan, "CAST(NULL AS BIGINT)", "v", "s"), f"SELECT t, NULL AS k, v, s FROM ({case.sql})")
+
+
+@pytest.mark.parametrize("above", [without_key, by_text, by_key_and_text, by_key_again])
 @pytest.mark.parametrize("kind", ["distinct", "except", "join", "left"])
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
@@ -192,3 +201,15 @@ def test_a_query_that_comes_later_hears_nothing_of_rows_from_before():
     assert [(row["op"], row["v"]) for row in sent["first"]] == [("+", 2.0), ("-", 2.0), ("+", 2.0)]
     assert sent["same"] == sent["first"]
     assert [(row["op"], row["v"]) for row in sent["later"]] == [("+", 2.0)]
+
+
+def test_rows_without_a_partner_are_one_group_whatever_their_key():
+    paired = Join(scan("a", 20).plan, renamed(scan("b", 20).plan), (("k", "k2"),), "left")
+    grouped_by_partner = Group(paired, ("k2",), (Measure("n", ROWS),))
+    assert shard_key(grouped_by_partner) is None
+    sql = f"SELECT t, k2 AS k, COUNT(*) AS v, NULL AS s FROM ({scan('a', 20).sql}) x LEFT JOIN"
+    sql += f" (SELECT t AS t2, k AS k2 FROM ({scan('b', 20).sql})) ON t = t2 AND k = k2 GROUP BY t, k2"
+    case = Case(projected(grouped_by_partner, "k2", "CAST(n AS DOUBLE)", "CAST(NULL AS STRING)"), sql)
+    events = {"a": [(time, time, 1.0, "a") for time in (1, 2, 3, 4, 9)], "b": [(9, 9, 1.0, "b"), (10, 7, 1.0, "b")]}
+    for way in Expiry:
+        check(case, events, way, 2, restarts=True)

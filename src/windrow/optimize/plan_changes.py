@@ -13,7 +13,7 @@ from windrow.optimize.count_distinct import count_distinct
 from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.push_distinct import push_distinct
 from windrow.optimize.regroup import stages_of
-from windrow.optimize.shard_key import Keys, shard_key
+from windrow.optimize.shard_key import Keys, answer_key, shard_key
 from windrow.plan.catalog import Stream
 from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan, Evaluate, LeafKey
 from windrow.plan.changes import Expiry, Group, Node, TableJoin
@@ -70,7 +70,7 @@ def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
     alone: set = set()
     for query in queries:
         leaves = leaves_in(query.root)
-        keys = shard_key(query.root)
+        keys = answer_key(query.root) or shard_key(query.root)
         clash = keys is None or any(leaf in found and found[leaf] != keys[leaf] for leaf in leaves)
         if clash or any(leaf in alone for leaf in leaves):
             alone.update(leaves)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windrow.optimize.shard_key import shard_key
+from windrow.optimize.shard_key import answer_key, shard_key
 from windrow.plan.change_plan import ChangePlan
 from windrow.plan.changes import Distinct, Expire, Group, Join, Node, SetNode, Union
-from windrow.plan.emission import CHANGES
+from windrow.plan.emission import CHANGES, SNAPSHOT
 from windrow.plan.regroup import Part, Regrouped
 from windrow.plan.spaces import hashed
 
@@ -16,7 +16,8 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
     """The plans that run one after the other; those of the last stage, the query itself, read what the others send.
 
     From below, a stage takes all that some key spreads. A step that no key spreads, such as a sum over all rows, has a
-    stage in one shard, which gets only what is left after the others.
+    stage in one shard, which gets only what is left after the others. Where equal rows of the answer may be in several
+    shards, a last stage brings them together: what comes and goes in one instant is not told.
     """
     asked = hashed(query.root, query.emit, query.slide_us, query.offset_us)
     stages: list[list[ChangePlan]] = []
@@ -28,6 +29,10 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
             break
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
         root = above
+    if query.emit != SNAPSHOT and answer_key(root) is None and shard_key(root) is not None:
+        parts = {}
+        root = _apart(root, asked, parts)
+        stages.append([_part_plan(query, name, part) for name, part in parts.items()])
     return [*stages, [replace(query, root=root)]]
 
 
@@ -35,10 +40,14 @@ def _cut(node: Node, asked: str, parts: dict[str, Part]) -> Node:
     """The plan above the largest sub-plans that a key spreads; these are put into `parts`."""
     if isinstance(node, Expire) or shard_key(node) is None:  # who expires rows is told by its parent how
         return node.with_children([_cut(child, asked, parts) for child in node.children])
+    return _apart(node, asked, parts)
+
+
+def _apart(node: Node, asked: str, parts: dict[str, Part]) -> Node:
+    """The leaf that stands for `node`, which is put into `parts`."""
     part = Part(node, asked)
-    name = hashed(part)
-    parts[name] = part
-    return Regrouped(name, node.columns)
+    parts[hashed(part)] = part
+    return Regrouped(hashed(part), node.columns)
 
 
 def _holds_rows(node: Node) -> bool:

@@ -28,6 +28,18 @@ def shard_key(plan: Node) -> Keys | None:
     return next(_ways(plan), None)
 
 
+def answer_key(plan: Node) -> Keys | None:
+    """A key of `plan` that equal rows of its answer share, so that what comes and goes in an instant meets.
+
+    >>> import pyarrow as pa
+    >>> from windrow.plan.changes import Column, Computed
+    >>> sales = Scan("sales", (Column("item", pa.int64()), Column("store", pa.int64())), 60)
+    >>> answer_key(Project(Distinct(sales), (Computed("store", "store", pa.int64()),))) == {sales: ("store",)}
+    True
+    """
+    return next(_by_any(plan, plan.names), None)
+
+
 def _ways(plan: Node) -> Iterator[Keys]:
     """The ways to spread a plan whose own rows may be anywhere."""
     match plan:
@@ -67,8 +79,10 @@ def _by(plan: Node, key: tuple[str, ...]) -> Keys | None:
             return None if "" in below else _by(child, below)
         case Group(child=child, keys=keys):
             return _by(child, key) if set(key) <= set(keys) else None
-        case Join(left=left, right=right, on=on):
-            pairs = {mine: (mine, theirs) for mine, theirs in on} | {theirs: (mine, theirs) for mine, theirs in on}
+        case Join(left=left, right=right, on=on, kind=kind):
+            pairs = {mine: (mine, theirs) for mine, theirs in on}
+            if kind == "inner":  # a row without a partner has NULL there, and is where its own key is
+                pairs |= {theirs: (mine, theirs) for mine, theirs in on}
             if not all(name in pairs for name in key):
                 return None
             return _both(_by(left, tuple(pairs[n][0] for n in key)), _by(right, tuple(pairs[n][1] for n in key)))
