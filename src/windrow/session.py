@@ -14,7 +14,7 @@ from pyspark.sql.types import DataType
 from windrow.clustering import KnownClusterings, check_plugin
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
-from windrow.language import Query, parse_duration, parse_query
+from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain import explain_plans
@@ -29,6 +29,7 @@ from windrow.plan.bind_changes import bind_changes, is_over_changes
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.expiry import read_expiry
+from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
@@ -66,6 +67,8 @@ class Session:
     ) -> None:
         self.memory_bytes = read_memory(memory)
         self._expiry = read_expiry(expiry)
+        if shards is not None and (not isinstance(shards, int) or shards < 1):
+            raise SettingsError(f"shards={shards!r} is not a whole number from 1")
         keeping = Keeping(keep)
         self.spark = spark if spark is not None else local_spark()
         self.shards = shards or self.spark.sparkContext.defaultParallelism
@@ -98,13 +101,13 @@ class Session:
         self._check_name(name)
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
-        if time is None and (idle_clock or parse_duration(lateness)):
+        if time is None and (idle_clock or read_lateness(lateness)):
             what = "idle clock" if idle_clock else "lateness"
             raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")
-        self._streams[name] = Stream(name, schema, time, parse_duration(lateness), idle_clock)
+        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock)
 
     def table(self, name: str, dataframe: DataFrame) -> None:
         """Register a static DataFrame."""

@@ -79,6 +79,7 @@ def parse_duration(text: str) -> int:
       ^^^^^^^^
     hint: did you mean SECONDS?
     """
+    text = str(text)  # whoever gives a number is told that a unit is missing
     try:
         return read_duration(text)
     except DurationError as error:

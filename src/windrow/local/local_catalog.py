@@ -10,9 +10,10 @@ from sqlglot import exp
 
 from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
-from windrow.language import Windrow, parse_duration
+from windrow.language import Windrow
 from windrow.local.expressions import type_of
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.lateness import read_lateness
 
 
 class LocalEngine:
@@ -33,14 +34,14 @@ def local_catalog(
     clusterings: Mapping[str, type],
 ) -> tuple[Catalog, dict[str, type]]:
     """The streams, tables and users' code of a replay, and that code by name."""
-    if time is None and (idle_clock or parse_duration(lateness)):
+    if time is None and (idle_clock or read_lateness(lateness)):
         what = "idle clock" if idle_clock else "lateness"
         raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
     known = {}
     for name, events in streams.items():
         if time is not None and time not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
-        known[name] = Stream(name, events.schema, time, parse_duration(lateness), idle_clock)
+        known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock)
     user = {
         name.lower(): UserAggregate(implementation, _result_type(implementation))
         for name, implementation in aggregates.items()

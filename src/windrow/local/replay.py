@@ -73,6 +73,8 @@ def replay(
     >>> counts["n"].to_pylist()
     [2, 4, 2]
     """
+    if batch_rows is not None and (not isinstance(batch_rows, int) or batch_rows < 1):
+        raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
     query = parse_query(text)
     if is_over_changes(query.tree):

@@ -9,7 +9,7 @@ from windrow.errors import AggregateError, QueryError
 from windrow.language import as_written, error_at, expression_sql, parse_duration
 from windrow.plan.aggregates import FILLED, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 from windrow.plan.bound import Scope
-from windrow.plan.quantile_arguments import SHARES, quantile_arguments
+from windrow.plan.quantile_arguments import SHARES, arguments_of, quantile_arguments
 from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_condition, checked_type, type_name
 
@@ -101,8 +101,11 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         return _built_in(f"{name} {share}", argument, filter, False, schema, scope)
     if name in PAIRS:
         return _pair(name, call, filter, schema, scope)
-    argument = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
-    return _built_in(name, argument, filter, ignore_nulls, schema, scope)
+    given = arguments_of(call)
+    if len(given) != 1:
+        message = f"{name} takes one argument, and this has {len(given) or 'none'}"
+        raise error_at(written, message, scope.text, f"{name}(price)")
+    return _built_in(name, given[0], filter, ignore_nulls, schema, scope)
 
 
 def _built_in(
@@ -124,7 +127,9 @@ def _function_name(call: exp.Expr) -> str:
 def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
     """COUNT of whatever is a count of rows that pass a condition: the argument is known, or true."""
     conditions = [] if filter is None else [f"({filter})"]
-    arguments = [call.this, *call.expressions]
+    arguments = arguments_of(call)
+    if not arguments or (isinstance(call, exp.CountIf) and len(arguments) > 1):
+        raise error_at(call, f"{_function_name(call)} of {len(arguments) or 'no'} arguments", scope.text, "COUNT(*)")
     if isinstance(call, exp.CountIf):
         conditions.append(f"({checked_condition(call.this, schema, scope)})")
     elif not all(isinstance(argument, exp.Star | exp.Literal) for argument in arguments):

@@ -11,10 +11,16 @@ SHARES = frozenset({"QUANTILE", "APPROX_QUANTILE"})
 """The aggregates that take a share."""
 
 
+def arguments_of(call: exp.Expr) -> list[exp.Expr]:
+    """All that a call is given, in the order it is written."""
+    values = (value if isinstance(value, list) else [value] for value in call.args.values())
+    return [value for given in values for value in given if isinstance(value, exp.Expr)]
+
+
 def quantile_arguments(call: exp.Expr, name: str, scope: Scope) -> tuple[exp.Expr, float]:
     """The argument and the share, a number from 0 to 1 that is written out."""
-    given = call.expressions if isinstance(call, exp.Anonymous) else [call.this, call.args.get("quantile")]
-    if len(given) != 2 or given[1] is None:
+    given = arguments_of(call)
+    if len(given) != 2:
         raise error_at(call, f"{name} takes a value and a share", scope.text, f"{name}(price, 0.9)")
     argument, share = given[0], given[1].unnest()
     text = as_written(share, scope.text) or expression_sql(share)

@@ -16,6 +16,7 @@ E = TypeVar("E", bound=exp.Expr)
 
 # sqlglot's own readers of these add a separator that Spark does not, or leave out an argument.
 _PLAIN = (
+    "PERCENTILE",
     "GROUP_CONCAT",
     "LISTAGG",
     "STRING_AGG",
@@ -41,6 +42,7 @@ class ExpressionParser(TokenParser):
 
     FUNCTIONS: ClassVar[Any] = {
         **TokenParser.FUNCTIONS,
+        "PERCENTILE": exp.Quantile.from_arg_list,  # Spark's takes weights, and sqlglot would pass over them
         "EVERY": exp.LogicalAnd.from_arg_list,
         "ANY": exp.LogicalOr.from_arg_list,
         "SOME": exp.LogicalOr.from_arg_list,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import Any
 
 from sqlglot import exp
@@ -118,7 +119,7 @@ class WindowParser(DurationParser):
         self._expect("(", after="AGING")
         weights: list[exp.Expr] = []
         while not weights or self._match(TokenType.COMMA):
-            if not self._match(TokenType.NUMBER):
+            if not self._match(TokenType.NUMBER) or isinf(float(self._prev.text)):
                 self._fail("expected a weight, a number that is not negative", hint="such as AGING (1, 0.5)")
             weights.append(exp.Literal.number(self._prev.text))
         self._expect(")", after="the weights")
