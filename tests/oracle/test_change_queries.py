@@ -37,6 +37,7 @@ QUERIES = (
     "SELECT x.item, COUNT(*) AS n FROM a {} AS x JOIN b {} USING (item) GROUP BY x.item",
     "SELECT n, COUNT(*) AS m FROM (SELECT item, COUNT(*) AS n FROM a {} GROUP BY item) AS g GROUP BY n",
     "SELECT DISTINCT x.item FROM a {} AS x, b {} WHERE x.item = b.item EXCEPT SELECT item FROM t2 {}",
+    "SELECT qty + 1 AS more, upper(item) AS name, SUM(price + qty) AS n FROM a {} GROUP BY qty, item HAVING qty > 1",
     "WITH cheap AS (SELECT item, price * 2 AS twice FROM a WHERE price < 2) SELECT MAX(twice) AS top FROM cheap {}",
 )
 

@@ -26,16 +26,8 @@ Build = Callable[[Node], Derived]
 def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     """What makes answers of the rows of FROM and WHERE; all that it reads of them is asked for at once."""
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    outputs: dict[str, exp.Expr] = {}
-    for node in tree.selects:
-        parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
-        for name, part in parts.items():
-            if name.lower() in {known.lower() for known in outputs}:
-                way_out = "give one of them another name with AS"
-                raise error_at(node, f"two columns are named {name!r}", scope.text, way_out)
-            outputs[name] = sources.lowered(part)
     group = tree.args.get("group")
-    keys = []
+    by = []
     refuse_groupings(tree, scope.text)
     for node in group.expressions if group is not None else []:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -44,7 +36,17 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
             node = unaliased(node, aliases, sources.visible()).unnest()
         for call in calls_in(node, scope):
             raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
-        keys.append(sources.lowered(node))
+        by.append(node)
+    keys = [sources.lowered(node) for node in by]
+    sources.group_by(by)
+    outputs: dict[str, exp.Expr] = {}
+    for node in tree.selects:
+        parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
+        for name, part in parts.items():
+            if name.lower() in {known.lower() for known in outputs}:
+                way_out = "give one of them another name with AS"
+                raise error_at(node, f"two columns are named {name!r}", scope.text, way_out)
+            outputs[name] = sources.lowered(part)
     having = tree.args.get("having")
     kept = None if having is None else sources.lowered(unaliased(having.this, aliases, sources.visible()))
     grouped = bool(keys) or kept is not None or any(calls_in(node, scope) for node in outputs.values())

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from windrow.language import error_at, expression_sql
 from windrow.plan.bound import Scope
-from windrow.plan.calls import calls_in
+from windrow.plan.calls import calls_in, is_call
 from windrow.plan.catalog import Stream
 from windrow.plan.changes import Column, Computed, Node, Project, Scan
 from windrow.plan.names import both, placed_as, substituted, unknown_name
@@ -69,6 +69,7 @@ class Sources:
     def __init__(self, named: Sequence[tuple[str, Source]], outer: set[int], scope: Scope) -> None:
         self.named, self.outer, self._scope = list(named), outer, scope
         self._merged: dict[str, set[int]] = {}
+        self._keys: set[tuple[int, str]] = set()
         if len(self.named) > 1:
             for number, (alias, source) in enumerate(self.named):
                 if isinstance(source, Derived):
@@ -87,7 +88,14 @@ class Sources:
 
     def lowered(self, node: exp.Expr, below: int | None = None) -> exp.Expr:
         """`node` over the columns of plans; what reads source `below` only is computed where it is read."""
-        return self._lowered(node.copy(), {number for number in self.outer if number != below})
+        return self._lowered(node.copy(), {number for number in self.outer if number != below}, self._keys)
+
+    def group_by(self, keys: Sequence[exp.Expr]) -> None:
+        """From now on what is computed of keys is computed of groups: only they themselves are read of a stream."""
+        for key in keys:
+            numbers = self.of(key)
+            if len(numbers) == 1:
+                self._keys.add((number := next(iter(numbers)), self._text(number, key)))
 
     def type_of(self, column: str) -> pa.DataType | None:
         """The type of a column of a plan; None if it is that of a table."""
@@ -104,7 +112,7 @@ class Sources:
         if isinstance(first, Base) and not first.reads:
             self._read(0, first, exp.true())
 
-    def _lowered(self, node: exp.Expr, outer: set[int]) -> exp.Expr:
+    def _lowered(self, node: exp.Expr, outer: set[int], keys: set[tuple[int, str]]) -> exp.Expr:
         columns = list(node.find_all(exp.Column))
         if not columns:
             return node
@@ -112,16 +120,30 @@ class Sources:
         if len(numbers) == 1 and _is_value(node) and not calls_in(node, self._scope):
             (number,) = numbers
             source = self.named[number][1]
-            if isinstance(source, Base) and (number not in outer or isinstance(node, exp.Column)):
+            whole = number not in outer and not self._is_of_keys(number, node, keys)
+            if isinstance(source, Base) and (whole or isinstance(node, exp.Column)):
                 return placed_as(plan_column(self._read(number, source, node)), node)
         if isinstance(node, exp.Column):
             return placed_as(plan_column(self._column(node)), node)
+        keys = set() if is_call(node, self._scope) else keys
         for name, value in list(node.args.items()):
             if isinstance(value, exp.Expr):
-                node.set(name, self._lowered(value, outer))
+                node.set(name, self._lowered(value, outer, keys))
             elif isinstance(value, list):
-                node.set(name, [self._lowered(item, outer) if isinstance(item, exp.Expr) else item for item in value])
+                parts = [self._lowered(item, outer, keys) if isinstance(item, exp.Expr) else item for item in value]
+                node.set(name, parts)
         return node
+
+    def _is_of_keys(self, number: int, node: exp.Expr, keys: set[tuple[int, str]]) -> bool:
+        """Whether `node`, over source `number`, is no key, but something in it is."""
+        if not keys or not isinstance(self.named[number][1], Base) or (number, self._text(number, node)) in keys:
+            return False
+        inner = (part for part in node.walk() if part is not node and _is_value(part) and self.of(part) == {number})
+        return any((number, self._text(number, part)) in keys for part in inner)
+
+    def _text(self, number: int, node: exp.Expr) -> str:
+        source = self.named[number][1]
+        return expression_sql(self._meant(source, node) if isinstance(source, Base) else node)
 
     def restrict(self, number: int, condition: exp.Expr) -> None:
         """Let only those events of a stream through for which `condition` is true."""
