@@ -28,13 +28,13 @@ WINDOW = "FROM events [RANGE 5 SECONDS SLIDE 5 SECONDS]"
     ],
 )
 def test_a_wrong_number_of_arguments_is_refused(call: str):
-    with pytest.raises(QueryError):
+    with pytest.raises(QueryError, match="argument"):
         windrow.replay(f"SELECT {call} AS n {WINDOW}", events=EVENTS)
 
 
 @pytest.mark.parametrize("lateness", ["-10 seconds", 5, None])
 def test_a_lateness_is_a_length_of_time(lateness: str):
-    with pytest.raises((SettingsError, QueryError)):
+    with pytest.raises((SettingsError, QueryError), match=r"less than nothing|not a length of time"):
         windrow.replay(f"SELECT COUNT(*) AS n {WINDOW}", events=EVENTS, lateness=lateness)
 
 

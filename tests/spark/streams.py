@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,14 @@ def finish(job: Job, flush: bool = True) -> None:
     if flush:
         job.flush()
         assert job.wait(PATIENCE), "the job is stuck"
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what a job does by itself."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "the job is stuck"
+        time.sleep(0.05)
 
 
 def table_of(folder: Path, batch: int | None = None) -> pa.Table:

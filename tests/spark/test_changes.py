@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from windrow.spark.job import Job, check_beside
 from windrow.spark.letters import Letters
 
 from . import changed_job
-from .streams import PATIENCE, SECOND, START, Rows, assert_same, instants, put, rows_of
+from .streams import SECOND, START, Rows, assert_same, instants, put, rows_of, until
 from .test_kill import child
 
 STEP = 20
@@ -47,13 +46,6 @@ def events(number: int) -> pa.Table:
 def answers(text: str, files: int) -> Rows:
     """What a query answers over all events, by itself."""
     return rows_of(windrow.replay(text, ticks=pa.concat_tables([events(number) for number in range(files)])))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "the job is stuck"
-        time.sleep(0.05)
 
 
 def caught_up(job: Job, files: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from pyspark.sql import SparkSession
 import windrow
 from windrow.errors import SettingsError, StateError
 
-from .streams import PATIENCE, assert_same, put, rows_of, stream_of
+from .streams import assert_same, put, rows_of, stream_of, until
 from .test_replay import BATCH_ROWS, SCHEMA, some_events
 
 LEVELS = "[RANGES 40 SECONDS, 10 SECONDS, 4 SECONDS SLIDES 20 SECONDS, 5 SECONDS, 2 SECONDS]"
@@ -37,7 +36,7 @@ def test_a_running_job_answers_for_any_horizon_and_goes_on(spark: SparkSession, 
         for number, (batch, horizon) in enumerate(zip(batches, ("7 seconds", "40 seconds")), start=1):
             put(tmp_path / "in", batch)
             told += [row for table in replay.step(batch) for row in rows_of(table)]
-            wait_for(job, number)
+            until(lambda wanted=number: job.progress().get("ticks", {}).get("batches", 0) >= wanted)
             state, expected = job.state_at("levels", horizon), replay.state_at(horizon)
             assert (state.start_us, state.end_us) == (expected.start_us, expected.end_us)
             assert expected.rows.num_rows > 2
@@ -51,10 +50,3 @@ def test_a_running_job_answers_for_any_horizon_and_goes_on(spark: SparkSession, 
     finally:
         job.stop()
     assert_same(rows_of(tmp_path / "levels"), told, ["k", "level"])
-
-
-def wait_for(job, batches: int) -> None:
-    until = time.monotonic() + PATIENCE
-    while job.progress().get("ticks", {}).get("batches", 0) < batches:
-        assert time.monotonic() < until, "the job is stuck"
-        time.sleep(0.05)

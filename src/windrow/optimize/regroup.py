@@ -19,19 +19,18 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
     stage in one shard, which gets only what is left after the others. Where equal rows of the answer may be in several
     shards, a last stage brings them together: what comes and goes in one instant is not told.
     """
-    asked = hashed(query.root, query.emit, query.slide_us, query.offset_us)
     stages: list[list[ChangePlan]] = []
     root = query.root
     while shard_key(root) is None:
         parts: dict[str, Part] = {}
-        above = _cut(root, asked, parts)
+        above = _cut(root, query.asked, parts)
         if not any(_holds_rows(part.child) for part in parts.values()):
             break
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
         root = above
     if query.emit != SNAPSHOT and answer_key(root) is None and shard_key(root) is not None:
         parts = {}
-        root = _apart(root, asked, parts)
+        root = _apart(root, query.asked, parts)
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
     return [*stages, [replace(query, root=root)]]
 

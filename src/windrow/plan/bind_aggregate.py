@@ -16,7 +16,7 @@ from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
 from windrow.plan.clusters import cluster_answer
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
-from windrow.plan.names import output_name, placed_as, substituted, unaliased
+from windrow.plan.names import output_name, placed_as, substituted, unaliased, with_parts
 from windrow.plan.order import bind_limit, bind_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
@@ -100,12 +100,7 @@ class _Lift:
             self._check_around(node)
             way_out = f"add it to GROUP BY, or take FIRST({node.name})"
             raise error_at(node, f"{node.name!r} is neither grouped by nor aggregated", self.scope.text, way_out)
-        for name, value in list(node.args.items()):
-            if isinstance(value, exp.Expr):
-                node.set(name, self._lifted(value))
-            elif isinstance(value, list):
-                node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
-        return node
+        return with_parts(node, self._lifted)
 
     def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """An aggregate that looks at each level by itself."""

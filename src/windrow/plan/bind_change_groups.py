@@ -15,7 +15,7 @@ from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.change_sources import Derived, Sources, is_star, plan_column
 from windrow.plan.changes import Computed, Distinct, Group, Measure, Node, Project, Select
 from windrow.plan.check_from import above
-from windrow.plan.names import output_name, placed_as, unaliased
+from windrow.plan.names import output_name, placed_as, unaliased, with_parts
 from windrow.plan.order import selected
 from windrow.plan.refuse import refuse_groupings
 from windrow.plan.typing import checked_condition, checked_type
@@ -106,12 +106,7 @@ class _Lift:
             return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
         if isinstance(node, exp.Column):
             raise error_at(node, "this is neither grouped by nor aggregated", self.scope.text, "add it to GROUP BY")
-        for name, value in list(node.args.items()):
-            if isinstance(value, exp.Expr):
-                node.set(name, self._lifted(value))
-            elif isinstance(value, list):
-                node.set(name, [self._lifted(item) if isinstance(item, exp.Expr) else item for item in value])
-        return node
+        return with_parts(node, self._lifted)
 
 
 def _finished(plan: Node, outputs: dict[str, exp.Expr], distinct: bool, scope: Scope) -> Derived:

@@ -12,6 +12,7 @@ from windrow.plan.changes import Node, Scan
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.regroup import Leaf
+from windrow.plan.spaces import hashed
 from windrow.plan.timing import Timing
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -56,6 +57,11 @@ class ChangePlan:
         So long as they have as many stages: a checkpoint keeps the number of them.
         """
         return ("changes-" if self.stages == 1 else f"changes-{self.stages}-") + "+".join(self.streams)
+
+    @property
+    def asked(self) -> str:
+        """A name for what it asks: by its plan, not by its own name."""
+        return hashed(self.root, self.emit, self.slide_us, self.offset_us)
 
     @property
     def leading(self) -> tuple[str, ...]:

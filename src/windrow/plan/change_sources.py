@@ -14,7 +14,7 @@ from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call
 from windrow.plan.catalog import Stream
 from windrow.plan.changes import Column, Computed, Node, Project, Scan
-from windrow.plan.names import both, placed_as, substituted, unknown_name
+from windrow.plan.names import both, placed_as, substituted, unknown_name, with_parts
 from windrow.plan.typing import checked_condition, checked_type
 
 
@@ -126,13 +126,7 @@ class Sources:
         if isinstance(node, exp.Column):
             return placed_as(plan_column(self._column(node)), node)
         keys = set() if is_call(node, self._scope) else keys
-        for name, value in list(node.args.items()):
-            if isinstance(value, exp.Expr):
-                node.set(name, self._lowered(value, outer, keys))
-            elif isinstance(value, list):
-                parts = [self._lowered(item, outer, keys) if isinstance(item, exp.Expr) else item for item in value]
-                node.set(name, parts)
-        return node
+        return with_parts(node, lambda part: self._lowered(part, outer, keys))
 
     def _is_of_keys(self, number: int, node: exp.Expr, keys: set[tuple[int, str]]) -> bool:
         """Whether `node`, over source `number`, is no key, but something in it is."""

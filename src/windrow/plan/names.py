@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
@@ -60,6 +60,16 @@ def placed_as(node: exp.Expr, like: exp.Expr) -> exp.Expr:
     span = span_of(like)
     if span is not None:
         node.meta["span"] = span
+    return node
+
+
+def with_parts(node: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """`node` itself, each of whose parts is what `rewrite` makes of it."""
+    for name, value in list(node.args.items()):
+        if isinstance(value, exp.Expr):
+            node.set(name, rewrite(value))
+        elif isinstance(value, list):
+            node.set(name, [rewrite(item) if isinstance(item, exp.Expr) else item for item in value])
     return node
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from windrow.kernels import Fields, take
+from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
@@ -60,3 +60,18 @@ class Answers:
             partials=(),
             clusters={},
         )
+
+
+OneWindow = tuple[int, np.ndarray, dict[Partial, Fields]]
+"""The number of a window, the slots of its groups, and their partials."""
+
+
+def joined_answers(window: TimeWindow, partials: tuple[Partial, ...], answers: Sequence[OneWindow]) -> Answers:
+    """The answers of several of the windows that `window` describes, as columns."""
+    numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
+    ends = window.shown_ends(numbers)
+    instants = window.offset_us + numbers * window.slide_us if window.is_early else None
+    starts = None if window.range_us is None else ends - window.range_us
+    slots = np.concatenate([present for _, present, _ in answers])
+    fields = tuple(concat([part[partial] for _, _, part in answers]) for partial in partials)
+    return Answers(len(answers), starts, ends, slots, fields, instants=instants, kept=partials, window=window)

@@ -13,7 +13,6 @@ from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import too_large
 from windrow.plan.regroup import Leaf, Part
-from windrow.plan.spaces import hashed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, REJECTED, Payload
 from windrow.runtime.reject import rejected_of
@@ -42,7 +41,7 @@ class ChangeShard:
         self._newest: dict[str, int] = kept["newest"]
         self._asking: dict[str, list[str]] = {}
         for query in plan.queries:
-            self._asking.setdefault(_hashed(query), []).append(query.name)
+            self._asking.setdefault(query.asked, []).append(query.name)
         self._groups = self._opened(kept.get("together", []))
 
     @property
@@ -129,7 +128,7 @@ class ChangeShard:
 
     def _opened(self, kept: list[dict]) -> list[Together]:
         """The queries by when they came; of those that are no more, what only they held is deleted."""
-        waiting = {_hashed(query): query for query in self.plan.queries}
+        waiting = {query.asked: query for query in self.plan.queries}
         opened = []
         for entry in kept:
             known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
@@ -145,8 +144,3 @@ class ChangeShard:
         for number, queries in enumerate(fresh.values()):
             opened.append(Together.open(f"changes-{self.version}-{number}.", queries, self.plan, self._blocks, None))
         return opened
-
-
-def _hashed(query: ChangePlan) -> str:
-    """A name for what a query asks: by its plan, not by its own name."""
-    return hashed(query.root, query.emit, query.slide_us, query.offset_us)

@@ -12,7 +12,7 @@ from windrow.plan.change_plan import LeafKey
 from windrow.plan.regroup import Regrouped
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.slice_changes import PROBE, ROWS, by_shard
-from windrow.storage.columns import encode
+from windrow.storage.columns import encode_batch
 
 
 def passed_on(payloads: Sequence[Payload], shard: int) -> list[Payload]:
@@ -37,6 +37,6 @@ def regrouped(
         rows = pa.record_batch(packed(changed[leaf.part]))
         columns = [row_column(leaf.names.index(name)) for name in key.columns]
         for to, part in by_shard(rows, columns, shards):
-            body = encode(dict(zip(part.schema.names, part.columns)))
+            body = encode_batch(part)
             sent.append(Payload(to, shard, len(sent) + 1, None, f"{ROWS}{number}", body))
     return sent

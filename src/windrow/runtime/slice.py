@@ -24,7 +24,7 @@ from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, Payload
 from windrow.runtime.places import histogram
 from windrow.runtime.reject import UNREADABLE, raw_rows
 from windrow.runtime.slice_rows import counted_rows, row_entries
-from windrow.storage.columns import encode
+from windrow.storage.columns import encode, encode_batch
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
@@ -192,7 +192,7 @@ class Slicer:
                 self._packed.append(self._payload(shard, space.name, part))
 
     def _payload(self, shard: int, name: str, batch: pa.RecordBatch) -> Payload:
-        body = encode(dict(zip(batch.schema.names, batch.columns)))
+        body = encode_batch(batch)
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
 
 

@@ -14,7 +14,7 @@ from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import REJECTED, Payload
 from windrow.runtime.reject import UNREADABLE, raw_rows
 from windrow.runtime.slice import FAILED, TIME, expression_column
-from windrow.storage.columns import encode
+from windrow.storage.columns import encode_batch
 
 PROBE, ROWS = "probe ", "rows "
 """What the names of payloads begin with: the newest time of a stream, and the rows of a scan."""
@@ -85,7 +85,7 @@ class ChangeSlicer:
         return self._shards[self._task % len(self._shards)]
 
     def _payload(self, shard: int, name: str, rows: pa.RecordBatch) -> Payload:
-        body = encode(dict(zip(rows.schema.names, rows.columns)))
+        body = encode_batch(rows)
         return Payload(shard, self._task, len(self._packed) + 1, self._probe, name, body)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import Fields, concat, take
+from windrow.kernels import Fields, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
 from windrow.plan.kept import kept_as
@@ -17,7 +17,7 @@ from windrow.plan.parts import NestedWindow, parts_of
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.spaces import Space
 from windrow.plan.window import TimeWindow
-from windrow.runtime.answers import ANSWER_ROWS, Answers
+from windrow.runtime.answers import ANSWER_ROWS, Answers, OneWindow, joined_answers
 from windrow.runtime.belated import Belated
 from windrow.runtime.fold import FoldState
 from windrow.runtime.followers import Followers
@@ -229,7 +229,7 @@ class SpaceState:
         newest: int | None,
     ) -> None:
         """Answer one window, or those that read one lattice: by time, since a lattice forgets what was asked."""
-        waiting: dict[TimeWindow, list[tuple[int, np.ndarray, dict[Partial, Fields]]]] = {}
+        waiting: dict[TimeWindow, list[OneWindow]] = {}
         rows = 0
         for fold, number in self._in_turn(folds, before, clock, newest):
             folded = fold.folded(number, self.groups.width)
@@ -252,7 +252,7 @@ class SpaceState:
     def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list], emit: Callable) -> None:
         for fold in folds:
             if fold.window in waiting:
-                answers = _joined(fold, waiting[fold.window])
+                answers = joined_answers(fold.window, fold.partials, waiting[fold.window])
                 sizes = {number: len(present) for number, present, _ in waiting[fold.window]}
                 emit(self._followers.with_clusters(answers, sizes))
 
@@ -292,15 +292,3 @@ class SpaceState:
         """Delete what was kept folded for windows that nobody asks for any more."""
         for name in kept.keys() - self._maintenances().keys():
             self._blocks.delete_all(f"{self.space.name}.{name}.")
-
-
-def _joined(fold: FoldState, answers: Sequence[tuple[int, np.ndarray, dict[Partial, Fields]]]) -> Answers:
-    """The answers of several windows as columns."""
-    window = fold.window
-    numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
-    ends = window.shown_ends(numbers)
-    instants = window.offset_us + numbers * window.slide_us if window.is_early else None
-    starts = None if window.range_us is None else ends - window.range_us
-    slots = np.concatenate([present for _, present, _ in answers])
-    partials = tuple(concat([part[partial] for _, _, part in answers]) for partial in fold.partials)
-    return Answers(len(answers), starts, ends, slots, partials, instants=instants, kept=fold.partials, window=window)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -44,33 +45,46 @@ PAYLOAD_DDL = (
 )
 
 
+class AnySlicer(Protocol):
+    """What a map task cuts its events with."""
+
+    def add(self, batch: pa.RecordBatch) -> None: ...
+
+    def payloads(self) -> list[Payload]: ...
+
+
 def slice_stream(
     stream: DataFrame, plan: StreamPlan, time_sql: str, shards: list[int], corrupt: str | None = None
 ) -> DataFrame:
     """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
-    columns = [F.expr(time_sql).alias(TIME)]
-    columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(plan.expressions)]
-    failing = failures(stream, plan.expressions)
-    if failing is not None:
-        columns.append(failing.alias(FAILED))
+    columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected)
     if plan.timing is Timing.IDLE:
         columns.append(F.expr(NOW_SQL).alias(ARRIVED))
+    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards))
+
+
+def event_columns(
+    stream: DataFrame, texts: Sequence[str], time_sql: str, corrupt: str | None, keeps_rejected: bool
+) -> list[Column]:
+    """What slicers read of the events of `stream`: their times, row expressions, and why some cannot be used."""
+    columns = [F.expr(time_sql).alias(TIME)]
+    columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(texts)]
+    failing = failures(stream, texts)
+    if failing is not None:
+        columns.append(failing.alias(FAILED))
     if corrupt is not None:
         columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
-    if plan.keeps_rejected:
-        columns.append(raw_column())
-    return stream.select(*columns).mapInArrow(_slicing(plan, shards), PAYLOAD_DDL)
+    if keeps_rejected:
+        columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
+    return columns
 
 
-def raw_column() -> Column:
-    """An event as it came, for those that are rejected."""
-    return F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW)
+def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer]) -> DataFrame:
+    """The payloads of `events`: each map task has a slicer of its own, by the number of the task."""
 
-
-def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        slicer = Slicer(plan, context.partitionId() if context else 0, shards)
+        slicer = slicer_of(context.partitionId() if context else 0)
         scan = cut = 0
         mark = time.perf_counter_ns()
         for batch in batches:
@@ -84,7 +98,7 @@ def _slicing(plan: StreamPlan, shards: list[int]) -> Callable[[Iterator[pa.Recor
             yield packed(payloads, scan // 1000, cut // 1000)
         set_loaded_aside()
 
-    return slice_task
+    return events.mapInArrow(slice_task, PAYLOAD_DDL)
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:

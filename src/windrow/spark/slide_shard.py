@@ -25,7 +25,7 @@ from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, packed
 from windrow.spark.slide import COUNTED, COUNTS, REJECTED_ROWS
 from windrow.spark.state import StateBlocks
-from windrow.storage.columns import encode
+from windrow.storage.columns import encode_batch
 
 AnyShard = Shard | ChangeShard
 
@@ -144,7 +144,7 @@ def _sent(
     known = passed_on(payloads, stored.key)
     rows = regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))
     rejected = [
-        Payload(stored.key, stored.key, 0, None, REJECTED, encode(dict(zip(batch.schema.names, batch.columns))))
+        Payload(stored.key, stored.key, 0, None, REJECTED, encode_batch(batch))
         for batch in outcome.rejected
         if batch.num_rows
     ]
@@ -172,7 +172,7 @@ def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
     size = 0
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
     for query, batch in [*outcome.results, *rejected]:
-        rows = encode(dict(zip(batch.schema.names, batch.columns)))
+        rows = encode_batch(batch)
         waiting.append((query, rows))
         size += len(rows)
         if size >= FRAME_BYTES:

@@ -16,7 +16,7 @@ from windrow.runtime.shard import Shard
 from windrow.runtime.state_at import state_at
 from windrow.spark.results import typed_results
 from windrow.storage.blocks import MemoryBlocks
-from windrow.storage.columns import encode
+from windrow.storage.columns import encode_batch
 
 
 def stored_state_at(spark: SparkSession, checkpoint: str, plan: StreamPlan, horizon: Horizon) -> StateAt[DataFrame]:
@@ -32,7 +32,7 @@ def stored_state_at(spark: SparkSession, checkpoint: str, plan: StreamPlan, hori
     packed = pa.table(
         {
             "query": [query.name] * len(state.rows),
-            "rows": pa.array([encode(dict(zip(rows.schema.names, rows.columns))) for rows in state.rows], pa.binary()),
+            "rows": pa.array([encode_batch(rows) for rows in state.rows], pa.binary()),
         }
     )
     return StateAt(state.start_us, state.end_us, typed_results(spark.createDataFrame(packed), query))

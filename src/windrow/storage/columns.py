@@ -16,7 +16,11 @@ def encode(columns: dict[str, pa.Array], *, compress: bool = True) -> bytes:
     >>> decode(encode({"slot": pa.array([1, 2])})).column("slot").to_pylist()
     [1, 2]
     """
-    batch = pa.record_batch(list(columns.values()), names=list(columns))
+    return encode_batch(pa.record_batch(list(columns.values()), names=list(columns)), compress=compress)
+
+
+def encode_batch(batch: pa.RecordBatch, *, compress: bool = True) -> bytes:
+    """The bytes of columns that are a batch already."""
     sink = pa.BufferOutputStream()
     options = _OPTIONS if compress and batch.nbytes >= SMALL else _PLAIN
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
@@ -34,7 +38,7 @@ class BatchCodec:
     """Rows as the bytes of a block."""
 
     def encode(self, value: pa.RecordBatch) -> bytes:
-        return encode(dict(zip(value.schema.names, value.columns)))
+        return encode_batch(value)
 
     def decode(self, block: bytes) -> pa.RecordBatch:
         return decode(block)
