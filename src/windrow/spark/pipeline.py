@@ -14,6 +14,7 @@ from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT
 from windrow.spark.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.premerge import premerge_payloads
 from windrow.spark.regroup import regroup_payloads
 from windrow.spark.shards import shard_keys
@@ -21,8 +22,7 @@ from windrow.spark.slice import NO_PROBE, slice_stream
 from windrow.spark.slice_changes import slice_changes
 from windrow.spark.slide import COUNTS, slide_payloads
 
-METRICS = "windrow"
-_COUNTS = ("untimed", "unreadable", "failed", "unplaced", "scan_us", "slice_us")
+_COUNTS = ("untimed", "unreadable", "failed", "unplaced")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,9 @@ def packed_results(
         payloads = premerge_payloads(payloads, plan, keys)
     run = run or uuid.uuid4().hex
     for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
-        payloads = regroup_payloads(payloads, stage, shards, f"{run}, stage {number}")
+        payloads = regroup_payloads(payloads, stage, shards, run, number)
     packed = slide_payloads(payloads, plan, shards, run)
-    return packed.observe(METRICS, *(_total(name).alias(name) for name in COUNTS))
+    return packed.observe(METRICS, *(_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES)))
 
 
 def _sliced(sources: Sources, plan: Plan, keys: list[int]) -> DataFrame:

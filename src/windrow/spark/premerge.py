@@ -25,15 +25,13 @@ def premerge_payloads(payloads: DataFrame, plan: StreamPlan, keys: list[int]) ->
         held = [batch for batch in batches if batch.num_rows]
         if held:
             rows = pa.Table.from_batches(held)
-            took = sum(rows["scan_us"].to_pylist()), sum(rows["slice_us"].to_pylist())
-            yield packed(Premerge(plan).merged(_payloads(rows)), *took)
+            yield packed(Premerge(plan).merged(_payloads(rows)))
 
     return payloads.repartition(len(keys), way).mapInArrow(merge, PAYLOAD_DDL)
 
 
 def _payloads(rows: pa.Table) -> list[Payload]:
-    names = [name for name in PAYLOAD.names if not name.endswith("_us")]
-    columns = [rows[name].to_pylist() for name in names]
+    columns = [rows[name].to_pylist() for name in PAYLOAD.names]
     return [
         Payload(shard, task, part, None if probe == NO_PROBE else probe, *rest)
         for shard, task, part, probe, *rest in zip(*columns)

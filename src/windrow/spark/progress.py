@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql.streaming import StreamingQuery
 
-from windrow.spark.pipeline import METRICS
+from windrow.spark.measures import METRICS, total_measures
 from windrow.spark.slice import NO_PROBE
 
 RECENT = 100
@@ -117,8 +117,9 @@ def _instant(time_us: int) -> datetime:
 
 def _add(watched: _Watched, batch: Any) -> None:
     counts = batch["observedMetrics"][METRICS].asDict()
-    if counts["scan_us"] is None:
+    if counts["windows"] is None:
         return
+    measures = total_measures(batch["observedMetrics"])
     watched.batches += 1
     events = _events(batch, watched.control)
     watched.events += events
@@ -129,7 +130,7 @@ def _add(watched: _Watched, batch: Any) -> None:
         watched.rejected["no point"] = watched.rejected.get("no point", 0) + counts["unplaced"]
     watched.failed += counts["failed"]
     watched.windows += counts["windows"]
-    watched.groups, watched.memory_bytes = counts["groups"], counts["memory"]
+    watched.groups, watched.memory_bytes = counts["groups"], measures["memory"]
     if counts["clock"] is not None and counts["clock"] != NO_PROBE:
         watched.clock = counts["clock"]
     watched.state_bytes = sum(
@@ -140,7 +141,7 @@ def _add(watched: _Watched, batch: Any) -> None:
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
     watched.recent.append({"events": events, "started": started, "seconds": seconds, "clock": watched.clock})
-    parts = {name: counts[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
+    parts = {name: measures[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
     for name, value in parts.items():
         watched.seconds[name] += value
     watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))

@@ -5,12 +5,17 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from windrow.plan.change_plan import ChangesPlan
+from windrow.spark.measures import SLIDE_MEASURES, measured, measured_ddl
 from windrow.spark.slice import PAYLOAD_DDL
 from windrow.spark.slide import SlideProcessor
 
 
-def regroup_payloads(payloads: DataFrame, stage: ChangesPlan, shards: int, run: str) -> DataFrame:
-    """What `stage` makes of `payloads`: payloads for the next."""
-    return payloads.groupBy("shard").transformWithStateInPandas(
-        SlideProcessor(stage, shards, run), outputStructType=PAYLOAD_DDL, outputMode="Append", timeMode="None"
+def regroup_payloads(payloads: DataFrame, stage: ChangesPlan, shards: int, run: str, number: int) -> DataFrame:
+    """What `stage`, the one with this number, makes of `payloads`: payloads for the next."""
+    sent = payloads.groupBy("shard").transformWithStateInPandas(
+        SlideProcessor(stage, shards, f"{run}, stage {number}"),
+        outputStructType=measured_ddl(PAYLOAD_DDL, SLIDE_MEASURES),
+        outputMode="Append",
+        timeMode="None",
     )
+    return measured(sent, f"stage {number}", SLIDE_MEASURES)

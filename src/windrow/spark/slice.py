@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 from windrow.spark.heartbeat import NOW_SQL
 from windrow.spark.loaded import set_loaded_aside
+from windrow.spark.measures import SLICE_MEASURES, measured, measured_ddl
 
 NO_PROBE = -(1 << 63)
 
@@ -35,13 +36,11 @@ PAYLOAD = pa.schema(
         ("unreadable", pa.int64()),
         ("failed", pa.int64()),
         ("unplaced", pa.int64()),
-        ("scan_us", pa.int64()),
-        ("slice_us", pa.int64()),
     ]
 )
 PAYLOAD_DDL = (
     "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, untimed BIGINT, unreadable BIGINT,"
-    " failed BIGINT, unplaced BIGINT, scan_us BIGINT, slice_us BIGINT"
+    " failed BIGINT, unplaced BIGINT"
 )
 
 
@@ -60,7 +59,7 @@ def slice_stream(
     columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected)
     if plan.timing is Timing.IDLE:
         columns.append(F.expr(NOW_SQL).alias(ARRIVED))
-    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards))
+    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice")
 
 
 def event_columns(
@@ -79,8 +78,11 @@ def event_columns(
     return columns
 
 
-def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer]) -> DataFrame:
-    """The payloads of `events`: each map task has a slicer of its own, by the number of the task."""
+def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str) -> DataFrame:
+    """The payloads of `events`: each map task has a slicer of its own, by the number of the task.
+
+    How long the tasks took is observed as that of `stage`.
+    """
 
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
@@ -95,10 +97,10 @@ def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer]) -> DataFram
         payloads = slicer.payloads()
         cut += time.perf_counter_ns() - mark
         if payloads:
-            yield packed(payloads, scan // 1000, cut // 1000)
+            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000})
         set_loaded_aside()
 
-    return events.mapInArrow(slice_task, PAYLOAD_DDL)
+    return measured(events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES)), stage, SLICE_MEASURES)
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -117,9 +119,8 @@ def _utc(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def packed(payloads: list[Payload], scan_us: int = 0, slice_us: int = 0) -> pa.RecordBatch:
-    """Payloads as rows; the first carries how long the task took."""
-    first = [True] + [False] * (len(payloads) - 1)
+def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -> pa.RecordBatch:
+    """Payloads as rows, the first of which carries what the task has measured."""
     values = [
         [payload.shard for payload in payloads],
         [payload.task for payload in payloads],
@@ -131,7 +132,8 @@ def packed(payloads: list[Payload], scan_us: int = 0, slice_us: int = 0) -> pa.R
         [payload.unreadable for payload in payloads],
         [payload.failed for payload in payloads],
         [payload.unplaced for payload in payloads],
-        [scan_us if mine else 0 for mine in first],
-        [slice_us if mine else 0 for mine in first],
     ]
-    return pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)
+    rows = pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)
+    for name, value in (measures or {}).items():
+        rows = rows.append_column(name, pa.array([value] + [0] * (len(payloads) - 1), pa.int64()))
+    return rows

@@ -18,4 +18,8 @@ def slice_changes(
     """The payloads of one of the streams of `plan`."""
     columns = event_columns(stream, plan.expressions_of(name), time_sql, corrupt, plan.keeps_rejected)
     first = TASKS * [own for own, _ in plan.streams].index(name)
-    return sliced(stream.select(*columns), lambda task: ChangeSlicer(plan, name, first + task, shards))
+
+    def slicer(task: int) -> ChangeSlicer:
+        return ChangeSlicer(plan, name, first + task, shards)
+
+    return sliced(stream.select(*columns), slicer, f"slice {first // TASKS}")

@@ -12,15 +12,15 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.spark.loaded import set_loaded_aside
+from windrow.spark.measures import SLIDE_MEASURES, measured_ddl
 
 if TYPE_CHECKING:
     import pandas as pd
 
 REJECTED_ROWS = "#rejected"
 COUNTED = ("late", "untimed", "unreadable", "failed", "unplaced", "windows")
-MEASURED = ("groups", "memory", "clock", "scan_us", "slice_us", "slide_us", "state_us", "state_read", "state_written")
-COUNTS = COUNTED + MEASURED
-PACKED_DDL = "query STRING, rows BINARY, " + ", ".join(f"{name} BIGINT" for name in COUNTS)
+COUNTS = (*COUNTED, "groups", "clock")
+PACKED_DDL = measured_ddl("query STRING, rows BINARY", (*COUNTS, *SLIDE_MEASURES))
 
 
 def slide_payloads(payloads: DataFrame, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> DataFrame:

@@ -109,7 +109,8 @@ def _shard(plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes 
 def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Work off the payloads in `frames`, save the shard, and give its counts and its answers."""
     began = time.perf_counter_ns()
-    payloads = [payload for frame in frames for payload in _payloads(frame)]
+    arrived = [payload for frame in frames for payload in _payloads(frame)]
+    payloads = sorted(arrived, key=lambda payload: (payload.task, payload.part, payload.name))
     shard, blocks = stored.opened()
     opened = time.perf_counter_ns()
     outcome = shard.process([payload for payload in payloads if payload.name != EARLIER])
@@ -118,10 +119,10 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     saved = time.perf_counter_ns()
     counts = {name: int(getattr(outcome, name)) for name in COUNTED} | {
         "groups": shard.groups,
-        "memory": shard.bytes_in_memory,
         "clock": NO_PROBE if shard.clock is None else shard.clock,
-        "scan_us": sum(int(frame["scan_us"].sum()) for frame in frames),
-        "slice_us": sum(int(frame["slice_us"].sum()) for frame in frames),
+    }
+    measures = {
+        "memory": shard.bytes_in_memory,
         "slide_us": (slid - opened) // 1000,
         "state_us": (opened - began + saved - slid) // 1000,
         "state_read": blocks.bytes_read,
@@ -130,14 +131,12 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     for earlier in (json.loads(payload.body) for payload in payloads if payload.name == EARLIER):
         counts = {name: (max if name in _ALIKE else add)(counts[name], earlier[name]) for name in COUNTS}
     if isinstance(stored.plan, ChangesPlan) and stored.plan.sends:
-        yield from _sent(stored, payloads, outcome, counts)
+        yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
     else:
-        yield from _packed(outcome, counts)
+        yield from _packed(outcome, counts | measures)
 
 
-def _sent(
-    stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]
-) -> Iterator[pd.DataFrame]:
+def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
     """The payloads for the next stage."""
     assert isinstance(stored.plan, ChangesPlan)
     counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
@@ -148,7 +147,7 @@ def _sent(
         for batch in outcome.rejected
         if batch.num_rows
     ]
-    yield packed([counted, *known, *rows, *rejected]).to_pandas()
+    return [counted, *known, *rows, *rejected]
 
 
 def _query() -> str | None:
@@ -185,4 +184,6 @@ def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
 def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int]) -> pd.DataFrame:
     """Packed rows; the one of no query carries the counts."""
     columns: dict[str, list] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
-    return pd.DataFrame(columns | {name: [0 if query else counts[name] for query, _ in rows] for name in COUNTS})
+    return pd.DataFrame(
+        columns | {name: [0 if query else value for query, _ in rows] for name, value in counts.items()}
+    )
