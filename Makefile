@@ -26,8 +26,8 @@ $(WARM): $(READY)
 demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries
 	@. scripts/java.sh && $(BIN)/windrow demo
 
-test: $(WARM)  ## run all tests
-	@. scripts/java.sh && $(BIN)/python -m pytest
+test: $(WARM)  ## run all tests; ORDER=seed runs them in an order drawn from it
+	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER))
 
 lint: $(READY)  ## style, types and who may import whom
 	$(BIN)/ruff check src tests benchmarks examples

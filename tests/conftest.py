@@ -1,4 +1,4 @@
-"""One Spark session a process for all tests that need Spark."""
+"""One Spark session a process for all tests that need Spark, and tests that leave nothing behind, in any order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from drawn_order import drawn
+from left_behind import ProcessState, SparkState, stop_streams
 from quick_spark import SHORT_LIVED, WARM, see_tests, use_installed_modules
 
 if TYPE_CHECKING:
@@ -17,12 +20,32 @@ if TYPE_CHECKING:
 LONGEST = ("test_kill.py", "test_maintenance.py", "test_changes.py", "test_replay.py", "test_arrival_time.py")
 LONGEST += ("test_command_run.py", "test_change_queries.py")
 
+UNUSED = pytest.StashKey[SparkState]()
+"""The Spark session of this process as it was before any test."""
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that no process ends long before the other."""
-    last = len(LONGEST)
-    order = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: (order.get(item.path.name, last), item.path.parent.name != "spark"))
+settings.register_profile("windrow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("windrow")  # no test asserts a time
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED.")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    seed = config.getoption("order")
+    return None if seed is None else f"order: drawn from {seed}"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that no process ends long before the other; or draw an order."""
+    seed = config.getoption("order")
+    if seed is None:
+        last = len(LONGEST)
+        order = {name: place for place, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: (order.get(item.path.name, last), item.path.parent.name != "spark"))
+    else:
+        items[:] = drawn(items, seed)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,9 +57,32 @@ def quick_processes() -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(quick_processes: None) -> Iterator[SparkSession]:
+def spark(quick_processes: None, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     from windrow.spark.settings import local_spark
 
     session = local_spark("local[2]", SHORT_LIVED | WARM)
+    request.config.stash[UNUSED] = SparkState(session)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark_as_it_was(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A file finds the Spark session as it was in the beginning, whatever earlier files have set on it."""
+    yield
+    unused = request.config.stash.get(UNUSED, None)
+    if unused is not None:
+        unused.restore()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test ends with its process as it found it, and no stream that it started runs on.
+
+    It is the first to be set up for a test and the last to be torn down: what fixtures of the test undo is undone.
+    """
+    spark = request.getfixturevalue("spark") if "spark" in request.fixturenames else None
+    process = ProcessState()
+    yield
+    left = process.changes() + (stop_streams(spark) if spark is not None else [])
+    assert not left, f"the test leaves behind: {'; '.join(left)}"

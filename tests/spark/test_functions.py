@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def declare(session: Session) -> None:
 
 
 @pytest.fixture(scope="module")
-def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
     folder = tmp_path_factory.mktemp("functions")
     put(folder / "in", EVENTS.slice(0, 3), EVENTS.slice(3))
     session = windrow.Session(spark, shards=2)
@@ -112,7 +113,9 @@ def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     job = session.start(str(folder / "checkpoint"), sinks, trigger="available now")
     finish(job)
     answers = {name: sorted(rows_of(folder / name), key=str) for name in QUERIES}
-    return answers | {"progress": [job.progress()["ticks"]]}
+    yield answers | {"progress": [job.progress()["ticks"]]}
+    for name in ("is_odd", "twice", "shout"):
+        spark.sql(f"DROP TEMPORARY FUNCTION {name}")
 
 
 def values(rows: Rows, *columns: str) -> set[tuple]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import windrow
 from windrow.errors import JobError
+from windrow.runtime.shard import FORMAT
 from windrow.session import Session
 from windrow.spark import slide
 from windrow.spark.slide import SlideProcessor
@@ -115,21 +116,17 @@ def test_results_that_are_written_twice_have_each_their_own_state(spark: SparkSe
 
 
 @pytest.fixture
-def newer_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Workers write state of format 99, as a later version might."""
+def newer_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs leave state of format 99, as a later version might: in the state alone, since workers run other jobs too."""
 
     class Newer(SlideProcessor):  # defined in here, so that workers get it with the plan
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
-            from windrow.runtime import shard
-
-            shard.FORMAT = 99
-            try:
-                yield from super().handleInputRows(key, rows, timerValues)
-            finally:
-                shard.FORMAT = 1
+            yield from super().handleInputRows(key, rows, timerValues)
+            place = ("snapshot/0",)
+            kept = json.loads(bytes(self._blocks.getValue(place)[0]))
+            self._blocks.updateValue(place, (json.dumps(kept | {"format": 99}).encode(),))
 
     monkeypatch.setattr(slide, "SlideProcessor", Newer)
-    yield
 
 
 def test_a_checkpoint_of_another_format_is_refused_by_name(
@@ -144,6 +141,6 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(
     monkeypatch.undo()
     put(tmp_path / "in", second)
     job = session.start(checkpoint, sinks, trigger="available now")
-    told = r"holds state of format 99, and this version of Windrow reads format 1: .* a new checkpoint"
+    told = rf"holds state of format 99, and this version of Windrow reads format {FORMAT}: .* a new checkpoint"
     with pytest.raises(JobError, match=told):
         job.wait(PATIENCE)

@@ -21,11 +21,13 @@ class Recording:
     When it is over it begins anew, with times that go on.
 
     >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "run.csv"
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = Path(folder.name) / "run.csv"
     >>> _ = file.write_text("t,id,x,y,speed\\n100,1,0,0,3\\n101.5,1,4,0,3\\n")
     >>> recording = Recording(file)
     >>> recording.positions(100 * SECOND_US, 104 * SECOND_US)["x"].to_pylist()
     [0.0, 4.0, 0.0, 4.0]
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,0 +1,98 @@
+"""What a test could leave behind for others: in its process, in the modules of Windrow, in the Spark session."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+RUNNERS_OWN = frozenset({"PYTEST_CURRENT_TEST"})
+"""Variables of the environment that pytest itself sets anew for each test."""
+
+
+class ProcessState:
+    """The process as it is now: environment, folder, path, signals, user, and the names in Windrow's modules."""
+
+    def __init__(self) -> None:
+        self._process = _process()
+        self._modules = {name: dict(vars(module)) for name, module in _windrow().items()}
+        self._filled = _sizes()
+
+    def changes(self) -> list[str]:
+        """What is not as it was; modules that were loaded since are new, and changed nothing."""
+        now = _process()
+        found = [f"{what} is {now[what]}, not {was}" for what, was in self._process.items() if now[what] != was]
+        loaded = _windrow()
+        for name, names in self._modules.items():
+            held = vars(loaded[name])
+            found += [f"{name}.{each} is another" for each in names if held.get(each) is not names[each]]
+        sizes = _sizes()
+        found += [f"{name} holds {sizes[name]}, not {was}" for name, was in self._filled.items() if sizes[name] != was]
+        return found
+
+
+def _process() -> dict[str, Any]:
+    environment = {name: value for name, value in os.environ.items() if name not in RUNNERS_OWN}
+    handlers = [signal.getsignal(number) for number in SIGNALS]
+    return {
+        "the environment": environment,
+        "the folder": os.getcwd(),
+        "the path": list(sys.path),
+        "who handles signals": handlers,
+        "the user": os.geteuid(),
+    }
+
+
+def _windrow() -> dict[str, Any]:
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "windrow"}
+
+
+def _sizes() -> dict[str, int]:
+    """How much lies in what modules of Windrow keep from call to call."""
+    return {
+        f"{module}.{name}": len(value)
+        for module, held in _windrow().items()
+        for name, value in vars(held).items()
+        if isinstance(value, dict | list | set) and not name.startswith("__")
+    }
+
+
+class SparkState:
+    """A Spark session as it is now: its settings and its temporary views."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._settings: dict[str, str] = dict(spark.conf.getAll)
+        self._views = self._temporary()
+
+    def restore(self) -> None:
+        """Settings go back to what they were, and views that came since go away.
+
+        A `windrow.Session` sets what it needs on the Spark session that it is given, and a sink in memory is a view:
+        that is what they are for, and no fault of a test.
+        """
+        now: dict[str, str] = self._spark.conf.getAll
+        for name in {*now, *self._settings}:
+            if name not in self._settings:
+                self._spark.conf.unset(name)
+            elif now.get(name) != self._settings[name]:
+                self._spark.conf.set(name, self._settings[name])
+        for name in self._temporary() - self._views:
+            self._spark.catalog.dropTempView(name)
+
+    def _temporary(self) -> set[str]:
+        views = self._spark._jsparkSession.sessionState().catalog().listLocalTempViews("*")
+        return {views.apply(number).table() for number in range(views.size())}
+
+
+def stop_streams(spark: SparkSession) -> list[str]:
+    """Stop the streams that still run, and name them."""
+    running = spark.streams.active
+    for query in running:
+        query.stop()
+    return [f"the stream {query.name or query.id} runs" for query in running]
