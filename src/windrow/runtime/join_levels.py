@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import Fields, Kernel, concat, take
+from windrow.kernels import Fields, Kernel, concat, ended, take
 from windrow.plan.aggregates import Aggregate, Partial
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
@@ -31,6 +31,7 @@ class _Level:
     last: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
+    until: np.ndarray
     slots: np.ndarray
     partials: dict[Partial, Fields]
 
@@ -80,7 +81,7 @@ def _level(number: int, query: QueryPlan, answers: Sequence[Answers], slides: np
     own = [part for part in answers if part.window is not None and level_of(window, part.window) == number]
     if not own:
         empty = np.empty(0, np.int64)
-        return _Level(empty, empty, empty, empty, empty, {})
+        return _Level(empty, empty, empty, empty, empty, empty, {})
     last, slots = np.concatenate([_last(part) for part in own]), np.concatenate([part.slots for part in own])
     places = np.searchsorted(slides, last) * width + slots
     order = np.argsort(places)
@@ -89,8 +90,8 @@ def _level(number: int, query: QueryPlan, answers: Sequence[Answers], slides: np
         for i, partial in enumerate(own[0].kept or query.partials)
     }
     starts = np.concatenate([part.starts for part in own if part.starts is not None])
-    ends = np.concatenate([part.ends for part in own])
-    return _Level(places[order], last[order], starts[order], ends[order], slots[order], partials)
+    ends, until = np.concatenate([part.ends for part in own]), np.concatenate([part.until for part in own])
+    return _Level(places[order], last[order], starts[order], ends[order], until[order], slots[order], partials)
 
 
 class RowLevels:
@@ -114,8 +115,9 @@ def _answer(
         return _recurring(aggregate.partial, levels), 0
     if weights:
         return _weighed(aggregate, levels, weights, user)
-    fields = levels[-1].partials[aggregate.partial]
-    lowered = kernel_of(aggregate.partial, user).lower(fields, aggregate.answer, aggregate.type)
+    own, kernel = levels[-1], kernel_of(aggregate.partial, user)
+    fields = ended(kernel, own.partials[aggregate.partial], own.until)
+    lowered = kernel.lower(fields, aggregate.answer, aggregate.type)
     return lowered.values, lowered.overflows
 
 
