@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
+from windrow.kernels import Fields, Kernel, Rows, ended, identity, kernel_for
 from windrow.plan.aggregates import RULES, FilledPartial, Partial
 
 
@@ -46,6 +46,8 @@ class Path:
 
 USER = {"latest": Latest, "path": Path}
 SLOTS = 3
+END_US = 1767225661_000_000
+"""A minute and a second after the first of the `seconds` below."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Case:
         return self.result or RULES[answer.split()[0]](self.partial.type)[1]
 
     def answered(self, fields: Fields) -> list[list[Any]]:
+        ends = np.full(len(next(iter(fields.values()))), END_US)
+        fields = ended(self.kernel, fields, ends)
         return [self.kernel.lower(fields, answer, self.type_of(answer)).values.to_pylist() for answer in self.answers]
 
 

@@ -135,8 +135,9 @@ def test_a_correlation_is_at_most_one_also_of_vast_and_of_tiny_values():
     st.integers(1, 4),
     st.integers(1, 5),
     st.sampled_from([(START_US, 1_000_000), (YEAR_9990 + 5, 1), (YEAR_1 + 2, 3)]),
+    st.integers(1, 60),
 )
-def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(pairs, panes, step, base):
+def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(pairs, panes, step, base, reach):
     start, unit = base
     kernel, window = FilledMoments(step * unit), identity(FilledMoments(1), 1)
     micros = [None if x is None else start + x * unit for _, x in pairs]
@@ -146,16 +147,18 @@ def test_missing_instants_are_filled_with_the_last_and_concurrent_ones_averaged(
         pane = identity(kernel, 1)
         kernel.lift(pane, np.zeros(len(part), np.int64), Rows(rows.take(pa.array(part)), part))
         kernel.combine(window, np.array([0]), pane)
-    found = kernel.lower(window, "REGR_SLOPE", pa.float64()).values[0].as_py()
+    end = start + reach * unit
+    found = kernel.lower(kernel.ended(window, np.array([end])), "REGR_SLOPE", pa.float64()).values[0].as_py()
     known: dict[int, list[int]] = {}
     for value, time in zip(y.to_pylist(), micros):
         if value is not None and time is not None:
             known.setdefault(time // (step * unit), []).append(value)
-    if len(range(min(known, default=0), max(known, default=0) + 1)) < 2:
+    stop = max(max(known, default=0) + 1, (end - 1) // (step * unit) + 1)
+    if not known or stop - min(known) < 2:
         assert found is None
         return
     series, last = [], 0.0
-    for instant in range(min(known), max(known) + 1):
+    for instant in range(min(known), stop):
         last = float(np.mean(known[instant])) if instant in known else last
         series.append(last)
     expected = np.polyfit(np.arange(len(series)) * step, series, 1)[0]

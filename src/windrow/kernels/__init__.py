@@ -2,7 +2,7 @@
 
 from windrow.kernels.choose import kernel_for
 from windrow.kernels.kernel import Field, Fields, Kernel, Lowered, Rows
-from windrow.kernels.partials import concat, grow, identity, reset, take
+from windrow.kernels.partials import concat, ended, grow, identity, reset, take
 from windrow.kernels.stored import from_arrow, to_arrow
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Lowered",
     "Rows",
     "concat",
+    "ended",
     "from_arrow",
     "grow",
     "identity",

@@ -11,6 +11,7 @@ from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, words
 from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+from windrow.kernels.two_doubles import Pair
 
 LIMB = 0xFFFFFFFF
 COLUMNS = ("n", "limb_0", "limb_1", "limb_2", "limb_3")
@@ -56,6 +57,15 @@ class DecimalSum:
         parts = counts if answer == "AVG" else [1] * len(counts)
         found = [_rounded(total * up, part * down) if n else None for total, part, n in zip(sums, parts, counts)]
         return _decimals(found, type)
+
+    def halves(self, partials: Fields) -> tuple[Pair, np.ndarray]:
+        """The sums as two doubles, and whether each has at most 38 digits."""
+        totals, by = _sums(partials), 10**self.scale
+        high = [total / by for total in totals]
+        ratios = [half.as_integer_ratio() for half in high]
+        low = [(total * d - n * by) / (d * by) for total, (n, d) in zip(totals, ratios)]
+        fits = np.array([abs(total) < 10**38 for total in totals], bool)
+        return (np.array(high, np.float64), np.array(low, np.float64)), fits
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:

@@ -10,6 +10,7 @@ from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, reals
 from windrow.kernels.kernel import Fields, Lowered, Rows, integer, real
+from windrow.kernels.two_doubles import Pair, plus
 
 SMALL = 2.0**53
 SCALE = 2.0**-64
@@ -56,12 +57,30 @@ class FloatSum:
         if len(odd):
             with np.errstate(over="ignore", invalid="ignore"):
                 sums[odd] = _joined(hi[odd], lo[odd], big_hi[odd], big_lo[odd])
-            sums[odd[above[odd] > 0]] = np.inf
-            sums[odd[below[odd] > 0]] = -np.inf
-            sums[odd[(nan[odd] > 0) | ((above[odd] > 0) & (below[odd] > 0))]] = np.nan
+            _mark(sums, odd, nan, above, below)
         if answer == "AVG":
             sums /= np.maximum(n, 1)
         return Lowered(pa.array(sums, mask=n == 0).cast(type, safe=False))
+
+    def halves(self, partials: Fields) -> tuple[Pair, np.ndarray]:
+        """The sums in both their doubles, and whether each can be held: a sum beyond all doubles is an infinity."""
+        n, hi, lo, big_n, big_hi, big_lo, nan, above, below = (partials[name] for name in COLUMNS)
+        high, low = hi.copy(), lo.copy()
+        odd = np.flatnonzero(big_n | nan | above | below)
+        if len(odd):
+            with np.errstate(over="ignore", invalid="ignore"):
+                big = big_hi[odd] / SCALE, big_lo[odd] / SCALE
+                high[odd], low[odd] = plus(big, (hi[odd], lo[odd]))
+            _mark(high, odd, nan, above, below)
+            low[odd[~np.isfinite(high[odd])]] = 0.0
+        return (high, low), np.ones(len(n), bool)
+
+
+def _mark(sums: np.ndarray, odd: np.ndarray, nan: np.ndarray, above: np.ndarray, below: np.ndarray) -> None:
+    """Infinite sums, and those that are no number, among the rows `odd`."""
+    sums[odd[above[odd] > 0]] = np.inf
+    sums[odd[below[odd] > 0]] = -np.inf
+    sums[odd[(nan[odd] > 0) | ((above[odd] > 0) & (below[odd] > 0))]] = np.nan
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:

@@ -10,6 +10,7 @@ from numba import njit
 
 from windrow.kernels.columns import columns, frozen, integers, live
 from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+from windrow.kernels.two_doubles import Pair, plus
 
 LIMB = 0xFFFFFFFF
 
@@ -46,9 +47,19 @@ class IntegerSum:
         empty = n == 0
         if answer == "AVG":
             return Lowered(pa.array(_averages(n, low, high), mask=empty).cast(type))
-        fits = (high >= -(2**31)) & (high < 2**31)
+        fits = _fits(high)
         sums = pa.array((high << 32) + low, mask=empty | ~fits)
         return Lowered(sums.cast(type), int(np.count_nonzero(~fits & ~empty)))
+
+    def halves(self, partials: Fields) -> tuple[Pair, np.ndarray]:
+        """The sums as two doubles, which lose nothing, and whether each fits 64 bits."""
+        low, high = partials["low"], partials["high"]
+        nothing = np.zeros(len(low))
+        return plus((high * 2.0**32, nothing), (low.astype(np.float64), nothing)), _fits(high)
+
+
+def _fits(high: np.ndarray) -> np.ndarray:
+    return (high >= -(2**31)) & (high < 2**31)
 
 
 def _averages(n: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

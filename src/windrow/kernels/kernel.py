@@ -91,7 +91,8 @@ class Kernel(Protocol):
 
     `combine` is associative, has the fields' identities as its unit, and takes older before newer. Where slots
     repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place. May have
-    `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker.
+    `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker. May have `ended(partials,
+    ends)`, which gives partials that know where their windows end, where `lower` needs that.
     """
 
     @property

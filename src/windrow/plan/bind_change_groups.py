@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import error_at, expression_sql
-from windrow.plan.aggregates import Aggregate
+from windrow.plan.aggregates import Aggregate, FilledPartial
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.change_sources import Derived, Sources, is_star, plan_column
@@ -103,6 +103,10 @@ class _Lift:
             return placed_as(plan_column(self.places[text]), node)
         if is_call(node, self.scope):
             aggregate = resolve(node, self.plan.schema, self.scope)
+            if isinstance(aggregate.partial, FilledPartial):
+                message = "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
+                way_out = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
+                raise error_at(node, message, self.scope.text, way_out)
             return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
         if isinstance(node, exp.Column):
             raise error_at(node, "this is neither grouped by nor aggregated", self.scope.text, "add it to GROUP BY")

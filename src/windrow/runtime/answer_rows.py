@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
+from windrow.kernels import ended
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.row_levels import NestedRows
@@ -40,11 +41,12 @@ def answer_rows(
     columns += groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
         if clusters is not None:
-            lowered = clusters.lower(aggregate)
+            lowered = clusters.lower(aggregate, answers.until)
         else:
             kernel = kernel_of(aggregate.partial, user)
             number = (answers.kept or query.partials).index(aggregate.partial)
-            lowered = kernel.lower(answers.partials[number], aggregate.answer, aggregate.type)
+            partials = ended(kernel, answers.partials[number], answers.until)
+            lowered = kernel.lower(partials, aggregate.answer, aggregate.type)
         overflows += lowered.overflows
         columns.append(lowered.values)
     return pa.record_batch(columns, schema=schema), overflows

@@ -39,6 +39,14 @@ class Answers:
     window: TimeWindow | CountWindow | None = None
     clusters: Mapping[Partial, ClusterRows] = field(default_factory=dict)
 
+    @property
+    def until(self) -> np.ndarray:
+        """The instant before which all is that each row holds: of windows that still fill, when they are answered; of
+        those that count rows, just after the last row."""
+        if self.rows is not None:
+            return self.ends + 1
+        return self.ends if self.instants is None else self.instants
+
     def since(self, first_end: int) -> Answers:
         """The answers of windows that end at `first_end` or later."""
         chosen = np.flatnonzero(self.ends >= first_end)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.clustering import Clustering, Report
 from windrow.clustering.identity import Seen
-from windrow.kernels import Fields, Lowered, take
+from windrow.kernels import Fields, Lowered, ended, take
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.clusters import CLUSTER, ClusterPartial
 from windrow.runtime.follow import Followed, Follower
@@ -45,12 +45,13 @@ class ClusterRows:
         found = place[self.rows[kept]]
         return ClusterRows(self.partial, self.kernel, report, found, self.numbers[kept], self.followed)
 
-    def lower(self, aggregate: Aggregate) -> Lowered:
-        """What `aggregate` asks of each cluster."""
+    def lower(self, aggregate: Aggregate, until: np.ndarray) -> Lowered:
+        """What `aggregate` asks of each cluster, whose windows hold what is before `until`."""
         if aggregate.partial != CLUSTER:
             number = self.partial.attached.index(aggregate.partial)
             kernel = self.kernel.attached[number].kernel
-            return kernel.lower(self.report.partials[number], aggregate.answer, aggregate.type)
+            partials = ended(kernel, self.report.partials[number], until)
+            return kernel.lower(partials, aggregate.answer, aggregate.type)
         match aggregate.answer:
             case "CID":
                 return Lowered(pa.array(self.numbers))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import Fields, concat
+from windrow.kernels import Fields, Kernel, concat, ended, take
 from windrow.plan.aggregates import Aggregate, Partial
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
@@ -17,7 +17,7 @@ from windrow.plan.row_levels import NestedRows
 from windrow.runtime.answers import Answers
 from windrow.runtime.groups import Groups
 from windrow.storage.blocks import MemoryBlocks
-from windrow.windows.aging import sums_of
+from windrow.windows.aging import Weighed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class _Level:
     last: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
+    until: np.ndarray
     slots: np.ndarray
     partials: dict[Partial, Fields]
 
@@ -48,8 +49,8 @@ def rows_of_levels(
     """The rows of a query, made of all that its levels have answered in a batch, and how many overflows there were.
 
     With a level all finer ones slide. What level j holds alone is its window less that of level j - 1. So an item
-    recurs at level k if it was counted more often in each window up to that of k than in the one before, and the
-    weighted sum is w_k S_k + (w_j - w_j+1) S_j over all j < k, of the sums S of whole windows.
+    recurs at level k if it was counted more often in each window up to that of k than in the one before, and a weighted
+    sum is that of the partials of each window, out of which those of the finer one have been taken.
     """
     window = query.window
     assert isinstance(window, NestedWindow | NestedRows) and window.levels is not None
@@ -80,7 +81,7 @@ def _level(number: int, query: QueryPlan, answers: Sequence[Answers], slides: np
     own = [part for part in answers if part.window is not None and level_of(window, part.window) == number]
     if not own:
         empty = np.empty(0, np.int64)
-        return _Level(empty, empty, empty, empty, empty, {})
+        return _Level(empty, empty, empty, empty, empty, empty, {})
     last, slots = np.concatenate([_last(part) for part in own]), np.concatenate([part.slots for part in own])
     places = np.searchsorted(slides, last) * width + slots
     order = np.argsort(places)
@@ -89,8 +90,8 @@ def _level(number: int, query: QueryPlan, answers: Sequence[Answers], slides: np
         for i, partial in enumerate(own[0].kept or query.partials)
     }
     starts = np.concatenate([part.starts for part in own if part.starts is not None])
-    ends = np.concatenate([part.ends for part in own])
-    return _Level(places[order], last[order], starts[order], ends[order], slots[order], partials)
+    ends, until = np.concatenate([part.ends for part in own]), np.concatenate([part.until for part in own])
+    return _Level(places[order], last[order], starts[order], ends[order], until[order], slots[order], partials)
 
 
 class RowLevels:
@@ -114,8 +115,9 @@ def _answer(
         return _recurring(aggregate.partial, levels), 0
     if weights:
         return _weighed(aggregate, levels, weights, user)
-    fields = levels[-1].partials[aggregate.partial]
-    lowered = kernel_of(aggregate.partial, user).lower(fields, aggregate.answer, aggregate.type)
+    own, kernel = levels[-1], kernel_of(aggregate.partial, user)
+    fields = ended(kernel, own.partials[aggregate.partial], own.until)
+    lowered = kernel.lower(fields, aggregate.answer, aggregate.type)
     return lowered.values, lowered.overflows
 
 
@@ -137,25 +139,25 @@ def _weighed(
     aggregate: Aggregate, levels: Sequence[_Level], weights: Sequence[float], user: dict[str, type]
 ) -> tuple[pa.Array, int]:
     """The weighted answer for each row of the last of `levels`."""
-    own, kernel = levels[-1], kernel_of(aggregate.partial, user)
-    total, count = np.zeros(len(own.places)), np.zeros(len(own.places))
-    overflows = np.zeros(len(own.places), bool)
-    for number, level in enumerate(levels):
-        weight = weights[number] - (weights[number + 1] if number + 1 < len(levels) else 0.0)
-        here, where = level.found(own.places)
-        if weight == 0 or not here.any():
-            continue
-        fields = level.partials[aggregate.partial]
-        count[here] += weight * fields["n"][where[here]]
-        if aggregate.answer != "COUNT":
-            sums = sums_of(kernel, fields)
-            unknown = sums.is_null().to_numpy(zero_copy_only=False)
-            overflows[here] |= (unknown & (fields["n"] > 0))[where[here]]
-            total[here] += weight * sums.fill_null(0.0).to_numpy(zero_copy_only=False)[where[here]]
-    if aggregate.answer == "COUNT":
-        return pa.array(count), 0
-    none = (own.partials[aggregate.partial]["n"] == 0) | overflows
-    if aggregate.answer == "AVG":
-        none |= count == 0
-        total /= np.where(count == 0, 1.0, count)
-    return pa.array(total, mask=none), int(np.count_nonzero(overflows))
+    rows, partial, kernel = levels[-1].places, aggregate.partial, kernel_of(aggregate.partial, user)
+    weighed = Weighed(kernel, len(rows))
+    finer: _Level | None = None
+    for level, weight in zip(levels, weights):
+        here, where = level.found(rows)
+        chosen = np.flatnonzero(here)
+        if len(chosen):
+            weighed.add(chosen, _own(kernel, partial, level, where[chosen], finer), weight, aggregate.answer)
+        finer = level
+    lowered = weighed.lower(aggregate.answer)
+    return lowered.values, lowered.overflows
+
+
+def _own(kernel: Kernel, partial: Partial, level: _Level, rows: np.ndarray, finer: _Level | None) -> Fields:
+    """What `level` holds alone in `rows`: its windows less those of the `finer` level, taken out before anything is
+    rounded."""
+    own = take(level.partials[partial], rows)
+    if finer is not None:
+        inside, where = finer.found(level.places[rows])
+        if inside.any():
+            kernel.remove(own, np.flatnonzero(inside), take(finer.partials[partial], where[inside]))
+    return own

@@ -8,19 +8,57 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.errors import SettingsError
-from windrow.kernels import Kernel, Lowered
-from windrow.kernels.decimal_sum import DecimalSum
-from windrow.kernels.float_sum import FloatSum
+from windrow.kernels import Fields, Kernel, Lowered
+from windrow.kernels.two_doubles import Pair, plus, quotient, times
 from windrow.plan.levels import Levels
 from windrow.windows.stairs import Stairs
 
 ANSWERS = ("SUM", "COUNT", "AVG")
 
 
+class Weighed:
+    """SUM, COUNT and AVG of some groups as weighted sums over the own stretches of levels, AVG divided by the weighted
+    count (Patroumpas and Sellis 2010, section IV-A).
+
+    Sums are pairs of doubles, from the partials on, and rounded once, when they are lowered. A weight of 0 leaves a level
+    out: neither an infinity nor NaN is seen there, nor a sum that its own type cannot hold.
+    """
+
+    def __init__(self, kernel: Kernel, groups: int) -> None:
+        self._kernel = kernel
+        self._total: Pair = (np.zeros(groups), np.zeros(groups))
+        self._count: Pair = (np.zeros(groups), np.zeros(groups))
+        self._known, self._overflows = np.zeros(groups, bool), np.zeros(groups, bool)
+
+    def add(self, groups: np.ndarray, own: Fields, weight: float, answer: str) -> None:
+        """What one level holds alone of each of `groups`, which are numbered."""
+        self._known[groups] |= own["n"] > 0
+        if weight == 0:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            counts = own["n"].astype(np.float64), np.zeros(len(groups))
+            self._count = _added(self._count, groups, times(counts, weight))
+            if answer != "COUNT":
+                sums, fits = self._kernel.halves(own)  # type: ignore[attr-defined]
+                self._overflows[groups] |= ~fits
+                self._total = _added(self._total, groups, times(sums, weight))
+
+    def lower(self, answer: str) -> Lowered:
+        """NULL for groups without a value, or whose sum did not fit at some level, or which weigh nothing in AVG."""
+        if answer == "COUNT":
+            return Lowered(pa.array(self._count[0] + self._count[1]))
+        empty = ~self._known | self._overflows
+        values = self._total[0] + self._total[1]
+        if answer == "AVG":
+            empty |= self._count[0] == 0
+            with np.errstate(all="ignore"):
+                values = quotient(self._total, self._count)
+        return Lowered(pa.array(values, mask=empty), int(np.count_nonzero(self._overflows)))
+
+
 @dataclass(frozen=True, slots=True)
 class Aging:
-    """SUM, COUNT and AVG of a level as weighted sums over the own stretches of it and of all finer levels, AVG divided
-    by the weighted count (Patroumpas and Sellis 2010, section IV-A).
+    """What `Weighed` has come to over a chain of levels, each of which holds its own stretch folded.
 
     `weights` are from the finest level to the coarsest. Slides must be multiples of each other, for else finer levels
     are not up to date when a coarser one answers.
@@ -39,30 +77,13 @@ class Aging:
         """The weighted `answer` of every slot at `level`, which has just slid; `member` is the kernel of the sums."""
         if answer not in ANSWERS:
             raise SettingsError(f"{answer} has no weights; aging knows {', '.join(ANSWERS)}")
-        kernel = stairs.kernels[member]
-        total, count = np.zeros(width), np.zeros(width)
-        known, overflows = np.zeros(width, bool), np.zeros(width, bool)
+        weighed, every = Weighed(stairs.kernels[member], width), np.arange(width)
         for finer in range(level + 1):
-            fields = stairs.own(finer, width)[member]
-            n = fields["n"]
-            count += self.weights[finer] * n
-            known |= n > 0
-            if answer != "COUNT":
-                sums = sums_of(kernel, fields)
-                missing = sums.is_null().to_numpy(zero_copy_only=False)
-                overflows |= missing & (n > 0)
-                total += self.weights[finer] * np.where(missing, 0.0, sums.fill_null(0).to_numpy(zero_copy_only=False))
-        if answer == "COUNT":
-            return Lowered(pa.array(count))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = total if answer == "SUM" else total / count
-        empty = ~known | overflows | ((count == 0) if answer == "AVG" else False)
-        return Lowered(pa.array(values, mask=empty), int(np.count_nonzero(overflows)))
+            weighed.add(every, stairs.own(finer, width)[member], self.weights[finer], answer)
+        return weighed.lower(answer)
 
 
-def sums_of(kernel: Kernel, fields: dict[str, np.ndarray]) -> pa.Array:
-    """Sums as doubles; NULL where there is none, or where it does not fit its own type."""
-    if isinstance(kernel, DecimalSum):
-        return kernel.lower(fields, "SUM", pa.decimal128(38, kernel.scale)).values.cast(pa.float64())
-    type = pa.float64() if isinstance(kernel, FloatSum) else pa.int64()
-    return kernel.lower(fields, "SUM", type).values.cast(pa.float64(), safe=False)
+def _added(sums: Pair, groups: np.ndarray, more: Pair) -> Pair:
+    high, low = plus((sums[0][groups], sums[1][groups]), more)
+    sums[0][groups], sums[1][groups] = high, low
+    return sums
