@@ -25,12 +25,14 @@ from windrow.optimize.refuse_large import refuse_large
 from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes, is_over_changes
+from windrow.plan.bind_changes import bind_changes
+from windrow.plan.bound import Scope
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
+from windrow.plan.over_changes import is_over_changes
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Changes, kept_in
@@ -218,7 +220,7 @@ class Session:
         tables = {known: to_arrow_schema(frame.schema, timezone="UTC") for known, frame in self._tables.items()}
         known = KnownClusterings(self._clusterings)
         catalog = Catalog(self._engine, self._streams, tables, self._aggregates, known, LocalEngine())
-        if is_over_changes(query.tree):
+        if is_over_changes(query.tree, Scope(catalog, query.text)):
             return plan_change(name, bind_changes(query, catalog), self._expiry)
         return plan_query(name, bind(query, catalog), [other for other in beside if isinstance(other, QueryPlan)])
 

@@ -19,11 +19,13 @@ from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_changes import ReplayChanges
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes, is_over_changes
+from windrow.plan.bind_changes import bind_changes
+from windrow.plan.bound import Scope
 from windrow.plan.changes import Expiry
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.expiry import read_expiry
 from windrow.plan.horizon import Horizon, StateAt
+from windrow.plan.over_changes import is_over_changes
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
@@ -77,15 +79,15 @@ def replay(
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
     query = parse_query(text)
-    if is_over_changes(query.tree):
-        if time is None or idle_clock or arrivals is not None:
-            raise SettingsError("joins, set operators and windows without SLIDE need streams with times of their own")
-        settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
-        catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
+    settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
+    catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
+    if is_over_changes(query.tree, Scope(catalog, text)):
         bound = bind_changes(query, catalog)
+        if arrivals is not None or list(heartbeats):
+            raise SettingsError("this query needs no arrivals: its streams have times of their own")
         changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
         return changes.run(batch_rows, flush)
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
+    replayed = Replay(text, **settings, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 

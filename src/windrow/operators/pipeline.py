@@ -21,6 +21,7 @@ from windrow.operators.regrouped import PartRows, RegroupedRows
 from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
 from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
+from windrow.operators.stamp import StampRows
 from windrow.operators.table_join import TableJoinRows
 from windrow.plan.changes import (
     Distinct,
@@ -32,6 +33,7 @@ from windrow.plan.changes import (
     Scan,
     Select,
     SetNode,
+    Stamp,
     TableJoin,
     Union,
 )
@@ -83,6 +85,8 @@ def operator_for(node: Node, around: Surroundings, snapshot: dict | None = None,
             return ProjectRows(node, around.evaluate)
         case Group():
             return GroupRows(node, around.evaluate, around.user, *place)
+        case Stamp():
+            return StampRows(node, *place)
         case Union(all=True):
             return UnionAll()
         case Distinct(renewing=renewing):

@@ -8,7 +8,7 @@ from windrow.language import duration_sql
 from windrow.optimize.choose_expiry import CANDIDATES, expiry_cost
 from windrow.optimize.place_expiry import place_expiry
 from windrow.plan.change_plan import ChangePlan, ChangesPlan, LeafKey
-from windrow.plan.changes import Distinct, Expire, Group, Join, Node, Project, Scan, Select, SetNode, TableJoin
+from windrow.plan.changes import Distinct, Expire, Group, Join, Node, Project, Scan, Select, SetNode, Stamp, TableJoin
 from windrow.plan.regroup import Leaf, Part, Regrouped
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
@@ -98,6 +98,8 @@ def _line(node: Node) -> str:
             table = f" with table {node.table.partition(':')[2]}" if isinstance(node, TableJoin) else ""
             further = "" if residual is None else f" and {residual}"
             return f"{kind} join{table} on {', '.join(f'{left} = {right}' for left, right in on)}{further}"
+        case Stamp(slide_us=slide_us, edges=edges):
+            return f"at each slide of {duration_sql(slide_us)}: {', '.join(edge.name for edge in edges)}"
         case SetNode(all=every):
             return f"{type(node).__name__.lower()}{' all' if every else ''}"
     return type(node).__name__.lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from windrow.plan.changes import Distinct, Expire, Expiry, Group, Join, Node, Scan, SetNode, Union
+from windrow.plan.changes import Distinct, Expire, Expiry, Group, Join, Node, Scan, SetNode, Stamp, Union
 
 
 def place_expiry(plan: Node, way: Expiry) -> Node:
@@ -27,7 +27,7 @@ def place_expiry(plan: Node, way: Expiry) -> Node:
 def explicit(node: Node) -> bool:
     """Whether `node` sends a `-` for every row that ends."""
     match node:
-        case Expire() | Group():
+        case Expire() | Group() | Stamp():
             return True
         case Scan(range_us=range_us):
             return range_us is None
@@ -41,7 +41,7 @@ def explicit(node: Node) -> bool:
 def answers_expiry(node: Node) -> bool:
     """Whether an expiry can change what `node` says of other rows, so that it must know of it."""
     match node:
-        case Distinct() | Group():
+        case Distinct() | Group() | Stamp():
             return True
         case Union(all=every):
             return not every

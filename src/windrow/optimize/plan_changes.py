@@ -25,7 +25,8 @@ def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) ->
     logical = push_distinct(count_distinct(query.plan))
     root = place_expiry(logical, expiry or choose_expiry(logical))
     streams = tuple(sorted(stream.name for stream in query.streams))
-    plan = ChangePlan(name, streams, root, query.emit, query.slide_us, query.offset_us, query.range_us)
+    instants = (query.slide_us, query.offset_us, query.range_us, query.unbounded)
+    plan = ChangePlan(name, streams, root, query.emit, *instants)
     return replace(plan, stages=len(stages_of(plan)))
 
 

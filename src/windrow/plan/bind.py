@@ -10,17 +10,17 @@ from sqlglot import exp
 from windrow.language import Query, Windrow, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
 from windrow.plan.bind_clusters import refuse_cluster_calls
-from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
-from windrow.plan.calls import calls_in
+from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, Scope
 from windrow.plan.catalog import Catalog
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import bind_stream, bind_window, needs_window
-from windrow.plan.names import both, check_qualifiers, output_name, substituted
+from windrow.plan.names import both, check_new, check_qualifiers, is_star, output_name, substituted
 from windrow.plan.order import bind_limit, bind_order
+from windrow.plan.over_changes import aggregates
 from windrow.plan.pipeline import Output
+from windrow.plan.project_rows import filtered, projected
 from windrow.plan.refuse import not_yet, refuse_changes, refuse_unsupported
 from windrow.plan.result_columns import leading_columns
-from windrow.plan.typing import checked_condition, checked_type
 
 Named = dict[str, exp.Expr]
 """The sub-queries that WITH has named."""
@@ -34,9 +34,7 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
         if emit != SNAPSHOT:
             refuse_changes(query.tree, bound.query, query.text)
         return bound.query
-    if bound.window is None:
-        raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
-    raise not_yet(query.tree, "a windowed query without an aggregate", query.text)
+    raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
 
 
 def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
@@ -50,14 +48,10 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
     refuse_cluster_calls(tree, source.columns, scope)
-    aggregates = any(tree.args.get(clause) for clause in ("group", "having", "cluster"))
-    aggregates = aggregates or any(calls_in(node, scope) for node in tree.selects)
     if isinstance(source, BoundAnswers):
-        if aggregates:
-            raise not_yet(tree.selects[0], "an aggregate over a windowed sub-query", scope.text)
         return _refined(tree, source, scope)
-    source = _filtered(tree, source, scope)
-    return bind_aggregate(tree, source, scope) if aggregates else _projected(tree, source, scope)
+    source = filtered(tree, source, scope)
+    return bind_aggregate(tree, source, scope) if aggregates(tree, scope) else projected(tree, source, scope)
 
 
 def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> Bound:
@@ -78,37 +72,9 @@ def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> Bound:
         source = bind_stream(table, list(named), scope)
     if written is None:
         return source
-    if isinstance(source, BoundAnswers):
+    if isinstance(source, BoundAnswers) or source.window is not None:
         raise not_yet(table, "a window over a windowed sub-query", scope.text)
     return replace(source, window=bind_window(written, table, source, scope))
-
-
-def _filtered(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundRows:
-    """The rows that WHERE lets through."""
-    where = tree.args.get("where")
-    if where is None:
-        return source
-    for call in calls_in(where.this, scope):
-        raise error_at(call, "an aggregate in WHERE", scope.text, "conditions on aggregates go into HAVING")
-    condition = substituted(where.this, source.columns, scope.text)
-    checked_condition(condition, source.stream.schema, scope)
-    return replace(source, where=both(source.where, condition))
-
-
-def _projected(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundRows:
-    """A SELECT without aggregates: other columns of the same rows."""
-    for clause in ("order", "limit"):
-        if tree.args.get(clause):
-            raise not_yet(tree.args[clause], f"{clause.upper()} without an aggregate", scope.text)
-    columns: dict[str, exp.Expr] = {}
-    for node in tree.selects:
-        if isinstance(node, exp.Star):
-            columns |= source.columns
-        else:
-            meant = substituted(node.unalias(), source.columns, scope.text)
-            checked_type(meant, source.stream.schema, scope)
-            columns[output_name(node)] = meant
-    return replace(source, columns=columns)
 
 
 def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswers:
@@ -119,10 +85,14 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
     visible = source.columns | {name: exp.column(name) for name in leading if scope.emit == SNAPSHOT}
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
-        if isinstance(node, exp.Star):
-            outputs |= source.columns
-        elif output_name(node).lower() not in leading:
-            outputs[output_name(node)] = substituted(node.unalias(), visible, scope.text)
+        found = source.columns
+        if not is_star(node):
+            if node.unalias().name.lower() == output_name(node).lower() in leading:
+                continue  # they lead every result anyway
+            found = {output_name(node): substituted(node.unalias(), visible, scope.text)}
+        for name, meant in found.items():
+            check_new(name, (*outputs, *leading), node, scope.text)
+            outputs[name] = meant
     having = None if source.query.having is None else sqlglot.parse_one(source.query.having, dialect=Windrow)
     if tree.args.get("where") is not None:
         having = both(having, substituted(tree.args["where"].this, visible, scope.text))

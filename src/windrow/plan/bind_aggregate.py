@@ -16,7 +16,7 @@ from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
 from windrow.plan.clusters import cluster_answer
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
-from windrow.plan.names import output_name, placed_as, substituted, unaliased, with_parts
+from windrow.plan.names import check_new, is_star, output_name, placed_as, substituted, unaliased, with_parts
 from windrow.plan.order import bind_limit, bind_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
@@ -162,14 +162,13 @@ class _Lift:
 def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]:
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
-        if isinstance(node, exp.Star):
+        if is_star(node):
             raise error_at(node, "* beside aggregates", scope.text, "name the columns")
         name = output_name(node)
         own = name.lower() in {column.lower() for column in lift.source.columns}
         if name.lower() in lift.leading and not own and node.unalias().name == name:
             continue  # they lead every result anyway
-        if name.lower() in {known.lower() for known in (*outputs, *lift.leading)}:
-            raise error_at(node, f"two columns are named {name!r}", scope.text, "give one of them another name with AS")
+        check_new(name, (*outputs, *lift.leading), node, scope.text)
         outputs[name] = lift(node.unalias())
     return outputs
 
@@ -193,6 +192,10 @@ def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], sco
             node = selected(tree, node, "group", scope.text)
         else:
             node = unaliased(node, aliases, source.columns).unnest()
+        told = leading_columns(source.window, scope.emit, clustered=False) if source.window is not None else ()
+        if isinstance(node, exp.Column) and node.name.lower() in told and scope.emit == SNAPSHOT:
+            if node.name.lower() not in {column.lower() for column in source.columns}:
+                continue  # all rows of an answer are of one window
         for call in calls_in(node, scope):
             raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
         meant = substituted(node, source.columns, scope.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -12,11 +12,13 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.aggregates import Aggregate, FilledPartial
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call, resolve
-from windrow.plan.change_sources import Derived, Sources, is_star, plan_column
+from windrow.plan.change_sources import Derived, Sources, plan_column
 from windrow.plan.changes import Computed, Distinct, Group, Measure, Node, Project, Select
 from windrow.plan.check_from import above
-from windrow.plan.names import output_name, placed_as, unaliased, with_parts
+from windrow.plan.edges import EDGES
+from windrow.plan.names import check_new, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.order import selected
+from windrow.plan.over_changes import aggregates
 from windrow.plan.refuse import refuse_groupings
 from windrow.plan.typing import checked_condition, checked_type
 
@@ -37,19 +39,23 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
         for call in calls_in(node, scope):
             raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
         by.append(node)
+    by = [node for node in by if not sources.is_led(node)]  # all rows of an answer are of one window
     keys = [sources.lowered(node) for node in by]
     sources.group_by(by)
+    grouped = aggregates(tree, scope)
     outputs: dict[str, exp.Expr] = {}
-    for node in tree.selects:
+    led: dict[int, str] = {}
+    for place, node in enumerate(tree.selects):
         parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
         for name, part in parts.items():
-            if name.lower() in {known.lower() for known in outputs}:
-                way_out = "give one of them another name with AS"
-                raise error_at(node, f"two columns are named {name!r}", scope.text, way_out)
-            outputs[name] = sources.lowered(part)
+            check_new(name, (*outputs, *led.values()), node, scope.text)
+            if name.lower() in EDGES and sources.is_led(part) and part.name.lower() == name.lower():
+                led[place] = name.lower()
+            else:
+                outputs[name] = sources.lowered(part, of_groups=grouped)
     having = tree.args.get("having")
-    kept = None if having is None else sources.lowered(unaliased(having.this, aliases, sources.visible()))
-    grouped = bool(keys) or kept is not None or any(calls_in(node, scope) for node in outputs.values())
+    condition = None if having is None else unaliased(having.this, aliases, sources.visible())
+    kept = None if condition is None else sources.lowered(condition, of_groups=True)
     distinct = bool(tree.args.get("distinct"))
     if not grouped:
         sources.read_something()
@@ -58,14 +64,22 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
 
     def build(plan: Node) -> Derived:
         if grouped:
-            return _finished(*_grouped(plan, keys, outputs, kept, higher), distinct, higher)
-        return _finished(plan, outputs, distinct, higher)
+            plan, lifted = _grouped(plan, keys, outputs, kept, sources, higher)
+            finished = _finished(plan, lifted, distinct, higher)
+        else:
+            finished = _finished(plan, outputs, distinct, higher)
+        return replace(finished, windows=sources.windows, led=led)
 
     return build
 
 
 def _grouped(
-    plan: Node, keys: list[exp.Expr], outputs: dict[str, exp.Expr], kept: exp.Expr | None, scope: Scope
+    plan: Node,
+    keys: list[exp.Expr],
+    outputs: dict[str, exp.Expr],
+    kept: exp.Expr | None,
+    sources: Sources,
+    scope: Scope,
 ) -> tuple[Node, dict[str, exp.Expr]]:
     """The groups of `plan`, and the outputs over their columns."""
     known = {expression_sql(key): key for key in keys}
@@ -75,11 +89,16 @@ def _grouped(
         own = [Computed(name, text, checked_type(known[text], plan.schema, scope)) for text, name in computed.items()]
         plan = Project(plan, (*same, *own))
     places = {text: computed.get(text) or key.name for text, key in known.items()}
-    lift = _Lift(plan, places, scope)
+    for text, name in places.items():
+        if pa.types.is_map(plan.schema.field(name).type):
+            raise error_at(known[text], "a map cannot be grouped by", scope.text)
+    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope)
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
     measures = tuple(Measure(name, aggregate) for aggregate, name in lift.measures.items())
     groups: Node = Group(plan, tuple(places.values()), measures)
+    if sources.windows is not None:
+        groups = sources.windows.stamped(groups, sources.edges_above)
     if condition is not None:
         groups = Select(groups, checked_condition(condition, groups.schema, scope))
     return groups, lifted
@@ -91,6 +110,7 @@ class _Lift:
 
     plan: Node
     places: dict[str, str]
+    edges: set[str]
     scope: Scope
     measures: dict[Aggregate, str] = field(default_factory=dict)
 
@@ -108,6 +128,8 @@ class _Lift:
                 way_out = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
                 raise error_at(node, message, self.scope.text, way_out)
             return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
+        if isinstance(node, exp.Column) and node.name in self.edges:
+            return node
         if isinstance(node, exp.Column):
             raise error_at(node, "this is neither grouped by nor aggregated", self.scope.text, "add it to GROUP BY")
         return with_parts(node, self._lifted)

@@ -11,41 +11,33 @@ from windrow.language import Query, emit_of, error_at, expression_sql, query_win
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind_change_groups import bind_select
 from windrow.plan.bind_joins import Step, all_of, bind_joins, conjuncts_of
-from windrow.plan.bound import Scope
+from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.calls import calls_in
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.change_plan import BoundChanges, leading_names
-from windrow.plan.change_sources import Base, Derived, Source, Sources, Static, is_star
+from windrow.plan.change_sources import Base, Derived, Source, Sources, Static
 from windrow.plan.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
 from windrow.plan.check_from import check_aliases, check_conditions, check_leading
+from windrow.plan.edges import EDGES, Windows, longest
 from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
 from windrow.plan.from_clause import bind_stream
-from windrow.plan.names import both, output_name, substituted
-from windrow.plan.refuse import not_yet, refuse_clauses_over_changes
+from windrow.plan.join_keys import computed_keys
+from windrow.plan.names import check_qualifiers
+from windrow.plan.over_changes import aggregates
+from windrow.plan.project_rows import filtered, projected
+from windrow.plan.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
 from windrow.plan.stream_first import stream_first
 from windrow.plan.timing import Timing
-from windrow.plan.typing import type_name
-from windrow.plan.widen import cast_columns, types_of_sides
+from windrow.plan.widen import cast_columns, check_edges_of_sides, types_of_sides
 
 Named = Mapping[str, exp.Expr]
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 
 
-def is_over_changes(tree: exp.Expr) -> bool:
-    """Whether a query is answered by operators over changes, not by windows folded from panes."""
-    if query_window_of(tree) is not None or any(isinstance(node, exp.SetOperation) for node in tree.walk()):
-        return True
-    for select in tree.find_all(exp.Select):
-        if select.args.get("joins") or select.args.get("distinct"):
-            return True
-    windows = (window_of(table) for table in tree.find_all(exp.Table))
-    return any(isinstance(window, WrittenWindow) and window.slide_us is None for window in windows)
-
-
 def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     """The plan of a query over changes."""
     emit = emit_of(query.tree)
-    scope = Scope(catalog, query.text)
+    scope = Scope(catalog, query.text, emit or SNAPSHOT)
     binder = _Binder(scope)
     derived = binder.relation(query.tree, {}, None)
     slides = set(binder.slides)
@@ -62,7 +54,8 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
         way_out = "EMIT INSERTS, or windows that end"
         raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
     check_leading(query.tree, derived.columns, leading_names(emit), scope)
-    return BoundChanges(tuple(binder.streams.values()), derived.plan, emit, slide_us, offset_us, max(binder.ranges))
+    reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
+    return BoundChanges(tuple(binder.streams.values()), derived.plan, emit, slide_us, offset_us, reach, unbounded)
 
 
 @dataclass(slots=True)
@@ -70,7 +63,7 @@ class _Binder:
     scope: Scope
     streams: dict[str, Stream] = field(default_factory=dict)
     slides: list[tuple[int | None, int]] = field(default_factory=list)
-    ranges: list[int] = field(default_factory=lambda: [0])
+    ranges: list[int | None] = field(default_factory=list)
 
     def relation(self, tree: exp.Expr, named: Named, window: object) -> Derived:
         """The answers of a query as a relation; `window` is that of streams that have none of their own."""
@@ -83,9 +76,11 @@ class _Binder:
         for kind, node in _SETS.items():
             if isinstance(tree, kind):
                 left, right = (self.relation(side, named, window) for side in (tree.this, tree.expression))
+                check_edges_of_sides(tree, left, right, self.scope.text)
                 types = types_of_sides(tree, left, right, self.scope.text)
                 mine, theirs = (cast_columns(side.plan, types) for side in (left, right))
-                return Derived(node(mine, theirs, all=not tree.args.get("distinct")), left.columns)
+                plan = node(mine, theirs, all=not tree.args.get("distinct"))
+                return Derived(plan, left.columns, longest((left.windows, right.windows)), left.led)
         if not isinstance(tree, exp.Select):
             raise not_yet(tree, type(tree).__name__.upper(), self.scope.text)
         return self._select(tree, named, window)
@@ -119,30 +114,27 @@ class _Binder:
         if isinstance(source, Static):
             read = tuple(dict(sorted(source.reads.items())).values())
             table = f"t{number}:{source.name}"
+            left, right, on = computed_keys(left, None, step, self.scope)
             check_conditions(step.residual, (*left.columns, *read), self.scope)
-            return TableJoin(left, table, read, step.on, step.kind, residual)  # type: ignore[arg-type]
-        right = self._node(sources, number, tree)
-        types = {column.name: column.type for column in (*left.columns, *right.columns)}
-        for mine, theirs in step.on:
-            if types[mine] != types[theirs]:
-                message = f"a join of {type_name(types[mine])} with {type_name(types[theirs])}"
-                raise error_at(step.place, message, self.scope.text, "CAST one side to the type of the other")
+            return TableJoin(left, table, read, on, step.kind, residual)  # type: ignore[arg-type]
+        left, right, on = computed_keys(left, self._node(sources, number, tree), step, self.scope)
         check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
-        return Join(left, right, step.on, step.kind, residual)  # type: ignore[arg-type]
+        return Join(left, right, on, step.kind, residual)  # type: ignore[arg-type]
 
     def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
         source = sources.named[number][1]
         if isinstance(source, Static):
             way_out = "put a stream first, and join the table to it"
             raise not_yet(tree.args["from_"].this, "a query that begins with a table", self.scope.text, way_out)
-        return source.node(self.scope) if isinstance(source, Base) else source.plan
+        plan = source.node(self.scope) if isinstance(source, Base) else source.plan
+        return plan if source.windows is None else source.windows.stamped(plan, sources.edges.get(number, ()))
 
     def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
         own = window_of(table) if isinstance(table, exp.Table) else None
         body = table.this if isinstance(table, exp.Subquery) else named.get(table.name.lower())
         if body is not None:
             others = {name: query for name, query in named.items() if query is not body}
-            rows = self._rows(body, others, own or window) if _is_plain(body, others) else None
+            rows = self._rows(body, others, own, window) if self._is_plain(body) else None
             if rows is not None:
                 return rows
             if own is not None:
@@ -159,47 +151,55 @@ class _Binder:
         known = isinstance(source, exp.Table) and source.name.lower() not in named and window_of(source) is None
         return known and source.name in self.scope.catalog.tables
 
-    def _rows(self, body: exp.Expr, named: Named, window: object) -> Base | None:
-        """A sub-query that only computes columns and filters rows: the stream below it, seen so."""
-        select = body.this if isinstance(body, exp.Subquery) else body
+    def _is_plain(self, body: exp.Expr) -> bool:
+        """Whether a sub-query only computes columns and filters rows."""
+        select = body.unnest()
+        if not isinstance(select, exp.Select) or aggregates(select, self.scope):
+            return False
+        clauses = ("joins", "distinct", "query_window", "with_", "order", "limit")
+        table = select.args["from_"].this if select.args.get("from_") else None
+        return not any(select.args.get(clause) for clause in clauses) and isinstance(table, exp.Table)
+
+    def _rows(self, body: exp.Expr, named: Named, own: object, window: object) -> Base | None:
+        """A sub-query that only computes columns and filters rows: the stream below it, seen so.
+
+        None where it is over answers, or names an edge of its windows.
+        """
+        select = body.unnest()
         assert isinstance(select, exp.Select)
-        source = self._source(select.args["from_"].this, named, window)
-        if not isinstance(source, Base):
+        refuse_clauses_over_changes(select, self.scope.text)
+        table = select.args["from_"].this
+        if own is not None and window_of(table) is not None:
+            raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
+        source = self._source(table, named, own or window)
+        if not isinstance(source, Base) or (own is None and self._names_edges(select, source)):
             return None
-        columns: dict[str, exp.Expr] = {}
-        for node in select.selects:
-            if is_star(node):
-                columns |= source.columns
-            else:
-                columns[output_name(node)] = substituted(node.unalias(), source.columns, self.scope.text)
-        where = source.where
-        if select.args.get("where") is not None:
-            where = both(where, substituted(select.args["where"].this, source.columns, self.scope.text))
-        return replace(source, columns=columns, where=where)
+        check_qualifiers(select, source.columns, self.scope.text)
+        rows = filtered(select, BoundRows(source.stream, dict(source.columns), source.where, None), self.scope)
+        rows = projected(select, rows, self.scope)
+        return replace(source, columns=rows.columns, where=rows.where)
+
+    def _names_edges(self, select: exp.Select, source: Base) -> bool:
+        known = {name.lower() for name in source.columns}
+        names = {column.name.lower() for column in select.find_all(exp.Column)}
+        return source.windows is not None and bool((names - known) & set(EDGES))
 
     def _base(self, base: Base, table: exp.Table, written: object) -> Base:
         if base.stream.timing is not Timing.EVENT:
-            raise not_yet(table, "a stream timed by the wall clock, in a join or without SLIDE", self.scope.text)
+            what = "a stream timed by the wall clock, in another query than one aggregation through a window that slides,"
+            raise not_yet(table, what, self.scope.text, "give it a time: TIMESTAMP BY, without IDLE CLOCK")
         self.streams[base.stream.name] = base.stream
         if written is None:
             message = f"stream {table.name!r} needs a window here: without one its rows would be kept for ever"
             raise error_at(table, message, self.scope.text, f"{table.name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES")
-        if not isinstance(written, WrittenWindow) or written.emit_every_us is not None or written.about:
-            raise not_yet(table, "this kind of window in a join, a set operator or DISTINCT", self.scope.text)
+        if not isinstance(written, WrittenWindow) or written.emit_every_us is not None:
+            raise window_over_changes(written, table, self.scope.text)
         offset = 0 if written.slide_us is None else written.offset_us % written.slide_us
         self.slides.append((written.slide_us, offset))
-        self.ranges.append(written.range_us or 0)
-        return replace(base, range_us=written.range_us)
-
-
-def _is_plain(body: exp.Expr, named: Named) -> bool:
-    """Whether a sub-query only computes columns and filters rows."""
-    select = body.this if isinstance(body, exp.Subquery) else body
-    if not isinstance(select, exp.Select) or select.find(exp.AggFunc):
-        return False
-    clauses = ("joins", "distinct", "group", "having", "cluster", "query_window", "with_", "order", "limit")
-    table = select.args["from_"].this if select.args.get("from_") else None
-    return not any(select.args.get(clause) for clause in clauses) and isinstance(table, exp.Table)
+        self.ranges.append(written.range_us)
+        told = written.slide_us is not None and self.scope.emit == SNAPSHOT
+        windows = Windows(written.slide_us or 0, offset, written.range_us) if told else None
+        return replace(base, range_us=written.range_us, windows=windows)
 
 
 def _deletes(plan: Node) -> bool:

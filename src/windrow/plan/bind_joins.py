@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from windrow.language import error_at
 from windrow.plan.bound import Scope
-from windrow.plan.change_sources import Base, Sources
+from windrow.plan.change_sources import Base, Sources, Static
 from windrow.plan.check_from import join_kind
 from windrow.plan.names import both, placed_as, unknown_name
 from windrow.plan.widen import cast_to, wider
@@ -16,12 +16,17 @@ from windrow.plan.widen import cast_to, wider
 
 @dataclass(slots=True)
 class Step:
-    """One join: equal columns, further conditions, and whether rows of the left side stay without a partner."""
+    """One join: what must be equal, further conditions, and whether rows of the left side stay without a partner.
+
+    `on` are pairs of expressions, over the columns of the plan so far and over those of the source that is joined. With
+    `by_window` rows meet that are in the same window.
+    """
 
     kind: str
     place: exp.Expr
-    on: tuple[tuple[str, str], ...] = ()
+    on: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
     residual: list[exp.Expr] = field(default_factory=list)
+    by_window: bool = False
 
 
 def bind_joins(
@@ -38,7 +43,7 @@ def bind_joins(
     }
     for conjunct in conjuncts:
         read = sources.of(conjunct)
-        if len(read) == 1 and not read & outer and isinstance(sources.named[next(iter(read))][1], Base):
+        if len(read) == 1 and not read & outer and _is_of_stream(sources, conjunct):
             sources.restrict(next(iter(read)), conjunct)
         elif len(read) > 1 and not read & outer:
             waiting.append((read, conjunct))
@@ -52,23 +57,31 @@ def bind_joins(
         for conjunct in [*own, *ready]:
             read = sources.of(conjunct)
             pair = _pair(sources, conjunct, number)
-            if pair is not None:
-                step.on = (*step.on, pair)
-            elif read == {number} and isinstance(sources.named[number][1], Base):
+            if isinstance(conjunct, exp.EQ) and sources.are_same(conjunct.left, conjunct.right):
+                step.by_window = True
+            elif pair is not None:
+                step.on.append(pair)
+            elif read == {number} and _is_of_stream(sources, conjunct):
                 sources.restrict(number, conjunct)
             elif read and max(read) > number:
                 raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
             else:
                 step.residual.append(sources.lowered(conjunct))
-        if not step.on:
+        if not step.on and not step.by_window:
             message = "a join needs an equality between both sides: without one every row would meet every other"
             raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
         steps.append(step)
     return steps, rest
 
 
-def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] | None:
-    """The columns that an equality between source `number` and those before it is about."""
+def _is_of_stream(sources: Sources, conjunct: exp.Expr) -> bool:
+    """Whether a condition on one source can be asked of the events of a stream."""
+    (number,) = sources.of(conjunct)
+    return isinstance(sources.named[number][1], Base) and not sources.reads_edges(conjunct)
+
+
+def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[exp.Expr, exp.Expr] | None:
+    """The two sides of an equality between source `number` and those before it."""
     if not isinstance(conjunct, exp.EQ):
         return None
     sides = [sources.of(conjunct.left), sources.of(conjunct.right)]
@@ -79,13 +92,14 @@ def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[str, str] 
         return None
     columns = [sources.lowered(left), sources.lowered(right, below=number)]
     if not all(isinstance(column, exp.Column) for column in columns):
-        return None
+        of_table = isinstance(sources.named[number][1], Static) and not isinstance(columns[1], exp.Column)
+        return None if of_table else (columns[0], columns[1])
     types = [sources.type_of(column.name) for column in columns]
     if None not in types and (meet := wider(*types)) is not None:
         cast = [side if type == meet else cast_to(side, meet) for side, type in zip((left, right), types)]
         casts = [sources.lowered(cast[0]), sources.lowered(cast[1], below=number)]
         columns = casts if all(isinstance(column, exp.Column) for column in casts) else columns
-    return columns[0].name, columns[1].name
+    return columns[0], columns[1]
 
 
 def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.Expr:

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from windrow.plan.catalog import Stream
-from windrow.plan.changes import Node, Scan
+from windrow.plan.changes import TIME, Node, Scan
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.regroup import Leaf
 from windrow.plan.spaces import hashed
 from windrow.plan.timing import Timing
-
-TIME = pa.timestamp("us", tz="UTC")
 
 Evaluate = Callable[[str, pa.RecordBatch], pa.Array]
 
@@ -24,7 +22,8 @@ Evaluate = Callable[[str, pa.RecordBatch], pa.Array]
 class BoundChanges:
     """A query over changes: the streams that it reads, its plan, what is sent of it, and at which instants.
 
-    Without a slide every change is sent at its own instant. `range_us` is that of the longest window.
+    Without a slide every change is sent at its own instant. `range_us` is that of the longest window that has a
+    beginning, and `unbounded` says that one has none.
     """
 
     streams: tuple[Stream, ...]
@@ -33,6 +32,7 @@ class BoundChanges:
     slide_us: int | None = None
     offset_us: int = 0
     range_us: int = 0
+    unbounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class ChangePlan:
     slide_us: int | None = None
     offset_us: int = 0
     range_us: int = 0
+    unbounded: bool = False
     about_us: None = None
     stages: int = 1
     """In how many stages it runs, with rows regrouped between them."""

@@ -13,7 +13,8 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call
 from windrow.plan.catalog import Stream
-from windrow.plan.changes import Column, Computed, Node, Project, Scan
+from windrow.plan.changes import Column, Computed, Edge, Node, Project, Scan
+from windrow.plan.edges import EDGES, END, Windows, longest
 from windrow.plan.names import both, placed_as, substituted, unknown_name, with_parts
 from windrow.plan.typing import checked_condition, checked_type
 
@@ -26,6 +27,7 @@ class Base:
     columns: Mapping[str, exp.Expr]
     where: exp.Expr | None
     range_us: int | None
+    windows: Windows | None = None
     reads: dict[str, Column] = field(default_factory=dict)
 
     def node(self, scope: Scope) -> Node:
@@ -36,10 +38,16 @@ class Base:
 
 @dataclass(slots=True)
 class Derived:
-    """The answers of a sub-query: its plan, and the column of it that each name stands for."""
+    """The answers of a sub-query: its plan, and the column of it that each name stands for.
+
+    `led` are the edges of its windows that its select list names, by place: they lead every result, and are columns of
+    the answers without being columns of the plan.
+    """
 
     plan: Node
     columns: Mapping[str, str]
+    windows: Windows | None = None
+    led: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -48,6 +56,7 @@ class Static:
 
     name: str
     schema: pa.Schema
+    windows: None = None
     reads: dict[str, Column] = field(default_factory=dict)
 
     @property
@@ -63,11 +72,15 @@ class Sources:
 
     A piece that reads one stream only is computed where the stream is read, by the engine; columns are named by what
     they hold, so that equal plans of different queries are equal. A stream that is joined by LEFT JOIN has rows of
-    NULLs above the join: pieces that read such a one, the `outer`, are computed there.
+    NULLs above the join: pieces that read such a one, the `outer`, are computed there. `edges` are the edges of windows
+    that are read of each source, and `edges_above` those that are read of its groups.
     """
 
     def __init__(self, named: Sequence[tuple[str, Source]], outer: set[int], scope: Scope) -> None:
         self.named, self.outer, self._scope = list(named), outer, scope
+        self.windows = longest(source.windows for _, source in self.named)
+        self.edges: dict[int, set[Edge]] = {}
+        self.edges_above: set[Edge] = set()
         self._merged: dict[str, set[int]] = {}
         self._keys: set[tuple[int, str]] = set()
         if len(self.named) > 1:
@@ -86,15 +99,43 @@ class Sources:
         """Let the column `name` of source `number` be the one before it, as USING has it."""
         self._merged.setdefault(name.lower(), set()).add(number)
 
-    def lowered(self, node: exp.Expr, below: int | None = None) -> exp.Expr:
-        """`node` over the columns of plans; what reads source `below` only is computed where it is read."""
-        return self._lowered(node.copy(), {number for number in self.outer if number != below}, self._keys)
+    def edge_of(self, node: exp.Expr) -> tuple[int, str] | None:
+        """The source, and the edge of its windows, that `node` names, if it does."""
+        if not isinstance(node, exp.Column):
+            return None
+        number, name = self._found(node)
+        return None if name in self.named[number][1].columns else (number, name)
+
+    def is_led(self, node: exp.Expr) -> bool:
+        """Whether `node` names an edge of the windows of all sources together, which leads every result."""
+        found = self.edge_of(node)
+        if found is None or found[0] in self.outer:
+            return False
+        return found[1] == END or self.named[found[0]][1].windows == self.windows
+
+    def reads_edges(self, node: exp.Expr) -> bool:
+        return any(self.edge_of(column) is not None for column in node.find_all(exp.Column))
+
+    def are_same(self, one: exp.Expr, other: exp.Expr) -> bool:
+        """Whether both name edges of windows that are always the same instant."""
+        found = [self.edge_of(node) for node in (one, other)]
+        (mine, name), (theirs, other_name) = (edge or (0, "") for edge in found)
+        windows = self.named[mine][1].windows, self.named[theirs][1].windows
+        return None not in found and name == other_name and windows[0].same(name, windows[1])
+
+    def lowered(self, node: exp.Expr, below: int | None = None, *, of_groups: bool = False) -> exp.Expr:
+        """`node` over the columns of plans; what reads source `below` only is computed where it is read.
+
+        With `of_groups`, edges of windows outside of aggregates are those that groups have, whatever they are by.
+        """
+        outer = {number for number in self.outer if number != below}
+        return self._lowered(node.copy(), outer, self._keys, of_groups)
 
     def group_by(self, keys: Sequence[exp.Expr]) -> None:
         """From now on what is computed of keys is computed of groups: only they themselves are read of a stream."""
         for key in keys:
             numbers = self.of(key)
-            if len(numbers) == 1:
+            if len(numbers) == 1 and not self.reads_edges(key):
                 self._keys.add((number := next(iter(numbers)), self._text(number, key)))
 
     def type_of(self, column: str) -> pa.DataType | None:
@@ -112,21 +153,32 @@ class Sources:
         if isinstance(first, Base) and not first.reads:
             self._read(0, first, exp.true())
 
-    def _lowered(self, node: exp.Expr, outer: set[int], keys: set[tuple[int, str]]) -> exp.Expr:
+    def _lowered(self, node: exp.Expr, outer: set[int], keys: set[tuple[int, str]], of_groups: bool) -> exp.Expr:
         columns = list(node.find_all(exp.Column))
         if not columns:
             return node
         numbers = {self._found(column)[0] for column in columns}
-        if len(numbers) == 1 and _is_value(node) and not calls_in(node, self._scope):
+        edges = self.reads_edges(node)
+        if len(numbers) == 1 and _is_value(node) and not edges and not calls_in(node, self._scope):
             (number,) = numbers
             source = self.named[number][1]
             whole = number not in outer and not self._is_of_keys(number, node, keys)
             if isinstance(source, Base) and (whole or isinstance(node, exp.Column)):
                 return placed_as(plan_column(self._read(number, source, node)), node)
         if isinstance(node, exp.Column):
-            return placed_as(plan_column(self._column(node)), node)
-        keys = set() if is_call(node, self._scope) else keys
-        return with_parts(node, lambda part: self._lowered(part, outer, keys))
+            return placed_as(plan_column(self._edge(node, of_groups) if edges else self._column(node)), node)
+        if is_call(node, self._scope):
+            keys, of_groups = set(), False
+        return with_parts(node, lambda part: self._lowered(part, outer, keys, of_groups))
+
+    def _edge(self, column: exp.Column, of_groups: bool) -> str:
+        number, name = self._found(column)
+        of_groups = of_groups and number not in self.outer
+        windows = self.named[number][1].windows
+        assert windows is not None
+        edge = windows.edge(name, f"{'g' if of_groups else 'w'}{number}_{name}")
+        (self.edges_above if of_groups else self.edges.setdefault(number, set())).add(edge)
+        return edge.name
 
     def _is_of_keys(self, number: int, node: exp.Expr, keys: set[tuple[int, str]]) -> bool:
         """Whether `node`, over source `number`, is no key, but something in it is."""
@@ -164,6 +216,17 @@ class Sources:
                 found[name] = exp.column(exp.to_identifier(name, quoted=True), table=alias)
         return found
 
+    def _edges_named(self, column: exp.Column, wanted: Sequence[int]) -> list[tuple[int, str]]:
+        """The sources whose windows have an edge of that name; of several that are the same instant, the first."""
+        name = column.name.lower()
+        known = [(i, windows) for i in wanted if (windows := self.named[i][1].windows) is not None]
+        if name not in EDGES or not known:
+            return []
+        first, windows = known[0]
+        if all(name == END or other == windows for _, other in known):
+            return [(first, name)]
+        return [(i, name) for i, _ in known]
+
     def _aliases(self) -> list[str]:
         return [alias for alias, _ in self.named if alias]
 
@@ -200,6 +263,7 @@ class Sources:
         merged = self._merged.get(first, set()) if qualifier not in known else set()
         found = [(i, name) for i in wanted for name in self.named[i][1].columns if name.lower() == first]
         found = [(i, name) for i, name in found if i not in merged]
+        found = found or self._edges_named(column, [] if qualifier and qualifier not in known else wanted)
         if not found and qualifier and qualifier not in known:
             raise unknown_name("stream", column.table, self._aliases(), column.args["table"], self._scope.text)
         if not found:
@@ -209,11 +273,6 @@ class Sources:
             way_out = f"{self.named[found[0][0]][0]}.{column.name}"
             raise error_at(column, f"both {aliases} have a column {column.name!r}", self._scope.text, way_out)
         return found[0]
-
-
-def is_star(node: exp.Expr) -> bool:
-    """Whether a part of a select list is * or a.*."""
-    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
 
 
 def _is_value(node: exp.Expr) -> bool:
@@ -246,4 +305,5 @@ def _apart(source: Derived, number: int) -> Derived:
         Computed(names[column.name], expression_sql(plan_column(column.name)), column.type)
         for column in source.plan.columns
     )
-    return Derived(Project(source.plan, outputs), {name: names[held] for name, held in source.columns.items()})
+    columns = {name: names[held] for name, held in source.columns.items()}
+    return Derived(Project(source.plan, outputs), columns, source.windows)

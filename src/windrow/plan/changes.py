@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from windrow.plan.aggregates import Aggregate
 
+TIME = pa.timestamp("us", tz="UTC")
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -133,6 +135,28 @@ class Group(Node):
         known = {column.name: column for column in self.child.columns}
         measures = (Column(measure.name, measure.aggregate.type) for measure in self.measures)
         return (*(known[key] for key in self.keys), *measures)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A column with an edge of the window: its end less `before_us`. None is NULL: a window without a beginning."""
+
+    name: str
+    before_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp(Node):
+    """The rows that there are at each end of a window, with columns that tell which window it is."""
+
+    child: Node
+    slide_us: int
+    offset_us: int
+    edges: tuple[Edge, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.child.columns, *(Column(edge.name, TIME) for edge in self.edges))
 
 
 @dataclass(frozen=True, slots=True)

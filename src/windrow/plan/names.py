@@ -83,6 +83,17 @@ def output_name(node: exp.Expr) -> str:
     return node.alias_or_name if isinstance(node, exp.Alias | exp.Column) else expression_sql(node)
 
 
+def is_star(node: exp.Expr) -> bool:
+    """Whether a part of a select list is * or a.*."""
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def check_new(name: str, taken: Iterable[str], place: exp.Expr, text: str) -> None:
+    """Refuse a second column of one name."""
+    if name.lower() in {known.lower() for known in taken}:
+        raise error_at(place, f"two columns are named {name!r}", text, "give one of them another name with AS")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], place: exp.Expr, text: str) -> QueryError:
     """An error that says what was meant, or what there is."""
     spelt = {candidate.lower(): candidate for candidate in known}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
-from windrow.language import error_at, span_of
+from windrow.language import LevelsWindow, RowWindow, error_at, span_of
+from windrow.language import PredicateWindow as PredicateWindowText
+from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bound import BoundQuery
 from windrow.plan.parts import NestedWindow
 from windrow.plan.predicate_window import PredicateWindow
@@ -45,6 +47,24 @@ def not_yet(
     """The error for `what`, underlining `node`, or `tree` where the node has no place of its own."""
     start, end = span_of(node) or (span_of(tree) if tree is not None else None) or (None, None)
     return NotSupportedYet(f"{what} is not supported yet", text=text, at=start, end=end, hint=hint)
+
+
+def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSupportedYet:
+    """The error for a window that only one aggregation can be asked of, in any other query."""
+    place = table.args.get("stream_window") or table
+    match written:
+        case RowWindow(slide_rows=None):
+            return not_yet(place, "a window without SLIDE", text, "add SLIDE 1")
+        case LevelsWindow():
+            kind = "a nested window"
+        case PredicateWindowText():
+            kind = "a window from condition to condition"
+        case WrittenWindow():
+            kind = "a window that answers early"
+        case _:
+            kind = "a window that counts rows"
+    message = f"{kind}, in another query than one aggregation over one stream,"
+    return not_yet(place, message, text, "SELECT k, COUNT(*) ... GROUP BY k, or [RANGE 10 MINUTES SLIDE 1 MINUTE]")
 
 
 def refuse_groupings(tree: exp.Select, text: str) -> None:

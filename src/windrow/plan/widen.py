@@ -8,6 +8,7 @@ from sqlglot import exp
 from windrow.language import error_at, expression_sql
 from windrow.plan.change_sources import Derived
 from windrow.plan.changes import Column, Computed, Node, Project
+from windrow.plan.edges import START
 from windrow.plan.typing import type_name
 
 
@@ -43,6 +44,15 @@ def types_of_sides(tree: exp.Expr, left: Derived, right: Derived, text: str) -> 
             raise error_at(tree.expression, message, text, "CAST one side to the type of the other")
         types.append(both)
     return types
+
+
+def check_edges_of_sides(tree: exp.Expr, left: Derived, right: Derived, text: str) -> None:
+    """Refuse `window_start` and `window_end` in a set operator where they are not the same column of both sides."""
+    begin_apart = left.windows != right.windows and START in left.led.values()
+    if left.led != right.led or begin_apart:
+        names = " and ".join(sorted({*left.led.values(), *right.led.values()}))
+        message = f"{names}, which lead{'s' if ' ' not in names else ''} every result, is not the same on both sides"
+        raise error_at(tree.expression, message, text, f"give it another name: {names.split()[0]} AS edge")
 
 
 def cast_to(node: exp.Expr, type: pa.DataType) -> exp.Expr:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from windrow.operators.changes import Changes
 from windrow.operators.net import net
 from windrow.operators.row_table import RowTable
-from windrow.plan.change_plan import TIME, ChangePlan
+from windrow.plan.change_plan import ChangePlan
+from windrow.plan.changes import TIME
 from windrow.storage.blocks import Blocks
 
 
@@ -64,6 +65,6 @@ class Sampled:
         often = self._table.side["n"][: len(self._table)]
         slots = np.repeat(np.arange(len(often)), often)
         columns = self._table.columns_of(slots)
-        start = pa.scalar(end - self._query.range_us if self._query.range_us else None, pa.int64())
+        start = pa.scalar(None if self._query.unbounded else end - self._query.range_us, pa.int64())
         times = [pa.repeat(start, len(slots)).cast(TIME), pa.repeat(pa.scalar(end), len(slots)).cast(TIME)]
         return pa.record_batch([*times, *columns], schema=self._query.emitted)
