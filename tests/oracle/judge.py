@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,11 @@ import duckdb
 import pyarrow as pa
 
 TIME = pa.timestamp("us", tz="UTC")
+FIRST_TIME, LAST_TIME = (
+    (time - datetime(1970, 1, 1)) // timedelta(microseconds=1) for time in (datetime.min, datetime.max)
+)
+"""The times that Python has, in microseconds."""
+
 Times = Sequence[int | None]
 
 _OPEN = [duckdb.connect(config={"threads": 1})]
@@ -64,6 +70,7 @@ class Verdict:
     late: list[int]
     untimed: list[int]
     clocks: list[int | None]
+    impossible: list[int] = field(default_factory=list)
 
     def ends(self, window: Window, times: Times, flush: bool = False) -> list[set[int]]:
         """For each batch, the ends of the windows that are answered in it; with `flush`, one more for the end."""
@@ -73,7 +80,7 @@ class Verdict:
             if clock is None:
                 due.append(set())
                 continue
-            every = {end for time in set(held) for end in window.ends_over(time, clock)}
+            every = {end for time in set(held) for end in window.ends_over(time, min(clock, LAST_TIME))}
             due.append({end for end in every if before is None or end > before})
             before = clock if before is None else max(before, clock)
         return due
@@ -87,25 +94,30 @@ def _end(window: Window, held: list[int]) -> int | None:
 
 
 def judge(window: Window, batches: Sequence[Times], lateness_us: int) -> Verdict:
-    """Tell which rows count: not those whose pane had ended when their batch began, nor those without a time."""
-    kept, late, untimed, clocks, clock, newest, row = [], [], [], [], None, None, 0
+    """Tell which rows count: not those whose pane had ended when their batch began, nor those without a time, or with
+    one that Python does not have."""
+    kept, late, untimed, impossible, clocks, clock, newest, row = [], [], [], [], [], None, None, 0
     for batch in batches:
         late.append(0)
         untimed.append(0)
+        impossible.append(0)
         for time in batch:
             if time is None:
                 untimed[-1] += 1
+            elif not FIRST_TIME <= time <= LAST_TIME:
+                impossible[-1] += 1
             elif clock is not None and window.next_edge(time) <= clock:
                 late[-1] += 1
             else:
                 kept.append(row)
             row += 1
-        seen = [time for time in batch if time is not None] + ([] if newest is None else [newest])
+        seen = [time for time in batch if time is not None and FIRST_TIME <= time <= LAST_TIME]
+        seen += [] if newest is None else [newest]
         if seen:
             newest = max(seen)
             clock = newest - lateness_us
         clocks.append(clock)
-    return Verdict(kept, late, untimed, clocks)
+    return Verdict(kept, late, untimed, clocks, impossible)
 
 
 class Oracle:

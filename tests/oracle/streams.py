@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from .judge import TIME, Verdict, Window, judge
+from .judge import FIRST_TIME, LAST_TIME, TIME, Verdict, Window, judge
 
 MICROSECOND, MILLISECOND, SECOND, HOUR, DAY = 1, 10**3, 10**6, 3_600 * 10**6, 86_400 * 10**6
 UNITS = (MICROSECOND, MILLISECOND, SECOND, HOUR, DAY)
@@ -66,11 +66,16 @@ def streams(
     max_rows: int = 40,
     unbounded: str = "sometimes",
     holes: bool = True,
+    impossible: bool = False,
 ) -> Stream:
-    """Events with `columns`; windows are `unbounded` "never", "sometimes" or "always"; a hole is an event without a time."""
+    """Events with `columns`; windows are `unbounded` "never", "sometimes" or "always"; a hole is an event without a time.
+
+    Times are of years 1 to 9999; with `impossible` they may be of any.
+    """
     unit = draw(st.sampled_from(UNITS))
     window = draw(windows(unit, unbounded))
-    base = draw(st.sampled_from([0, -30 * unit, YEAR_1, YEAR_2023, YEAR_9990]))
+    bases = [YEAR_1 - 20 * unit, LAST_TIME - 30 * unit] if impossible else [0, -30 * unit, YEAR_1, YEAR_2023, YEAR_9990]
+    base = draw(st.sampled_from(bases))
     jump = draw(st.sampled_from([0, 0, 0, 1_000])) if window.range_us is not None else 0
     step = st.tuples(st.integers(0, 50), st.sampled_from([0, 0, 0, -1, 1]), st.sampled_from([0, 0, 0, 0, 1]))
     if holes:
@@ -81,6 +86,8 @@ def streams(
     noise = draw(st.sampled_from([0, 3, 60]))
     rows = [row for _, row in sorted(enumerate(rows), key=lambda numbered: _arrival(*numbered, noise))]
     times = [None if step is None else base + _place(step, unit, jump) for step, *_ in rows]
+    if not impossible:
+        times = [None if time is None else min(max(time, FIRST_TIME), LAST_TIME) for time in times]
     given = {name: (type, [row[i + 1] for row in rows]) for i, (name, (type, _)) in enumerate(columns.items())}
     lateness = draw(st.sampled_from([0, 0, 0, 1, 3, 10, 30])) * unit
     return Stream(given, times, draw(sizes(len(rows))), window, lateness)

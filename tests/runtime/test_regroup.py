@@ -40,7 +40,8 @@ from windrow.plan.changes import Expiry, Group, Join, Measure, Node, Scan
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.regroup import passed_on, regrouped
-from windrow.runtime.slice import TIME, expression_column
+from windrow.runtime.reject import TIME
+from windrow.runtime.slice import expression_column
 from windrow.runtime.slice_changes import ChangeSlicer
 from windrow.storage.blocks import MemoryBlocks
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,11 +24,29 @@ CLOCKS = ((1, 59, 59), (2, 0), (2, 59, 59, 999_999), (3, 0), (7, 30))
 TIMES = [datetime(2024, 3, 10, *clock, tzinfo=UTC) for clock in CLOCKS]
 MIDNIGHT = int(datetime(2024, 3, 10, tzinfo=UTC).timestamp()) * SECOND
 TOO_FAR = [2**62, -(2**62), 10**15]
+IMPOSSIBLE = [6_249_200_000_000, -4_611_686_018_427]
+"""The years 200000 and -144169, in seconds."""
+
 EVENTS = pa.table(
     {
-        "local": pa.array([*(time.replace(tzinfo=None) for time in TIMES), None, None, None], pa.timestamp("us")),
-        "day": pa.array([date(2024, 3, day) for day in (9, 10, 10, 11, 11, 11, 11, 11)], pa.date32()),
-        "t": pa.array([*(int(time.timestamp()) for time in TIMES), *TOO_FAR], pa.int64()),
+        "local": pa.array(
+            [*(int(time.timestamp()) * SECOND + time.microsecond for time in TIMES), None, None, None]
+            + [second * SECOND for second in IMPOSSIBLE],
+            pa.int64(),
+        ).cast(pa.timestamp("us")),
+        "day": pa.array(
+            [*((date(2024, 3, day) - date(1970, 1, 1)).days for day in (9, 10, 10, 11, 11, 11, 11, 11))]
+            + [10**8, -(10**8)],
+            pa.int32(),
+        ).cast(pa.date32()),
+        "t": pa.array([*(int(time.timestamp()) for time in TIMES), *TOO_FAR, *IMPOSSIBLE], pa.int64()),
+    }
+)
+LATER = pa.table(
+    {
+        "local": pa.array([datetime(2024, 3, 25)], pa.timestamp("us")),
+        "day": [date(2024, 3, 25)],
+        "t": [int(datetime(2024, 3, 25, tzinfo=UTC).timestamp())],
     }
 )
 SCHEMA = "local TIMESTAMP_NTZ, day DATE, t BIGINT"
@@ -53,8 +73,13 @@ def ran(spark: SparkSession, zone: None, tmp_path_factory: pytest.TempPathFactor
         slide = "1 DAY" if name == "by_day" else "1 HOUR"
         session.query(f"from_{name}", f"SELECT COUNT(*) AS n FROM {name} [RANGE {slide} SLIDE {slide}]")
     sinks = {f"from_{name}": windrow.sink("parquet", path=folder / name) for name in STREAMS}
-    job = session.start(str(folder / "checkpoint"), sinks, trigger="available now")
+    kept = windrow.sink("parquet", path=folder / "bad")
+    job = session.start(str(folder / "checkpoint"), sinks, trigger="available now", rejected=kept)
     finish(job)
+    put(folder / "in", LATER)
+    again = session.start(str(folder / "checkpoint"), sinks, trigger="available now", rejected=kept)
+    finish(again, flush=False)
+    assert all(figures["events"] == 1 for figures in again.progress().values())
     return folder, job
 
 
@@ -67,6 +92,16 @@ def test_an_event_counts_in_the_hour_that_its_column_says(ran: tuple[Path, Job],
 def test_a_date_is_the_first_instant_of_its_day(ran: tuple[Path, Job]):
     found = {(row["window_start"] - MIDNIGHT) / DAY: row["n"] for row in rows_of(ran[0] / "by_day")}
     assert found == {-1: 1, 0: 2, 1: 5}
+
+
+def test_a_time_of_an_impossible_year_is_rejected_as_that_and_stops_nothing(ran: tuple[Path, Job]):
+    """Also not the restart after it: the answers of the other tests come from there."""
+    counts = {name: figures["rejected"]["impossible time"] for name, figures in ran[1].progress().items()}
+    assert counts == dict.fromkeys(STREAMS, len(IMPOSSIBLE))
+    rows = [row for row in rows_of(ran[0] / "bad") if row["cause"] == "impossible time"]
+    assert Counter(row["stream"] for row in rows) == counts
+    assert {row["time"] for row in rows} == {None}
+    assert {json.loads(row["row"])["t"] for row in rows} == set(IMPOSSIBLE)
 
 
 def test_a_time_too_far_away_is_no_time_and_each_stream_counts_its_own(ran: tuple[Path, Job]):

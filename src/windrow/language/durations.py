@@ -19,7 +19,8 @@ UNITS_US = {
 }
 UNIT_WORDS = (*(f"{unit}S" for unit in UNITS_US), *UNITS_US)
 CALENDAR_UNITS = ("MONTH", "QUARTER", "YEAR")
-LONGEST_US = 2**62  # so that a time and a range can be added within 64 bits
+LONGEST_US = 3_652_059 * UNITS_US["DAY"]
+"""As long as the years 1 to 9999, in which all events are: nothing longer means more."""
 
 
 class DurationError(ValueError):

@@ -13,7 +13,7 @@ from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
 from windrow.local.changed import changed_rows
-from windrow.local.event_times import microseconds
+from windrow.local.event_times import microseconds, possible
 from windrow.local.expressions import evaluate
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_changes import ReplayChanges
@@ -30,7 +30,8 @@ from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice import ARRIVED, TIME, Slicer, expression_column
+from windrow.runtime.reject import ARRIVED, TIME
+from windrow.runtime.slice import Slicer, expression_column
 from windrow.runtime.state_at import state_at
 from windrow.runtime.top import Term, first_of_each_window
 from windrow.storage.blocks import Blocks, MemoryBlocks
@@ -177,6 +178,8 @@ class Replay:
     def _evaluated(self, events: pa.Table, arrived_us: int | None) -> pa.Table:
         arrived = pa.repeat(pa.scalar(arrived_us, pa.int64()), events.num_rows)
         columns = {TIME: arrived if self._time is None else microseconds(events[self._time], self._time)}
+        if self._time is not None:
+            events = possible(events, self._time, columns[TIME])
         if self.plan.timing is Timing.IDLE:
             columns[ARRIVED] = arrived
         for i, expression in enumerate(self._row_expressions):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import sqlglot
 
 from windrow.language import Windrow
-from windrow.local.event_times import microseconds
+from windrow.local.event_times import microseconds, possible
 from windrow.local.expressions import evaluate
 from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.plan_changes import plan_change, plan_changes
@@ -17,7 +17,8 @@ from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan
 from windrow.plan.changes import Expiry
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
-from windrow.runtime.slice import TIME, expression_column
+from windrow.runtime.reject import TIME
+from windrow.runtime.slice import expression_column
 from windrow.runtime.slice_changes import ChangeSlicer
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
@@ -62,6 +63,7 @@ class ReplayChanges:
         for task, (name, table) in enumerate(events.items()):
             slicer = ChangeSlicer(self.plan, name, task, [0])
             columns = {TIME: microseconds(table[self._times[name]], self._times[name])}
+            table = possible(table, self._times[name], columns[TIME])
             for i, text in enumerate(self.plan.expressions_of(name)):
                 columns[expression_column(i)] = evaluate(sqlglot.parse_one(text, dialect=Windrow), table)
             for batch in pa.table(columns).combine_chunks().to_batches():

@@ -113,6 +113,9 @@ class ChangesPlan:
     keeps_rejected: bool = False
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
+    ahead: tuple[tuple[str, int], ...] = ()
+    """How far events may be ahead of the instant at which their batch began, for streams that have a limit."""
+
     before: ChangesPlan | None = None
     sends: tuple[LeafKey, ...] = ()
 
@@ -124,6 +127,10 @@ class ChangesPlan:
     def stages(self) -> tuple[ChangesPlan, ...]:
         """From the one that reads the streams to this one."""
         return (self,) if self.before is None else (*self.before.stages, self)
+
+    def ahead_of(self, stream: str) -> int | None:
+        """How far the events of a stream may be ahead of their batch; None is no limit."""
+        return dict(self.ahead).get(stream)
 
     def scans_of(self, stream: str) -> list[tuple[int, Scan, tuple[str, ...]]]:
         """The scans of a stream, with their numbers and the columns they are spread by."""

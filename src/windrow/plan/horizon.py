@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from windrow.errors import SettingsError
 from windrow.language.durations import duration_sql, parse_duration
+from windrow.plan.instants import shown_instant
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import QueryPlan
 
 R = TypeVar("R")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class StateAt(Generic[R]):
 
     @property
     def start(self) -> datetime:
-        return _EPOCH + timedelta(microseconds=self.start_us)
+        return shown_instant(self.start_us)
 
     @property
     def end(self) -> datetime:
-        return _EPOCH + timedelta(microseconds=self.end_us)
+        return shown_instant(self.end_us)
 
     @property
     def horizon(self) -> timedelta:

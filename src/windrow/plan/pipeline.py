@@ -133,7 +133,8 @@ class QueryPlan:
 class StreamPlan:
     """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
 
-    A shard keeps at most `memory_bytes` of what it can read again in memory.
+    A shard keeps at most `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of the
+    instant at which their batch began are rejected; None is no limit.
     """
 
     stream: str
@@ -144,6 +145,7 @@ class StreamPlan:
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
+    ahead_us: int | None = None
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.kernels import ended
+from windrow.plan.instants import shown_starts
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.row_levels import NestedRows
@@ -26,7 +27,7 @@ def answer_rows(
     clusters = None if query.clusters is None else answers.clusters[query.clusters]
     if clusters is not None:
         answers = answers.taken(clusters.rows)
-    starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else pa.array(answers.starts)
+    starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else shown_starts(answers.starts)
     schema = query.answered
     columns = [starts.cast(schema.field(0).type), pa.array(answers.ends).cast(schema.field(1).type)]
     if answers.rows is not None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.errors import MemoryLimitError
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.emission import SNAPSHOT
+from windrow.plan.instants import LATEST_US
 from windrow.plan.memory import too_large
 from windrow.plan.regroup import Leaf, Part
 from windrow.runtime.outcome import Outcome
@@ -61,9 +62,7 @@ class ChangeShard:
         known = [together.closed for together in self._groups]
         closed = max((instant for instant in known if instant is not None), default=None)  # before it, some are late
         for payload in payloads:
-            outcome.untimed += payload.untimed
-            outcome.unreadable += payload.unreadable
-            outcome.failed += payload.failed
+            outcome.count(payload)
             if payload.name.startswith(PROBE) and payload.probe is not None:
                 stream = payload.name[len(PROBE) :]
                 self._newest[stream] = max(self._newest.get(stream, payload.probe), payload.probe)
@@ -112,7 +111,7 @@ class ChangeShard:
         self, together: Together, rows: dict[Leaf, list[pa.RecordBatch]], flush: bool, outcome: Outcome
     ) -> None:
         newest = max(self._newest.values()) if flush and self._newest else None
-        until = NOTHING_YET if self.clock is None else together.until(self.clock, newest)
+        until = NOTHING_YET if self.clock is None else min(together.until(self.clock, newest), LATEST_US)
         late, overflows = sum(together.pipeline.late.values()), together.pipeline.overflows
         changed = together.advance(rows, until)
         outcome.late += sum(together.pipeline.late.values()) - late

@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.clustering import kernel_of
 from windrow.kernels import Fields, Kernel, concat, ended, take
 from windrow.plan.aggregates import Aggregate, Partial
+from windrow.plan.instants import shown_starts
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.row_levels import NestedRows
@@ -60,7 +61,7 @@ def rows_of_levels(
     for number, level in enumerate(levels):
         if not len(level.places):
             continue
-        columns = [pa.array(level.starts).cast(schema.field(0).type), pa.array(level.ends).cast(schema.field(1).type)]
+        columns = [shown_starts(level.starts).cast(schema.field(0).type), pa.array(level.ends).cast(schema.field(1).type)]
         columns += [pa.array(level.last)] if isinstance(window, NestedRows) else []
         columns += [pa.repeat(pa.scalar(number, pa.int32()), len(level.places)), *groups.keys_of(level.slots)]
         for aggregate in query.aggregates:

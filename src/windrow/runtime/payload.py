@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TALLIES = ("untimed", "unreadable", "impossible", "ahead", "failed", "unplaced")
+"""What a map task counts of its events, and adds to one payload: see `Outcome`."""
+
 HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT, EARLIER = "", "counts", "rejected", "flush", "heartbeat", "earlier"
 """Names of payloads that belong to no space: a task's probe and how many events it saw when, for all shards; the same
 with what it rejected, for one shard; its rejected rows; the end of the input; the wall clock when the batch began; what
@@ -26,5 +29,7 @@ class Payload:
     body: bytes
     untimed: int = 0
     unreadable: int = 0
+    impossible: int = 0
+    ahead: int = 0
     failed: int = 0
     unplaced: int = 0

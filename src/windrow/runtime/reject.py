@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-RAW = "raw"
-UNREADABLE = "unreadable"
-LATE, UNTIMED, UNPLACED = "late", "no time", "no point"
+from windrow.plan.instants import EARLIEST_US, LATEST_US
+
+TIME, RAW, UNREADABLE, ARRIVED = "time", "raw", "unreadable", "arrived"
+"""Columns of what slicers read: when an event happened, the event as it came, whether it could not be read, and when
+its batch arrived."""
+
+LATE, UNPLACED = "late", "no point"
+CAUSES = {"untimed": "no time", "unreadable": UNREADABLE, "impossible": "impossible time", "ahead": "ahead"}
+"""Why an event cannot be used whatever the clock, by what counts it."""
 
 
-def raw_rows(batch: pa.RecordBatch, time: str, timed: np.ndarray, unplaced: np.ndarray | None = None) -> pa.RecordBatch:
-    """All events of `batch` with the cause for which each may be rejected: a `timed` one if it is late or unplaced."""
-    causes = np.where(timed, LATE, UNTIMED).astype(object)
-    if UNREADABLE in batch.schema.names:
-        causes[pc.fill_null(batch.column(UNREADABLE), False).to_numpy(zero_copy_only=False)] = UNREADABLE
+class Usable:
+    """Which events of a batch can be used (`timed`), and of the others why not: each has one cause.
+
+    >>> times = pa.array([5, None, LATEST_US + 1, 90], pa.int64())
+    >>> batch = pa.record_batch({TIME: times, ARRIVED: pa.array([20] * 4)})
+    >>> Usable(batch, ahead_us=60).counts
+    {'unreadable': 0, 'untimed': 1, 'impossible': 1, 'ahead': 1}
+    """
+
+    def __init__(self, batch: pa.RecordBatch, ahead_us: int | None) -> None:
+        times = pc.cast(batch.column(TIME), pa.int64())
+        self.timed = np.ones(len(times), bool)
+        self._known = known = pc.fill_null(times, 0).to_numpy()
+        self._causes: dict[str, np.ndarray] = {}
+        if UNREADABLE in batch.schema.names:
+            self._leave_out("unreadable", pc.fill_null(batch.column(UNREADABLE), False))
+        self._leave_out("untimed", times.is_null())
+        if len(known) and (known.min() < EARLIEST_US or known.max() > LATEST_US):
+            self._leave_out("impossible", (known < EARLIEST_US) | (known > LATEST_US))
+        if ahead_us is not None:
+            self._leave_out("ahead", known > batch.column(ARRIVED).to_numpy() + ahead_us)
+
+    @property
+    def times(self) -> np.ndarray:
+        """The times, and for events that cannot be used that of another: they lie in a pane that there is anyway."""
+        known = self._known
+        return known if self.timed.all() else np.where(self.timed, known, known[np.argmax(self.timed)])
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many events there are of each cause."""
+        return {name: int(found.sum()) for name, found in self._causes.items()}
+
+    def causes(self) -> np.ndarray:
+        """Why each event may be rejected: one that can be used, only because it is late."""
+        causes = np.full(len(self.timed), LATE, object)
+        for name, found in self._causes.items():
+            causes[found] = CAUSES[name]
+        return causes
+
+    def _leave_out(self, name: str, bad: np.ndarray | pa.Array) -> None:
+        if isinstance(bad, pa.Array):
+            bad = bad.to_numpy(zero_copy_only=False)
+        self._causes[name] = bad & self.timed
+        self.timed = self.timed & ~bad
+
+
+def raw_rows(batch: pa.RecordBatch, usable: Usable, unplaced: np.ndarray | None = None) -> pa.RecordBatch:
+    """All events of `batch` with the cause for which each may be rejected: a usable one if it is late or unplaced.
+
+    An impossible time is left out: who reads the rejected events may have nothing that holds it.
+    """
+    causes = usable.causes()
     if unplaced is not None:
         causes[unplaced] = UNPLACED
-    columns = {"cause": pa.array(causes, pa.string()), "time": batch.column(time), "row": batch.column(RAW)}
+    times = pc.if_else(pa.array(causes == CAUSES["impossible"]), None, batch.column(TIME))
+    columns = {"cause": pa.array(causes, pa.string()), "time": times, "row": batch.column(RAW)}
     return pa.record_batch(columns)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ from windrow.operators.net import net
 from windrow.operators.row_table import RowTable
 from windrow.plan.change_plan import ChangePlan
 from windrow.plan.changes import TIME
+from windrow.plan.instants import EARLIEST_US, shown_starts
 from windrow.storage.blocks import Blocks
 
 
@@ -39,9 +41,10 @@ class Sampled:
         assert query.slide_us is not None
         begins = [0, *(np.flatnonzero(np.diff(changes.times)) + 1).tolist(), len(changes)] if len(changes) else [0]
         runs = {int(changes.times[low]): slice(low, high) for low, high in pairwise(begins)}
-        first = min(runs, default=until + 1) if self._last is None else self._last + query.slide_us
+        following = [*sorted(runs), until + 1]
+        end = following[0] if self._last is None else self._last + query.slide_us
         found = []
-        for end in range(first, until + 1, query.slide_us) if self._last is not None or runs else ():
+        while end <= until:
             if end in runs:
                 part = changes.part(runs[end])
                 slots = self._table.slots_of(part.columns, len(part))
@@ -49,6 +52,8 @@ class Sampled:
                 self._table.touch(slots)
             rows = self._rows(end)
             found += [rows] if rows.num_rows else []
+            # slides at which there is nothing are jumped over, however far the clock has gone
+            end = end + query.slide_us if rows.num_rows else following[bisect_right(following, end)]
         if runs or self._last is not None:
             self._last = until
         if self._table.crowded:
@@ -65,6 +70,6 @@ class Sampled:
         often = self._table.side["n"][: len(self._table)]
         slots = np.repeat(np.arange(len(often)), often)
         columns = self._table.columns_of(slots)
-        start = pa.scalar(None if self._query.unbounded else end - self._query.range_us, pa.int64())
-        times = [pa.repeat(start, len(slots)).cast(TIME), pa.repeat(pa.scalar(end), len(slots)).cast(TIME)]
+        start = EARLIEST_US - 1 if self._query.unbounded else end - self._query.range_us
+        times = [shown_starts(np.full(len(slots), start)).cast(TIME), pa.repeat(pa.scalar(end), len(slots)).cast(TIME)]
         return pa.record_batch([*times, *columns], schema=self._query.emitted)

@@ -160,10 +160,7 @@ class Shard:
 
         Events before `closed` are late for some window, if not for all.
         """
-        outcome.untimed += payload.untimed
-        outcome.unreadable += payload.unreadable
-        outcome.failed += payload.failed
-        outcome.unplaced += payload.unplaced
+        outcome.count(payload)
         if payload.name in (HEADER, COUNTS):
             cells = decode(payload.body)
             times, counts = cells.column("time").to_numpy(), cells.column("count").to_numpy()

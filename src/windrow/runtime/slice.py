@@ -16,20 +16,21 @@ from windrow.optimize.choose_phantoms import choose_phantoms
 from windrow.plan.clusters import ClusterPartial
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.spaces import RowSpace, Space
+from windrow.plan.timing import Timing
 from windrow.runtime.chunk import Chunk
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.lift import Lifted, lift
 from windrow.runtime.measure import Measured
-from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, Payload
+from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
 from windrow.runtime.places import histogram
-from windrow.runtime.reject import UNREADABLE, raw_rows
+from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
 from windrow.runtime.slice_rows import counted_rows, row_entries
 from windrow.storage.columns import encode, encode_batch
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
 
-TIME, FAILED, ARRIVED = "time", "failed", "arrived"
+FAILED = "failed"
 
 
 def expression_column(number: int) -> str:
@@ -42,7 +43,7 @@ class Slicer:
 
     The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression,
     and, where there is something to say, which rows are `unreadable`, how many of a row's expressions `failed`, the
-    `raw` row, and when it `arrived` (microseconds).
+    `raw` row, and when it `arrived` (microseconds), which a plan with a limit `ahead` and an idle clock need.
     """
 
     def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
@@ -56,7 +57,7 @@ class Slicer:
         self._rows = 0
         self._probe: int | None = None
         self._arrived: int | None = None
-        self._untimed = self._unreadable = self._failed = self._unplaced = 0
+        self._tallies = dict.fromkeys(TALLIES, 0)
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
         self._packed: list[Payload] = []
 
@@ -70,7 +71,7 @@ class Slicer:
     def payloads(self) -> list[Payload]:
         """All that the shards must know of the events taken in."""
         self._cut()
-        if self._probe is None and not (self._untimed or self._unreadable):
+        if self._probe is None and not any(self._tallies.values()):
             return self._packed
         counts = self._counts()
         headers = [Payload(shard, self._task, 0, self._probe, HEADER, counts.body) for shard in self._shards]
@@ -83,8 +84,7 @@ class Slicer:
         times = np.concatenate([times for times, _ in self._cells] or [np.empty(0, np.int64)])
         counts = np.concatenate([counts for _, counts in self._cells] or [np.empty(0, np.int64)])
         body = encode({"time": pa.array(times), "count": pa.array(counts)})
-        rejected = (self._untimed, self._unreadable, self._failed, self._unplaced)
-        return Payload(self._own, self._task, 0, self._probe, COUNTS, body, *rejected)
+        return Payload(self._own, self._task, 0, self._probe, COUNTS, body, **self._tallies)
 
     @property
     def _own(self) -> int:
@@ -96,33 +96,21 @@ class Slicer:
         table = pa.Table.from_batches(self._waiting).combine_chunks()
         self._waiting, self._rows = [], 0
         batch = table.to_batches()[0]
-        timed = self._timed(batch)
-        if ARRIVED in batch.schema.names:
+        usable = Usable(batch, self._plan.ahead_us)
+        timed = usable.timed
+        if self._plan.timing is Timing.IDLE:
             self._arrived = pc.max(batch.column(ARRIVED)).as_py()
-        if FAILED in batch.schema.names:
-            self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
-        unplaced = self._fold(batch, timed) if timed.any() else np.zeros(len(timed), bool)
-        self._unplaced += int(unplaced.sum())
+        unplaced = self._fold(batch, usable) if timed.any() else np.zeros(len(timed), bool)
+        add_tallies(self._tallies, usable, batch)
+        self._tallies["unplaced"] += int(unplaced.sum())
         if self._plan.keeps_rejected:
-            self._packed.append(self._payload(self._own, REJECTED, raw_rows(batch, TIME, timed, unplaced)))
+            self._packed.append(self._payload(self._own, REJECTED, raw_rows(batch, usable, unplaced)))
 
-    def _timed(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Which events can be used; the others are counted by cause."""
-        timed = batch.column(TIME).is_valid().to_numpy(zero_copy_only=False)
-        if UNREADABLE in batch.schema.names:
-            unreadable = pc.fill_null(batch.column(UNREADABLE), False).to_numpy(zero_copy_only=False)
-            self._unreadable += int(unreadable.sum())
-            self._untimed += int((~timed & ~unreadable).sum())
-            return timed & ~unreadable
-        self._untimed += len(timed) - int(timed.sum())
-        return timed
-
-    def _fold(self, batch: pa.RecordBatch, timed: np.ndarray) -> np.ndarray:
+    def _fold(self, batch: pa.RecordBatch, usable: Usable) -> np.ndarray:
         """Fold events into one entry a pane and group, for each space; returns which a clustering has no place for."""
-        times = batch.column(TIME)
-        known = pc.cast(times, pa.int64()).to_numpy(zero_copy_only=False) if timed.all() else _filled(times, timed)
+        known, timed = usable.times, usable.timed
         chunk = Chunk(batch, self._names, known, timed)
-        newest = int(known.max() if timed.all() else known[timed].max())
+        newest = int(known.max())
         self._probe = newest if self._probe is None else max(self._probe, newest)
         numbers, starts = chunk.cut(self._cuts)
         self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
@@ -207,7 +195,9 @@ def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:
     return found
 
 
-def _filled(times: pa.Array, timed: np.ndarray) -> np.ndarray:
-    """The times, and for events without one that of another, so that they lie in some pane that there is anyway."""
-    known = pc.fill_null(pc.cast(times, pa.int64()), 0).to_numpy(zero_copy_only=False)
-    return np.where(timed, known, known[np.argmax(timed)])
+def add_tallies(tallies: dict[str, int], usable: Usable, batch: pa.RecordBatch) -> None:
+    """Count which events of a batch cannot be used, by cause, and the expressions of the others that failed."""
+    for name, count in usable.counts.items():
+        tallies[name] += count
+    if FAILED in batch.schema.names:
+        tallies["failed"] += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[usable.timed].sum())

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.changes import Scan
 from windrow.runtime.keys import encode_keys, spread
-from windrow.runtime.payload import REJECTED, Payload
-from windrow.runtime.reject import UNREADABLE, raw_rows
-from windrow.runtime.slice import FAILED, TIME, expression_column
+from windrow.runtime.payload import REJECTED, TALLIES, Payload
+from windrow.runtime.reject import TIME, Usable, raw_rows
+from windrow.runtime.slice import add_tallies, expression_column
 from windrow.storage.columns import encode_batch
 
 PROBE, ROWS = "probe ", "rows "
@@ -27,40 +27,32 @@ class ChangeSlicer:
         self._stream, self._task, self._shards = stream, task, list(shards)
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions_of(stream))}
         self._scans = plan.scans_of(stream)
-        self._keeps_rejected = plan.keeps_rejected
+        self._keeps_rejected, self._ahead_us = plan.keeps_rejected, plan.ahead_of(stream)
         self._probe: int | None = None
-        self._untimed = self._unreadable = self._failed = 0
+        self._tallies = dict.fromkeys(TALLIES, 0)
         self._packed: list[Payload] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in some events."""
-        timed = batch.column(TIME).is_valid().to_numpy(zero_copy_only=False)
-        if UNREADABLE in batch.schema.names:
-            unreadable = pc.fill_null(batch.column(UNREADABLE), False).to_numpy(zero_copy_only=False)
-            self._unreadable += int(unreadable.sum())
-            self._untimed += int((~timed & ~unreadable).sum())
-            timed = timed & ~unreadable
-        else:
-            self._untimed += len(timed) - int(timed.sum())
+        usable = Usable(batch, self._ahead_us)
+        add_tallies(self._tallies, usable, batch)
         if self._keeps_rejected:
-            raw = raw_rows(batch, TIME, timed)
+            raw = raw_rows(batch, usable)
             self._packed.append(self._payload(self._own, f"{REJECTED} {self._stream}", raw))
-        if not timed.any():
+        if not usable.timed.any():
             return
-        if FAILED in batch.schema.names:
-            self._failed += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[timed].sum())
-        newest = pc.max(pc.cast(batch.column(TIME), pa.int64()).filter(pa.array(timed))).as_py()
+        newest = int(usable.times.max())
         self._probe = newest if self._probe is None else max(self._probe, newest)
         for number, scan, key in self._scans:
-            self._send(number, scan, key, batch, timed)
+            self._send(number, scan, key, batch, usable.timed)
 
     def payloads(self) -> list[Payload]:
         """All that the shards must know of the events taken in."""
-        if self._probe is None and not (self._untimed or self._unreadable):
+        if self._probe is None and not any(self._tallies.values()):
             return self._packed
-        counted = {self._own: (self._untimed, self._unreadable, self._failed)}
+        counted = {self._own: self._tallies}
         probes = [
-            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", *counted.get(shard, ()))
+            Payload(shard, self._task, 0, self._probe, PROBE + self._stream, b"", **counted.get(shard, {}))
             for shard in self._shards
         ]
         return [*probes, *self._packed]

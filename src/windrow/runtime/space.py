@@ -12,6 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, take
 from windrow.plan.aggregates import Partial
 from windrow.plan.cuts import Cuts
+from windrow.plan.instants import LATEST_US
 from windrow.plan.kept import kept_as
 from windrow.plan.parts import NestedWindow, parts_of
 from windrow.plan.pipeline import QueryPlan
@@ -150,8 +151,11 @@ class SpaceState:
         return EVER if first == EVER else window.closes.end(first)
 
     def last_end(self, clock: int, newest: int) -> int:
-        """When the last window ends that an event at `newest` lies in; of windows without bound, the next."""
-        return max(clock, *(window.end(window.last_over(newest)) for window in self.space.windows))
+        """When the last window ends that an event at `newest` lies in; of windows without bound, the next.
+
+        One that ends after the last of all instants has no end that could be told, and is never answered.
+        """
+        return max(clock, *(min(window.end(window.last_over(newest)), LATEST_US) for window in self.space.windows))
 
     def expire(self, clock: int) -> np.ndarray:
         """Let go of the panes that no window after `clock` holds, and of the groups that were only there.
@@ -246,8 +250,11 @@ class SpaceState:
         self._give(folds, waiting, emit)
 
     def _is_told(self, window: TimeWindow, number: int) -> bool:
-        """Whether an answer leaves; of an early one, time must have been cut where it ends."""
-        return not window.is_early or (not window.is_silent(number) and self._history.is_cut(window.end(number)))
+        """Whether an answer leaves; of an early one, time must have been cut where it ends, and the whole must end."""
+        if not window.is_early:
+            return True
+        ends = window.closes.end(window.closes.first_over(window.end(number))) <= LATEST_US
+        return ends and not window.is_silent(number) and self._history.is_cut(window.end(number))
 
     def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list], emit: Callable) -> None:
         for fold in folds:
@@ -269,7 +276,7 @@ class SpaceState:
         window = fold.window
         until = clock
         if newest is not None and not window.is_early:  # at the end of the input, there are only finals
-            until = max(clock, window.end(window.last_over(newest)))
+            until = max(clock, min(window.end(window.last_over(newest)), LATEST_US))
         first = min(self._firsts[need] for need in self._needs[window])
         first = EVER if first == EVER else window.number_from(first)
         for number in fold.due(before, until, first, self._next_pane, len(self.groups)):

@@ -16,7 +16,7 @@ from windrow.plan.changes import Node, TableJoin
 from windrow.plan.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.regroup import Leaf, Regrouped
 from windrow.runtime.sampled import Sampled, at_slides
-from windrow.runtime.slice import TIME
+from windrow.runtime.reject import TIME
 from windrow.storage.blocks import Blocks, PrefixedBlocks
 
 Queries = Mapping[str, ChangePlan]

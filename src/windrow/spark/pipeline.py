@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.payload import FLUSH, HEARTBEAT
+from windrow.runtime.payload import FLUSH, HEARTBEAT, TALLIES
 from windrow.spark.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.premerge import premerge_payloads
@@ -21,8 +21,6 @@ from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, slice_stream
 from windrow.spark.slice_changes import slice_changes
 from windrow.spark.slide import COUNTS, slide_payloads
-
-_COUNTS = ("untimed", "unreadable", "failed", "unplaced")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +92,5 @@ def _to_all(words: DataFrame, name: Column, probe: Column, keys: list[int]) -> D
         probe.cast("bigint").alias("probe"),
         name.alias("name"),
         F.lit(b"").alias("body"),
-        *(F.lit(0).cast("bigint").alias(name) for name in _COUNTS),
+        *(F.lit(0).cast("bigint").alias(name) for name in TALLIES),
     )

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import pairwise, takewhile
 from threading import Lock
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from pyspark.sql.streaming import StreamingQuery
 
+from windrow.plan.instants import shown_instant
+from windrow.runtime.reject import CAUSES, LATE, UNPLACED
 from windrow.spark.measures import METRICS, total_measures
 from windrow.spark.slice import NO_PROBE
 
@@ -86,7 +88,7 @@ class Progress:
             "events": watched.events,
             "stream_rate": stream_rate(list(watched.recent)),
             "events_per_second": sum(batch["events"] for batch in watched.recent) / wall if wall else 0.0,
-            "clock": None if watched.clock is None else _instant(watched.clock),
+            "clock": None if watched.clock is None else shown_instant(watched.clock),
             "windows": watched.windows,
             "rejected": dict(watched.rejected),
             "failed": watched.failed,
@@ -107,14 +109,6 @@ class Progress:
                     _add(watched, batch)
 
 
-def _instant(time_us: int) -> datetime:
-    """A time as Python has it: not before the year 1, nor after 9999, where an event may well say it happened."""
-    try:
-        return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=time_us)
-    except OverflowError:
-        return (datetime.max if time_us > 0 else datetime.min).replace(tzinfo=UTC)
-
-
 def _add(watched: _Watched, batch: Any) -> None:
     counts = batch["observedMetrics"][METRICS].asDict()
     if counts["windows"] is None:
@@ -123,11 +117,9 @@ def _add(watched: _Watched, batch: Any) -> None:
     watched.batches += 1
     events = _events(batch, watched.control)
     watched.events += events
-    watched.rejected["late"] += counts["late"]
-    watched.rejected["no time"] += counts["untimed"]
-    watched.rejected["unreadable"] += counts["unreadable"]
-    if counts["unplaced"]:
-        watched.rejected["no point"] = watched.rejected.get("no point", 0) + counts["unplaced"]
+    for name, cause in {"late": LATE, **CAUSES, "unplaced": UNPLACED}.items():
+        if counts[name]:
+            watched.rejected[cause] = watched.rejected.get(cause, 0) + counts[name]
     watched.failed += counts["failed"]
     watched.windows += counts["windows"]
     watched.groups, watched.memory_bytes = counts["groups"], measures["memory"]

@@ -13,9 +13,9 @@ from pyspark.sql import functions as F
 
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
-from windrow.runtime.payload import Payload
-from windrow.runtime.reject import RAW, UNREADABLE
-from windrow.runtime.slice import ARRIVED, FAILED, TIME, Slicer, expression_column
+from windrow.runtime.payload import TALLIES, Payload
+from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
+from windrow.runtime.slice import FAILED, Slicer, expression_column
 from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 from windrow.spark.heartbeat import NOW_SQL
@@ -32,15 +32,11 @@ PAYLOAD = pa.schema(
         ("probe", pa.int64()),
         ("name", pa.string()),
         ("body", pa.binary()),
-        ("untimed", pa.int64()),
-        ("unreadable", pa.int64()),
-        ("failed", pa.int64()),
-        ("unplaced", pa.int64()),
+        *((name, pa.int64()) for name in TALLIES),
     ]
 )
-PAYLOAD_DDL = (
-    "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, untimed BIGINT, unreadable BIGINT,"
-    " failed BIGINT, unplaced BIGINT"
+PAYLOAD_DDL = "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, " + ", ".join(
+    f"{name} BIGINT" for name in TALLIES
 )
 
 
@@ -56,16 +52,18 @@ def slice_stream(
     stream: DataFrame, plan: StreamPlan, time_sql: str, shards: list[int], corrupt: str | None = None
 ) -> DataFrame:
     """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
-    columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected)
-    if plan.timing is Timing.IDLE:
-        columns.append(F.expr(NOW_SQL).alias(ARRIVED))
+    arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
+    columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected, arrives)
     return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice")
 
 
 def event_columns(
-    stream: DataFrame, texts: Sequence[str], time_sql: str, corrupt: str | None, keeps_rejected: bool
+    stream: DataFrame, texts: Sequence[str], time_sql: str, corrupt: str | None, keeps_rejected: bool, arrives: bool
 ) -> list[Column]:
-    """What slicers read of the events of `stream`: their times, row expressions, and why some cannot be used."""
+    """What slicers read of the events of `stream`: their times, row expressions, and why some cannot be used.
+
+    Where it matters when they `arrive`, that is the instant at which their batch began.
+    """
     columns = [F.expr(time_sql).alias(TIME)]
     columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(texts)]
     failing = failures(stream, texts)
@@ -73,6 +71,8 @@ def event_columns(
         columns.append(failing.alias(FAILED))
     if corrupt is not None:
         columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
+    if arrives:
+        columns.append(F.expr(NOW_SQL).alias(ARRIVED))
     if keeps_rejected:
         columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
     return columns
@@ -128,10 +128,7 @@ def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -
         [NO_PROBE if payload.probe is None else payload.probe for payload in payloads],
         [payload.name for payload in payloads],
         [payload.body for payload in payloads],
-        [payload.untimed for payload in payloads],
-        [payload.unreadable for payload in payloads],
-        [payload.failed for payload in payloads],
-        [payload.unplaced for payload in payloads],
+        *([getattr(payload, name) for payload in payloads] for name in TALLIES),
     ]
     rows = pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)
     for name, value in (measures or {}).items():

@@ -16,7 +16,8 @@ def slice_changes(
     stream: DataFrame, plan: ChangesPlan, name: str, time_sql: str, shards: list[int], corrupt: str | None
 ) -> DataFrame:
     """The payloads of one of the streams of `plan`."""
-    columns = event_columns(stream, plan.expressions_of(name), time_sql, corrupt, plan.keeps_rejected)
+    arrives = plan.ahead_of(name) is not None
+    columns = event_columns(stream, plan.expressions_of(name), time_sql, corrupt, plan.keeps_rejected, arrives)
     first = TASKS * [own for own, _ in plan.streams].index(name)
 
     def slicer(task: int) -> ChangeSlicer:

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
+from windrow.runtime.payload import TALLIES
 from windrow.spark.loaded import set_loaded_aside
 from windrow.spark.measures import SLIDE_MEASURES, measured_ddl
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REJECTED_ROWS = "#rejected"
-COUNTED = ("late", "untimed", "unreadable", "failed", "unplaced", "windows")
+COUNTED = ("late", *TALLIES, "windows")
 COUNTS = (*COUNTED, "groups", "clock")
 PACKED_DDL = measured_ddl("query STRING, rows BINARY", (*COUNTS, *SLIDE_MEASURES))
 

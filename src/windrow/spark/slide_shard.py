@@ -18,7 +18,7 @@ from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import EARLIER, REJECTED, Payload
+from windrow.runtime.payload import EARLIER, REJECTED, TALLIES, Payload
 from windrow.runtime.regroup import passed_on, regrouped
 from windrow.runtime.shard import Shard
 from windrow.spark.shards import shard_keys
@@ -157,7 +157,7 @@ def _query() -> str | None:
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:
-    names = ("shard", "task", "part", "probe", "name", "body", "untimed", "unreadable", "failed", "unplaced")
+    names = ("shard", "task", "part", "probe", "name", "body", *TALLIES)
     rows = zip(*(frame[name].tolist() for name in names))
     return [
         Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)

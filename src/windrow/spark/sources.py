@@ -17,6 +17,7 @@ from pyspark.sql.types import DateType, StringType, StructField, StructType, Tim
 
 from windrow.errors import SettingsError
 from windrow.language import Windrow
+from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.plan.refuse_time_functions import wrong_time
 from windrow.spark.expressions import guarded, quiet_analysis
 from windrow.spark.heartbeat import NOW_SQL
@@ -86,13 +87,19 @@ def time_expression(frame: DataFrame, time: str | None, name: str) -> str:
     if isinstance(type, TimestampType):
         return f"unix_micros({time})"
     if isinstance(type, DateType):
-        return f"try_multiply(unix_date({time}), {_DAY}L)"
+        return _micros_of_days(f"unix_date({time})")
     if isinstance(type, TimestampNTZType):
         return _micros_by_parts(time)
     raise SettingsError(
         f"{time!r} of stream {name!r} is {type.simpleString().upper()}, and a time is needed: for seconds since 1970"
         f" write timestamp_seconds({time}), for milliseconds timestamp_millis({time})"
     )
+
+
+def _micros_of_days(days: str) -> str:
+    """The microseconds of a DATE; one that is too far away for 64 bits is just outside of the years that there are."""
+    early = f"WHEN {days} < {EARLIEST_US // _DAY} THEN {EARLIEST_US - 1}L"
+    return f"CASE {early} WHEN {days} > {LATEST_US // _DAY} THEN {LATEST_US + 1}L ELSE {days} * {_DAY}L END"
 
 
 def _micros_by_parts(time: str) -> str:
