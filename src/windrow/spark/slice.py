@@ -11,6 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from windrow.language import identifier_sql
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import Payload
@@ -72,7 +73,7 @@ def event_columns(
     if failing is not None:
         columns.append(failing.alias(FAILED))
     if corrupt is not None:
-        columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
+        columns.append(F.col(identifier_sql(corrupt)).isNotNull().alias(UNREADABLE))
     if keeps_rejected:
         columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
     return columns
