@@ -28,7 +28,7 @@ from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes
 from windrow.plan.bound import Scope
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.change_plan import CHANGES_OF, ChangePlan, ChangesPlan
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
@@ -37,12 +37,14 @@ from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Changes, kept_in
 from windrow.spark.expressions import SparkEngine
-from windrow.spark.job import Job
+from windrow.spark.hold import Hold
+from windrow.spark.job import Job, remove_checkpoint
 from windrow.spark.letters import Listener
 from windrow.spark.pipeline import Source, packed_results
 from windrow.spark.results import typed_results
 from windrow.spark.runs import AnyQuery, Runs
 from windrow.spark.settings import apply_settings, local_spark
+from windrow.spark.slide import REJECTED_ROWS
 from windrow.spark.sources import time_expression
 from windrow.spark.stream_run import Trigger
 
@@ -101,6 +103,8 @@ class Session:
         comes. `corrupt` names the column that holds the text of rows that could not be read, if there is one.
         """
         self._check_name(name)
+        if name.startswith(CHANGES_OF):
+            raise SettingsError(f"no stream can be called {name!r}: what begins with {CHANGES_OF!r} is several together")
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
         if time is None and (idle_clock or read_lateness(lateness)):
@@ -161,7 +165,8 @@ class Session:
     ) -> Job:
         """Run all registered queries, over one scan of each stream, each into its sink.
 
-        `rejected` is a sink for events that no window took, or one for each of some streams.
+        Without a `checkpoint` there is a temporary one, which goes with the job. `rejected` is a sink for events that
+        no window took, or one for each of some streams.
         """
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
@@ -174,7 +179,41 @@ class Session:
             raise SettingsError(
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
-        checkpoint = checkpoint or tempfile.mkdtemp(prefix="windrow-")
+        if checkpoint is not None:
+            return self._started(checkpoint, sinks, trigger, rejected)
+        checkpoint = tempfile.mkdtemp(prefix="windrow-")
+        try:
+            job = self._started(checkpoint, sinks, trigger, rejected)
+        except BaseException:
+            remove_checkpoint(checkpoint, {})
+            raise
+        job.remove_at_end()
+        return job
+
+    def _started(
+        self, checkpoint: str, sinks: dict[str, Sink], trigger: Trigger, rejected: Mapping[str, Sink] | Sink | None
+    ) -> Job:
+        hold = Hold(checkpoint)
+        hold.take()
+        try:
+            queries = self._queries_in(checkpoint, sinks)
+            check_places({name: sinks[name] for name in queries})
+            kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
+            runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
+            job = Job(queries, sinks, trigger, runs, checkpoint, hold)
+        except BaseException:
+            hold.release()
+            raise
+        try:
+            job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
+        except BaseException:
+            job.stop()
+            raise
+        self._job = job
+        return job
+
+    def _queries_in(self, checkpoint: str, sinks: dict[str, Sink]) -> dict[str, AnyQuery]:
+        """The queries that run on a checkpoint; the sinks of those that came while it ran join `sinks`."""
         changes = Changes.read(checkpoint)
         queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
         for name, added in changes.added.items():
@@ -183,13 +222,7 @@ class Session:
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan
             sinks[name] = added.sink
-        check_places({name: sinks[name] for name in queries})
-        kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
-        runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
-        job = Job(queries, sinks, trigger, runs, checkpoint)
-        self._job = job
-        job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
-        return job
+        return queries
 
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
@@ -217,6 +250,8 @@ class Session:
         return self._queries | share_clusters(folded)
 
     def _planned(self, name: str, query: Query, beside: Iterable[AnyQuery]) -> AnyQuery:
+        if not name or name == REJECTED_ROWS:
+            raise SettingsError(f"no query can be called {name!r}: give it another name")
         tables = {known: to_arrow_schema(frame.schema, timezone="UTC") for known, frame in self._tables.items()}
         known = KnownClusterings(self._clusterings)
         catalog = Catalog(self._engine, self._streams, tables, self._aggregates, known, LocalEngine())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from windrow.cli.launch import read_script
 from windrow.errors import ChangeError, SettingsError
 from windrow.spark.letters import Letter, Letters
 
@@ -36,7 +37,7 @@ def _text_of(queries: str) -> str:
     """The statements: a text has words with spaces between them, and no file has that name."""
     path = Path(queries)
     if len(queries.splitlines()) == 1 and len(queries) < 1000 and path.is_file():
-        return path.read_text()
+        return read_script(path)
     if not any(space in queries for space in " \n\t"):
         raise SettingsError(f"there is no file {queries}")
     return queries

@@ -17,6 +17,7 @@ from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
 from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_duration
+from windrow.spark.hold import check_free
 
 AVAILABLE_NOW = "available now"
 
@@ -28,29 +29,30 @@ def run_script(
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path)
     console = Console(file=sys.stdout)
-    with started(launch) as session, StopSignals() as stop:
+    if checkpoint is not None:
+        check_free(str(checkpoint))  # before Spark starts, which takes a while
+    with kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
         from windrow.application import Application
 
         application = Application(session, text)
-        with kept(checkpoint) as folder:
-            if checkpoint is None:
-                typer.echo("no --checkpoint: a restart will begin anew")
-            job = session.start(
-                folder,
-                application.sinks,
-                AVAILABLE_NOW if available_now else trigger,
-                rejected=application.rejected,
-            )
-            with view_for(console) as view:
+        if checkpoint is None:
+            typer.echo("no --checkpoint: a restart will begin anew")
+        job = session.start(
+            folder,
+            application.sinks,
+            AVAILABLE_NOW if available_now else trigger,
+            rejected=application.rejected,
+        )
+        with view_for(console) as view:
+            worked_off = watch(job, view, stop)
+            if worked_off and flush:
+                view.say("the input has ended: closing all windows")
+                job.flush()
                 worked_off = watch(job, view, stop)
-                if worked_off and flush:
-                    view.say("the input has ended: closing all windows")
-                    job.flush()
-                    worked_off = watch(job, view, stop)
-            if not console.is_terminal:  # there the last table stays
-                for stream, figures in job.progress().items():
-                    typer.echo(line_of(stream, figures))
-            typer.echo(_farewell(worked_off, checkpoint))
+        if not console.is_terminal:  # there the last table stays
+            for stream, figures in job.progress().items():
+                typer.echo(line_of(stream, figures))
+        typer.echo(_farewell(worked_off, checkpoint))
 
 
 def check_choices(checkpoint: Path | None, trigger: str | None, available_now: bool, flush: bool) -> None:
@@ -72,7 +74,7 @@ def check_choices(checkpoint: Path | None, trigger: str | None, available_now: b
 
 @contextmanager
 def kept(checkpoint: Path | None) -> Iterator[str]:
-    """The folder of a checkpoint; where none is asked for, one that lasts as long as the job."""
+    """The folder of a checkpoint; where none is asked for, one that lasts as long as the Spark that writes to it."""
     if checkpoint is not None:
         yield str(checkpoint.absolute())
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,6 +15,9 @@ from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.regroup import Leaf
 from windrow.plan.spaces import hashed
 from windrow.plan.timing import Timing
+
+CHANGES_OF = "changes-"
+"""How the names of streams that are read together begin."""
 
 Evaluate = Callable[[str, pa.RecordBatch], pa.Array]
 
@@ -55,9 +59,12 @@ class ChangePlan:
     def stream(self) -> str:
         """A name for the streams that it reads: queries over the same ones run together.
 
-        So long as they have as many stages: a checkpoint keeps the number of them.
+        So long as they have as many stages: a checkpoint keeps the number of them. Other streams have another name,
+        whatever they are called; no stream itself may be called so.
         """
-        return ("changes-" if self.stages == 1 else f"changes-{self.stages}-") + "+".join(self.streams)
+        names = [name.replace("%", "%25").replace("+", "%2B") for name in self.streams]
+        names[0] = re.sub(r"^(\d+)-", r"\1%2D", names[0])  # which would be taken for a number of stages
+        return (CHANGES_OF if self.stages == 1 else f"{CHANGES_OF}{self.stages}-") + "+".join(names)
 
     @property
     def asked(self) -> str:

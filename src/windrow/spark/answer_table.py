@@ -16,8 +16,10 @@ from windrow.plan.change_plan import ChangePlan
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.sink import Sink
 from windrow.spark.answers import UNKNOWN, net_rows, signed_rows
+from windrow.spark.table_names import TableNames, split_name
 
 _OP = "windrow_op"
+_CHANGES, _BATCHES = "_changes", "_batch"
 _TYPES = "createTableColumnTypes"
 
 
@@ -40,46 +42,47 @@ class AnswerTable:
         unknown = [name for name in sink.key if name not in columns]
         if unknown:
             raise SettingsError(f"key {unknown[0]!r} is no column of the query; its columns: {', '.join(columns)}")
-        self._key, self._table = sink.key, self._options["dbtable"]
-        self._made = False
-        self._changes, self._batches = f"{self._table}_changes", f"{self._table}_batch"
+        self._key, self._made = sink.key, False
+        split_name(self._options["dbtable"])  # raises what is wrong with it
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """Bring the table to the answer after `batch`."""
         spark, fields = rows.sparkSession, rows.schema.fields[self._leading :]
+        names = TableNames(spark, self._options["url"], self._options["dbtable"])
         if not self._made:
-            self._create(spark, self._table, fields, self._options.get(_TYPES))
+            self._create(spark, names.table(), fields, self._options.get(_TYPES))
             noted = StructType().add("job", "string").add("batch", "long").fields
-            self._create(spark, self._batches, noted, "job VARCHAR(64)")
+            self._create(spark, names.table(_BATCHES), noted, "job VARCHAR(64)")
             self._made = True
         net = net_rows(signed_rows(rows, self._leading)).coalesce(1)
         told = net.withColumn("copies", F.when(F.col("copies") > 0, "+").otherwise("-"))
         types = ", ".join(filter(None, (self._options.get(_TYPES), f"{_OP} VARCHAR(1)")))
-        self._writing(told.toDF(*(field.name for field in fields), _OP), self._changes, types).mode("overwrite").save()
-        self._in_transaction(spark, lambda run, quoted: self._apply(run, quoted, batch, [f.name for f in fields]))
+        named = told.toDF(*(field.name for field in fields), _OP)
+        self._writing(named, names.table(_CHANGES), types).mode("overwrite").save()
+        self._in_transaction(spark, names, lambda run: self._apply(run, names, batch, [f.name for f in fields]))
 
-    def _apply(self, run: Run, quoted: Callable[[str], str], batch: int, names: Sequence[str]) -> None:
+    def _apply(self, run: Run, names: TableNames, batch: int, columns: Sequence[str]) -> None:
+        table, changes, batches = names.table(), names.table(_CHANGES), names.table(_BATCHES)
+        quoted = names.quoted
         job, number, op = quoted("job"), quoted("batch"), quoted(_OP)
-        last = run(f"SELECT {number} FROM {self._batches} WHERE {job} = '{self._mark}'")
+        last = run(f"SELECT {number} FROM {batches} WHERE {job} = '{self._mark}'")
         if last is None:
-            run(f"DELETE FROM {self._table}")
-            run(f"DELETE FROM {self._batches}")
-            run(f"INSERT INTO {self._batches} ({job}, {number}) VALUES ('{self._mark}', {batch})")
+            run(f"DELETE FROM {table}")
+            run(f"DELETE FROM {batches}")
+            run(f"INSERT INTO {batches} ({job}, {number}) VALUES ('{self._mark}', {batch})")
         elif last >= batch:
             return
         same = " AND ".join(
             f"({mine} = {other} OR ({mine} IS NULL AND {other} IS NULL))"
-            for mine, other in ((f"{self._table}.{quoted(name)}", f"c.{quoted(name)}") for name in self._key)
+            for mine, other in ((f"{table}.{quoted(name)}", f"c.{quoted(name)}") for name in self._key)
         )
-        going = run(f"SELECT COUNT(*) FROM {self._changes} WHERE {op} = '-'")
-        gone = run(
-            f"DELETE FROM {self._table} WHERE EXISTS (SELECT 1 FROM {self._changes} c WHERE c.{op} = '-' AND {same})"
-        )
+        going = run(f"SELECT COUNT(*) FROM {changes} WHERE {op} = '-'")
+        gone = run(f"DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM {changes} c WHERE c.{op} = '-' AND {same})")
         if gone != going:
             raise JobError(f"{UNKNOWN}; or {', '.join(self._key)} does not tell its rows apart")
-        columns = ", ".join(map(quoted, names))
-        run(f"INSERT INTO {self._table} ({columns}) SELECT {columns} FROM {self._changes} WHERE {op} = '+'")
-        run(f"UPDATE {self._batches} SET {number} = {batch}")
+        listed = ", ".join(map(quoted, columns))
+        run(f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {changes} WHERE {op} = '+'")
+        run(f"UPDATE {batches} SET {number} = {batch}")
 
     def _create(self, spark: SparkSession, table: str, fields: list[StructField], types: str | None) -> None:
         """Make a table that is not there yet, with the types that Spark has for the database."""
@@ -89,18 +92,17 @@ class AnswerTable:
         options = {name: value for name, value in self._options.items() if name != _TYPES} | {"dbtable": table}
         return rows.write.format("jdbc").options(**options | ({_TYPES: types} if types else {}))
 
-    def _in_transaction(self, spark: SparkSession, work: Callable[[Run, Callable[[str], str]], None]) -> None:
+    def _in_transaction(self, spark: SparkSession, names: TableNames, work: Callable[[Run], None]) -> None:
         """Do all of `work` in the database, or nothing, over a connection of Spark's making."""
         jvm: Any = spark._jvm  # type: ignore[attr-defined]
         options = jvm.java.util.HashMap()
         for name, value in self._options.items():
             options.put(name, value)
         parsed = jvm.org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions(jvm.PythonUtils.toScalaMap(options))
-        dialect = jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(self._options["url"])
-        connection = dialect.createConnectionFactory(parsed).apply(-1)
+        connection = names.dialect.createConnectionFactory(parsed).apply(-1)
         try:
             connection.setAutoCommit(False)
-            work(Run(connection.createStatement()), dialect.quoteIdentifier)
+            work(Run(connection.createStatement()))
             connection.commit()
         except BaseException:
             with suppress(Exception):  # what went wrong first is told

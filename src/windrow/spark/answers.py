@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
+import re
 import shutil
 from zlib import crc32
 
+import pyarrow as pa
 import pyarrow.fs as pafs
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from windrow.errors import SettingsError
+from windrow.errors import SettingsError, StateError
 from windrow.plan.change_plan import ChangePlan
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.sink import Sink
+from windrow.spark.checkpoint import make_folder
 from windrow.spark.files import STAGING, extension_of, file_system
 
 ANSWER = "answer"
@@ -50,11 +54,14 @@ class AnswerSink:
         others = [name for name in self._shown() if not name.startswith(f"{ANSWER}.")]
         if others:
             raise SettingsError(f"{path!r} has other files, such as {others[0]}: an answer needs a folder of its own")
-        os.makedirs(self._home, exist_ok=True)
+        for folder in (os.path.dirname(os.path.dirname(self._home)), os.path.dirname(self._home), self._home):
+            make_folder(folder)
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """Show the answer after `batch`."""
         before = max((number for number in self._kept() if number < batch), default=None)
+        if before is not None:
+            self._check(before)
         self._keep(self._added_up(rows, before), batch)
         self._show(rows, batch)
         for number in self._kept():
@@ -113,7 +120,18 @@ class AnswerSink:
 
     def _kept(self) -> list[int]:
         """The batches whose answers are kept."""
-        return [int(name.removesuffix(".parquet")) for name in os.listdir(self._home) if name[0].isdigit()]
+        names = (re.fullmatch(r"(\d{9})\.parquet", name) for name in os.listdir(self._home))
+        return [int(name[1]) for name in names if name is not None]
+
+    def _check(self, batch: int) -> None:
+        """Raise, by name, if the answer that was kept is not whole: no answer can follow from it."""
+        try:
+            pq.read_metadata(self._place(batch))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise StateError(
+                f"{self._place(batch)}, the answer as it was kept, is damaged: bring it back from a copy, or start with"
+                " a new checkpoint"
+            ) from error
 
     def _place(self, batch: int) -> str:
         return os.path.join(self._home, f"{batch:09d}.parquet")

@@ -5,12 +5,17 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import uuid
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from windrow.errors import SettingsError
+from windrow.errors import SettingsError, StateError
 from windrow.plan.sink import Sink
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +35,32 @@ def kept_in(checkpoint: str, shards: int, expiry: str | None = None) -> Kept:
     """What `checkpoint` has fixed; a new one takes a new name, `shards` and `expiry`."""
     place = os.path.join(checkpoint, "windrow.json")
     try:
-        os.makedirs(checkpoint, exist_ok=True)
+        make_folder(checkpoint)
         if os.path.exists(place):
             if not os.access(checkpoint, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            with open(place) as file:
-                return _as_before(Kept(**json.load(file)), expiry)
+            return _as_before(read_back(place, _as_kept), expiry)
         kept = Kept(uuid.uuid4().hex[:8], shards, expiry)
         write_whole(place, asdict(kept))
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise SettingsError(f"the checkpoint {checkpoint} cannot be written: {why}; name another folder") from error
+        raise not_writable(checkpoint, error) from error
+    return kept
+
+
+def not_writable(place: str, error: OSError) -> SettingsError:
+    """Of a checkpoint, or of a place in one."""
+    why = (error.strerror or str(error)).lower()
+    return SettingsError(f"the checkpoint {place} cannot be written: {why}; name another folder")
+
+
+def _as_kept(content: Any) -> Kept:
+    kept = Kept(**content)
+    if not (isinstance(kept.job, str) and re.fullmatch(r"\w{1,64}", kept.job)):  # files are named by it
+        raise ValueError("job is no name")
+    if type(kept.shards) is not int or kept.shards < 1:
+        raise ValueError("shards is no number")
+    if not isinstance(kept.expiry, str | None):
+        raise ValueError("expiry is no word")
     return kept
 
 
@@ -76,13 +96,19 @@ class Changes:
         place = os.path.join(checkpoint, "queries.json")
         if not os.path.exists(place):
             return cls()
-        with open(place) as file:
-            kept = json.load(file)
+        return read_back(place, cls._of)
+
+    @classmethod
+    def _of(cls, content: Any) -> Changes:
         added = {
-            name: Added(entry["text"], Sink(entry["format"], tuple(map(tuple, entry["options"]))), entry["slide_us"])
-            for name, entry in kept["added"].items()
+            name: Added(_text(entry["text"]), _sink(entry["format"], entry["options"]), entry["slide_us"])
+            for name, entry in content["added"].items()
         }
-        return cls(added, kept["dropped"])
+        if not all(isinstance(it.slide_us, int | None) for it in added.values()):
+            raise ValueError("a slide is no number")
+        if not isinstance(content["dropped"], list):
+            raise ValueError("what was dropped is no list")
+        return cls(added, [_text(name) for name in content["dropped"]])
 
     def write(self, checkpoint: str) -> None:
         added = {
@@ -92,11 +118,42 @@ class Changes:
         write_whole(os.path.join(checkpoint, "queries.json"), {"added": added, "dropped": self.dropped})
 
 
+def _sink(format: Any, options: Any) -> Sink:
+    return Sink(_text(format), tuple((_text(name), _text(value)) for name, value in options))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no text")
+    return value
+
+
+def make_folder(place: str) -> None:
+    """Make a folder for its owner only, whatever the umask; one that is there stays as it is."""
+    os.makedirs(os.path.dirname(os.path.abspath(place)), exist_ok=True)
+    with suppress(FileExistsError):
+        os.mkdir(place, 0o700)
+        os.chmod(place, 0o700)
+    if not os.path.isdir(place):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+
+
 def write_whole(place: str, content: Any) -> None:
-    """Write a file that others see whole or not at all."""
+    """Write a file, for its owner only, that others see whole or not at all."""
     hidden = f"{place}.{uuid.uuid4().hex[:8]}.new"
-    with open(hidden, "w") as file:
+    with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        os.fchmod(file.fileno(), 0o600)
         json.dump(content, file)
         file.flush()
         os.fsync(file.fileno())
     os.replace(hidden, place)
+
+
+def read_back(place: str, understood: Callable[[Any], T]) -> T:
+    """What `understood` makes of a file that `write_whole` has written; one that somebody else has touched is named."""
+    try:
+        with open(place, encoding="utf-8") as file:
+            return understood(json.load(file))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        what = "cannot be read" if isinstance(error, OSError) else "is damaged: it is not what Windrow has written"
+        raise StateError(f"{place} {what}\nhint: bring it back from a copy, or start with a new checkpoint") from error

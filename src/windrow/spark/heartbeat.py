@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from windrow.errors import SettingsError
+from windrow.errors import SettingsError, StateError
 from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.row_window import CountWindow
@@ -98,8 +98,7 @@ def keep_timing(folder: str, plan: StreamPlan) -> None:
     place = os.path.join(folder, "timing")
     began = Timing.EVENT if os.path.exists(os.path.join(folder, "spark", "metadata")) else plan.timing
     if os.path.exists(place):
-        with open(place) as file:
-            began = Timing(file.read())
+        began = _timing_in(place)
     elif began.has_heartbeat:
         with open(place, "w") as file:
             file.write(began.value)
@@ -108,6 +107,18 @@ def keep_timing(folder: str, plan: StreamPlan) -> None:
             f"the checkpoint has stream {plan.stream!r} {_WORDS[began]}, and now it is {_WORDS[plan.timing]}:"
             " declare it as before, or start with a new checkpoint"
         )
+
+
+def _timing_in(place: str) -> Timing:
+    try:
+        with open(place) as file:
+            return Timing(file.read())
+    except (OSError, ValueError) as error:
+        known = ", ".join(repr(timing.value) for timing in Timing)
+        raise StateError(
+            f"{place} is damaged: it is not what Windrow has written\nhint: it holds one of {known}, as the stream was"
+            " when the checkpoint began"
+        ) from error
 
 
 _WORDS = {

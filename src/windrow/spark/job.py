@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import time
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
@@ -19,6 +22,7 @@ from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
+from windrow.spark.hold import Hold
 from windrow.spark.progress import Progress
 from windrow.spark.runs import AnyQuery
 from windrow.spark.stream_run import StreamRun, Trigger, as_trigger
@@ -57,14 +61,23 @@ class Job:
         trigger: Trigger,
         planner: Planner,
         checkpoint: str,
+        hold: Hold,
     ) -> None:
-        self._planner, self._trigger, self.checkpoint = planner, trigger, checkpoint
+        """`hold` has the checkpoint, and is let go of when the job has ended."""
+        self._planner, self._trigger, self.checkpoint, self._hold = planner, trigger, checkpoint, hold
         self._plans, self._sinks = dict(queries), dict(sinks)
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
         self._progress = Progress(live="availableNow" not in as_trigger(trigger))
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
-        self._queries = {stream: run.start(trigger, self._progress) for stream, run in self._runs.items()}
+        self._queries: dict[str, StreamingQuery] = {}
+        try:
+            for stream, run in self._runs.items():
+                self._queries[stream] = run.start(trigger, self._progress)
+        except BaseException:  # none runs where not all do
+            stop_all(self._queries)
+            raise
+        hold.lives = lambda: self.is_active
 
     def progress(self) -> dict[str, Any]:
         """How far each stream has come, and where its time goes."""
@@ -77,8 +90,12 @@ class Job:
 
     @property
     def is_active(self) -> bool:
+        """Whether anything runs; a job that has ended lets go of its checkpoint."""
         with self._lock:
-            return any(query.isActive for query in self._queries.values())
+            active = any(query.isActive for query in self._queries.values())
+            if not active:
+                self._hold.release()
+            return active
 
     def add(self, name: str, text: str, sink: Sink | None = None) -> None:
         """Run one more query, into `sink` or else onto the console.
@@ -127,15 +144,22 @@ class Job:
     def stop(self) -> None:
         """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
         with self._lock:
-            for query in self._queries.values():
-                _finish_batch(query)
-                query.stop()
-            for end in self._at_end:
-                end()
+            try:
+                for query in self._queries.values():
+                    _finish_batch(query)
+                    query.stop()
+            finally:
+                self._hold.release()
+                for end in self._at_end:
+                    end()
 
     def at_end(self, call: Callable[[], None]) -> None:
         """Have `call` done when the job is stopped."""
         self._at_end.append(call)
+
+    def remove_at_end(self) -> None:
+        """Remove the checkpoint, which nobody has asked for, when the job is stopped, forgotten, or the process ends."""
+        self._at_end.append(weakref.finalize(self, remove_checkpoint, self.checkpoint, self._queries))
 
     def flush(self) -> None:
         """Say that the input has ended: every window that holds an event is answered, full or not.
@@ -143,6 +167,9 @@ class Job:
         A job that has worked off all that was available runs once more for it; a running one does it in its next batch.
         """
         with self._lock:
+            if not os.path.isdir(self.checkpoint):
+                raise ChangeError("the job has been stopped, and its temporary checkpoint is gone")
+            self._hold.take()
             for stream, run in self._runs.items():
                 run.flush()
                 if not self._queries[stream].isActive:
@@ -160,9 +187,12 @@ class Job:
                 for query in self._queries.values():
                     error = query.exception()
                     if error is not None:
+                        if not active:
+                            self._hold.release()
                         raise JobError(reason(error)) from error
-            if not active:
-                return True
+                if not active:
+                    self._hold.release()
+                    return True
             left = _LOOK if until is None else until - time.monotonic()
             if left <= 0:
                 return False
@@ -215,6 +245,19 @@ class Job:
             self._runs[stream] = run
             self._queries[stream] = run.start(self._trigger, self._progress)
             _prove(self._queries[stream])
+
+
+def stop_all(queries: Mapping[str, StreamingQuery]) -> None:
+    """Stop what runs, as far as Spark still listens."""
+    for query in queries.values():
+        with suppress(Exception):
+            query.stop()
+
+
+def remove_checkpoint(folder: str, queries: Mapping[str, StreamingQuery]) -> None:
+    """Remove a temporary checkpoint; what still ran on it would make it again."""
+    stop_all(queries)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _rounded_slide(plan: AnyQuery) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from pyspark.sql import SparkSession
 from windrow.errors import JobError, SettingsError
 from windrow.spark.output import children_write_to
 from windrow.spark.settings import local_spark
+
+_PATIENCE = 5.0
+"""So many seconds a JVM has to end in good order."""
 
 
 @contextmanager
@@ -33,11 +37,23 @@ def quiet_spark(master: str, options: dict[str, str]) -> Iterator[SparkSession]:
         try:
             yield spark
         except KeyboardInterrupt:
-            stop = False  # there is no time for it: the JVM ends with this process
+            if stop:
+                _end_at_once(spark)
+            stop = False
             raise
         finally:
             if stop:
                 spark.stop()
+
+
+def _end_at_once(spark: SparkSession) -> None:
+    """End the JVM, as it would end with this process: what is removed now must not be written to any more."""
+    process = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
+    process.stdin.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 @contextmanager

@@ -52,6 +52,7 @@ class Runs:
             rejected,
             self._kept.shards,
             f"{self._job} {stream}",
+            self._kept.job,
         )
 
     def _rejecting(self, query: AnyQuery) -> dict[str, Writer]:

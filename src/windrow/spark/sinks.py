@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
-from windrow.plan.sink import FORMATS, Sink
+from windrow.plan.sink import FORMATS, JDBC, Sink
 from windrow.spark.files import FileSink
+from windrow.spark.table_names import TableNames
 
 OWN_FORMATS = (*FORMATS, "console", "memory")
 """Sinks that are not left to Spark."""
@@ -71,7 +72,12 @@ class FormatSink:
         if self._sink.format != "noop":
             rows = rows.withColumn("batch", F.lit(batch))
         mode = "overwrite" if self._sink.format == "noop" else "append"
-        rows.write.format(self._sink.format).options(**self._sink.spark_options).mode(mode).save()
+        options = self._sink.spark_options
+        if self._sink.format.lower() == JDBC:
+            options = {name.lower(): value for name, value in options.items()}
+            if "dbtable" in options and "url" in options:
+                options["dbtable"] = TableNames(rows.sparkSession, options["url"], options["dbtable"]).table()
+        rows.write.format(self._sink.format).options(**options).mode(mode).save()
 
 
 def writer_for(name: str, sink: Sink, job: str, spark: SparkSession) -> Writer:

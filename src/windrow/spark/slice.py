@@ -11,6 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from windrow.language import identifier_sql
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import TALLIES, Payload
@@ -70,7 +71,7 @@ def event_columns(
     if failing is not None:
         columns.append(failing.alias(FAILED))
     if corrupt is not None:
-        columns.append(F.col(corrupt).isNotNull().alias(UNREADABLE))
+        columns.append(F.col(identifier_sql(corrupt)).isNotNull().alias(UNREADABLE))
     if arrives:
         columns.append(F.expr(NOW_SQL).alias(ARRIVED))
     if keeps_rejected:

@@ -14,7 +14,9 @@ from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH
+from windrow.spark.checkpoint import make_folder, not_writable
 from windrow.spark.deliver import deliver
+from windrow.spark.file_names import folder_of
 from windrow.spark.heartbeat import keep_timing
 from windrow.spark.pipeline import Sources, packed_results
 from windrow.spark.progress import Progress
@@ -39,12 +41,21 @@ class StreamRun:
         rejected: Mapping[str, Writer],
         shards: int,
         run: str,
+        job: str,
     ) -> None:
-        """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory."""
+        """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory.
+
+        `job` tells its Spark query from that of another job over the same stream.
+        """
+        self._name = f"windrow {plan.stream} ({job})"
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
-        self._folder = os.path.join(checkpoint, plan.stream)
+        self._folder = folder_of(checkpoint, plan.stream)
         self._control = os.path.join(self._folder, "control")
-        os.makedirs(self._control, exist_ok=True)
+        try:
+            make_folder(self._folder)
+            make_folder(self._control)
+        except OSError as error:
+            raise not_writable(self._folder, error) from error
         if isinstance(plan, StreamPlan):
             keep_timing(self._folder, plan)
         self._writers, self._rejected = writers, rejected
@@ -57,7 +68,7 @@ class StreamRun:
             with progress.writing(self.plan.stream):
                 self._write(batch, number)
 
-        writing = packed.writeStream.foreachBatch(write).queryName(f"windrow {self.plan.stream}")
+        writing = packed.writeStream.foreachBatch(write).queryName(self._name)
         query = (
             writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
             .trigger(**as_trigger(trigger))

@@ -14,6 +14,7 @@ from windrow.cli.demos.show import show
 from windrow.cli.demos.ticks.demo import TicksDemo
 from windrow.cli.launch import Launch, started
 from windrow.cli.mistakes import DIED
+from windrow.cli.run import kept
 from windrow.cli.watch import StopSignals
 from windrow.errors import SettingsError
 
@@ -32,12 +33,12 @@ def run_demo(name: str, seconds: float, out: Path | None, data: Path | None = No
     script = folder / f"{name}.sql"
     script.write_text(demo.script.replace(WRITTEN_AS, str(folder)))
     typer.echo(f"{demo.headline}, queried by {script}")
-    with started(Launch()) as session, demo.live_files(folder / demo.stream):
+    with kept(None) as checkpoint, started(Launch()) as session, demo.live_files(folder / demo.stream):
         from windrow.application import Application
 
         application = Application(session, script.read_text())
-        with StopSignals() as stop, tempfile.TemporaryDirectory(prefix="windrow-", ignore_cleanup_errors=True) as kept:
-            job = session.start(kept, application.sinks)
+        with StopSignals() as stop:
+            job = session.start(checkpoint, application.sinks)
             watched = demo.watched(folder)
             answered = show(demo, job, watched, seconds, stop)
             job.stop()

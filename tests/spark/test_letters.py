@@ -1,0 +1,156 @@
+"""Letters to a job: whatever lies in their folder, the job reads on and who asks is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from windrow.cli.main import app
+from windrow.errors import ChangeError, SettingsError
+from windrow.spark.letters import LARGEST, Letter, Letters, Listener
+
+from .streams import until
+
+
+def obey(letter: Letter) -> Letter:
+    match letter:
+        case {"list": _}:
+            return {"queries": ["sums"]}
+        case {"fail": str(kind)}:
+            raise {"foreign": ZeroDivisionError, "deep": RecursionError}[kind]("by zero")
+    raise ChangeError(f"the job does not know what to do with {sorted(letter)}")
+
+
+@pytest.fixture
+def listener(tmp_path: Path) -> Iterator[Listener]:
+    listening = Listener(str(tmp_path), obey, lambda: True)
+    yield listening
+    listening.end()
+
+
+def a_folder(place: Path) -> None:
+    place.mkdir()
+    (place / "inside").touch()
+
+
+def a_pipe(place: Path) -> None:
+    os.mkfifo(place)
+
+
+def a_huge_file(place: Path) -> None:
+    with open(place, "wb") as file:
+        file.truncate(LARGEST + 1)
+
+
+def unreadable(place: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+def text(content: str | bytes) -> Callable[[Path], None]:
+    return lambda place: place.write_bytes(content if isinstance(content, bytes) else content.encode()) and None
+
+
+BAD: dict[str, tuple[Callable[[Path], None], str]] = {
+    "nothing": (text(""), "it is no JSON"),
+    "half a letter": (text('{"add": "SEL'), "it is no JSON"),
+    "a list": (text("[1, 2]"), "it is no JSON object"),
+    "a number": (text("7"), "it is no JSON object"),
+    "bytes": (text(b"\xff\x00\xfe"), "it is no JSON"),
+    "a deep list": (text("[" * 200_000), "it is no JSON"),
+    "a folder": (a_folder, "it is no file"),
+    "a pipe": (a_pipe, "it is no file"),
+    "a huge file": (a_huge_file, f"it is larger than {LARGEST} bytes"),
+    "a link": (unreadable, "too many levels of symbolic links"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_no_letter_is_answered_and_put_aside_and_the_next_one_is_read(
+    listener: Listener, tmp_path: Path, kind: str
+):
+    make, told = BAD[kind]
+    folder = tmp_path / "letters"
+    (tmp_path / "made").mkdir()
+    make(tmp_path / "made" / "it")
+    os.rename(tmp_path / "made" / "it", folder / "0.letter")
+    assert Letters(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
+    until((folder / "0.answer").exists)
+    assert told in json.loads((folder / "0.answer").read_text())["error"]
+    assert not os.path.lexists(folder / "0.letter") and os.path.lexists(folder / "0.letter.bad")
+
+
+def test_a_letter_that_cannot_be_put_aside_keeps_no_other_waiting(listener: Listener, tmp_path: Path):
+    a_folder(tmp_path / "letters" / "0.letter.bad")
+    (tmp_path / "letters" / "0.letter").write_text("no letter")
+    assert Letters(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
+
+
+@pytest.mark.parametrize(
+    ("letter", "told"),
+    [
+        ({"burn": 1, "all": 2}, "the job does not know what to do with ['all', 'burn']"),
+        ({"fail": "foreign"}, "ZeroDivisionError: by zero"),
+        ({"fail": "deep"}, "RecursionError"),
+    ],
+)
+def test_a_letter_that_fails_is_answered_with_why(listener: Listener, tmp_path: Path, letter: Letter, told: str):
+    assert told in Letters(str(tmp_path)).ask(letter, 20)["error"]
+    assert Letters(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"host": "x"}', '{"host": "x", "process": "one"}'])
+def test_a_damaged_note_of_who_reads_is_named(listener: Listener, tmp_path: Path, content: str):
+    (tmp_path / "letters" / "reader.json").write_text(content)
+    told = CliRunner().invoke(app, ["drop", str(tmp_path), "sums"])
+    assert told.exit_code == 2
+    assert "reader.json is damaged" in told.stderr and "hint: start the job again" in told.stderr
+    assert "Traceback" not in told.output
+
+
+def test_an_answer_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    letters = Letters(str(tmp_path))
+    letters.open()
+    monkeypatch.setattr("windrow.spark.letters.write_whole", lambda place, letter: answer(place))
+
+    def answer(place: str) -> None:
+        Path(place).with_suffix(".answer").write_text("[7")
+
+    with pytest.raises(ChangeError, match="the answer .* is none"):
+        letters.ask({"list": True}, 20)
+
+
+def test_a_process_that_is_gone_reads_no_letters(tmp_path: Path):
+    letters = Letters(str(tmp_path))
+    letters.open()
+    gone = os.fork()
+    if not gone:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    (tmp_path / "letters" / "reader.json").write_text(json.dumps({"host": socket.gethostname(), "process": gone}))
+    with pytest.raises(ChangeError, match="no job runs on this checkpoint"):
+        letters.ask({"list": True}, 20)
+
+
+def test_letters_are_for_their_owner_only(listener: Listener, tmp_path: Path):
+    folder = tmp_path / "letters"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_a_folder_of_letters_that_cannot_be_had_is_named(tmp_path: Path):
+    (tmp_path / "letters").write_text("a file")
+    with pytest.raises(SettingsError, match="letters cannot be written: not a directory"):
+        Listener(str(tmp_path), obey, lambda: True)
+
+
+def test_a_file_of_queries_that_is_no_text_is_named(tmp_path: Path):
+    (tmp_path / "more.sql").write_bytes(b"\xff\xfe\x00")
+    told = CliRunner().invoke(app, ["add", str(tmp_path), str(tmp_path / "more.sql")])
+    assert told.exit_code == 2 and "is not text in UTF-8" in told.stderr
