@@ -35,6 +35,12 @@ class Seen:
             self.slots[chosen], self.numbers[chosen], self.centers[chosen], self.radii[chosen], self.counts[chosen]
         )
 
+    def beside(self, other: Seen) -> Seen:
+        """The clusters of both."""
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__slots__)
+        both = Seen(*(np.concatenate(pair) for pair in pairs))
+        return both.part(np.argsort(both.slots, kind="stable"))
+
     def __len__(self) -> int:
         return len(self.slots)
 

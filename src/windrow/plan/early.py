@@ -24,6 +24,8 @@ class EarlyWindow(TimeWindow):
     >>> early = early_of(TimeWindow(10, 5, every_us=1))
     >>> early.start(17), early.end(17), early.shown_ends(np.array([17])).tolist(), early.is_silent(15)
     (10, 17, [20], True)
+    >>> early.filling(17)  # the fourth window, which ends at 20
+    4
     """
 
     whole: TimeWindow | None = None
@@ -54,6 +56,9 @@ class EarlyWindow(TimeWindow):
 
     def last_over(self, instant: int) -> int:
         return self.last_ended(self.closes.end(self.closes.last_over(instant)) - 1)
+
+    def filling(self, number: int) -> int:
+        return self.closes.first_over(self.end(number))
 
     def is_silent(self, number: int) -> bool:
         return (self.end(number) - self.closes.offset_us) % self.closes.slide_us == 0

@@ -90,6 +90,10 @@ class TimeWindow:
         assert self.range_us is not None, "a window without bound began with the stream"
         return -((self.offset_us - start - self.range_us) // self.slide_us)
 
+    def filling(self, number: int) -> int:
+        """The number of the whole window that answer `number` is of."""
+        return number
+
     def is_silent(self, number: int) -> bool:
         """Whether the answer of window `number` is not told."""
         return False

@@ -24,7 +24,7 @@ def answer_rows(
     Returns also how many values are NULL because their type cannot hold them.
     """
     overflows = 0
-    clusters = None if query.clusters is None else answers.clusters[query.clusters]
+    clusters = answers.clusters_for(query)
     if clusters is not None:
         answers = answers.taken(clusters.rows)
     starts = pa.nulls(len(answers.ends), pa.int64()) if answers.starts is None else shown_starts(answers.starts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from windrow.kernels import Fields, concat, take
 from windrow.plan.aggregates import Partial
+from windrow.plan.pipeline import QueryPlan
 from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
 from windrow.runtime.cluster_rows import ClusterRows
@@ -25,7 +26,7 @@ class Answers:
     the numbers of the last rows of windows that count rows, or those of windows from condition to condition; `instants`
     say when those of them with a slide in time were due, and when windows that still fill were answered early.
     `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
-    `clusters` which clusters there are in the rows, for each clustering.
+    `clusters` which clusters there are in the rows, for each clustering and each EVERY of those who ask.
     """
 
     count: int
@@ -37,7 +38,7 @@ class Answers:
     instants: np.ndarray | None = None
     kept: tuple[Partial, ...] = ()
     window: TimeWindow | CountWindow | None = None
-    clusters: Mapping[Partial, ClusterRows] = field(default_factory=dict)
+    clusters: Mapping[tuple[Partial, int | None], ClusterRows] = field(default_factory=dict)
 
     @property
     def until(self) -> np.ndarray:
@@ -52,10 +53,17 @@ class Answers:
         chosen = np.flatnonzero(self.ends >= first_end)
         if len(chosen) == len(self.ends):
             return self
-        clusters = {partial: rows.of(chosen, len(self.ends)) for partial, rows in self.clusters.items()}
+        clusters = {asked: rows.of(chosen, len(self.ends)) for asked, rows in self.clusters.items()}
         return replace(
             self.taken(chosen), partials=tuple(take(fields, chosen) for fields in self.partials), clusters=clusters
         )
+
+    def clusters_for(self, query: QueryPlan) -> ClusterRows | None:
+        """The clusters that `query` asks for, if it does, with the numbers that it is told."""
+        if query.clusters is None:
+            return None
+        assert isinstance(query.window, TimeWindow)
+        return self.clusters[query.clusters, query.window.every_us]
 
     def taken(self, rows: np.ndarray) -> Answers:
         """Some of the rows, without their partials, some of them perhaps several times."""

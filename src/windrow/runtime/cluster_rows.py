@@ -13,14 +13,14 @@ from windrow.clustering.identity import Seen
 from windrow.kernels import Fields, Lowered, ended, take
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.clusters import CLUSTER, ClusterPartial
-from windrow.runtime.follow import Followed, Follower
+from windrow.runtime.follow import Followed
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterRows:
     """Cluster i was found in row `rows[i]` of the answers and has number `numbers[i]`.
 
-    `followed` tells of each window, by its number, what became of the clusters.
+    `followed` tells of each answer, by its number, what became of the clusters.
     """
 
     partial: ClusterPartial
@@ -64,28 +64,35 @@ class ClusterRows:
         return Lowered(pa.ListArray.from_arrays(pa.array(offsets), pa.array(centers.reshape(-1))))
 
 
-def found_clusters(
-    partial: ClusterPartial,
-    kernel: Clustering,
-    fields: Fields,
-    slots: np.ndarray,
-    windows: Mapping[int, int],
-    follower: Follower,
-) -> ClusterRows:
-    """The clusters of answered rows, whose groups are in `slots`, followed from window to window.
+@dataclass(frozen=True, slots=True)
+class FoundClusters:
+    """The clusters of answered rows, not numbered yet: those of answer k are in `parts[k]`, their groups in `slots`."""
 
-    `windows` are the numbers of the windows, in order, each with the number of its rows.
-    """
-    report = kernel.report(fields)
-    rows = report.slots  # a partial a row
-    ends = np.cumsum(list(windows.values()))
-    edges = np.searchsorted(rows, [0, *ends])
-    numbers = np.empty(len(rows), np.int64)
-    followed = {}
-    for window, low, high in zip(windows, edges[:-1], edges[1:]):
-        part = slice(low, high)
-        own, radii, counts = slots[rows[part]], report.radii[part], report.counts[part]
-        told = follower.follow(window, Seen(own, numbers[part], report.centers[part], radii, counts))
-        numbers[part] = told.numbers
-        followed[window] = told
-    return ClusterRows(partial, kernel, report, rows, numbers, followed)
+    partial: ClusterPartial
+    kernel: Clustering
+    report: Report
+    slots: np.ndarray
+    parts: Mapping[int, slice]
+
+    @classmethod
+    def of(
+        cls, partial: ClusterPartial, kernel: Clustering, fields: Fields, slots: np.ndarray, sizes: Mapping[int, int]
+    ) -> FoundClusters:
+        """`slots` are the groups of the answered rows, `sizes` the numbers of the answers, with the rows of each."""
+        report = kernel.report(fields)  # a partial a row
+        edges = np.searchsorted(report.slots, [0, *np.cumsum(list(sizes.values()))])
+        parts = {number: slice(low, high) for number, low, high in zip(sizes, edges[:-1], edges[1:])}
+        return cls(partial, kernel, report, slots[report.slots], parts)
+
+    def seen(self, number: int) -> Seen:
+        """The clusters of one answer."""
+        part, report = self.parts[number], self.report
+        none = np.zeros(part.stop - part.start, np.int64)
+        return Seen(self.slots[part], none, report.centers[part], report.radii[part], report.counts[part])
+
+    def numbered(self, followed: Mapping[int, Followed]) -> ClusterRows:
+        """The clusters with the numbers that they were given, answer by answer."""
+        numbers = np.zeros(len(self.slots), np.int64)
+        for number, told in followed.items():
+            numbers[self.parts[number]] = told.numbers
+        return ClusterRows(self.partial, self.kernel, self.report, self.report.slots, numbers, followed)

@@ -1,4 +1,4 @@
-"""Clusters from window to window: a number for each that it keeps as long as it lives."""
+"""Clusters from answer to answer: a number for each that it keeps as long as it lives."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ class Followed:
 class Follower:
     """Follows the clusters of one window of a space, in all groups.
 
+    Until a window has closed, the clusters of the window before and those of its own early answers are known, each
+    where it was seen last: a window that fills may not have all of them yet. Once closed, its own are all there is.
+
     Numbers count from 1 in each group, as long as it has a cluster: after a window without one it begins anew, since
     nothing is kept of it. Where there are no groups, numbers never begin anew.
     """
@@ -54,22 +57,27 @@ class Follower:
         self._last: int | None = snapshot["last"] if snapshot else None
         self._seen = _nothing(dimensions)
         self._reached = np.zeros(0, np.int64)  # the highest number of each slot's group, 0 where there is none
+        self._known = np.zeros(0, np.int64)  # the slots that must stay their groups'
         self._stale = snapshot is not None
         self._changed: set[int] = set()
 
-    def follow(self, window: int, found: Seen) -> Followed:
-        """Number the clusters of a window; windows come in order, and those that hold nothing may be left out."""
+    def follow(self, window: int, found: Seen, final: bool = True) -> Followed:
+        """Number the clusters of a window, or of an early answer of it.
+
+        Windows come in order, the early answers of one before its final; those that hold nothing may be left out.
+        """
         self._load()
-        old = self._seen if self._last == window - 1 else _nothing(self._dimensions)
+        old = self._seen if self._last in (window - 1, window) else _nothing(self._dimensions)
         if self._grouped:
             self._begin_anew(old)
         told = matched(old, found, self._reach)
         numbers = np.where(told.is_old >= 0, _at(old.numbers, told.is_old), 0)
         self._number(found.slots, numbers)
-        self._last, self._seen = window, replace(found, numbers=numbers)
-        self._changed.add(_CLUSTERS)
         gone = np.ones(len(old), bool)
         gone[told.is_old[told.is_old >= 0]] = False
+        seen = replace(found, numbers=numbers)
+        self._last, self._seen = window, seen if final else seen.beside(old.part(gone))
+        self._changed.add(_CLUSTERS)
         into = told.into[gone]
         return Followed(
             found.slots,
@@ -82,15 +90,26 @@ class Follower:
             np.where(into >= 0, _at(numbers, into), 0),
         )
 
+    def lapse(self, ended: int) -> tuple[np.ndarray, np.ndarray]:
+        """Window `ended` has closed: where it held nothing, no cluster is known any more.
+
+        Returns the slots of groups that have known clusters since this was last called, and of those that have none any
+        more. In between a slot stays its group's, though no pane may hold it: the next window may have it again.
+        """
+        self._load()
+        if self._last is not None and self._last < ended and len(self._seen):
+            self._seen = _nothing(self._dimensions)
+            self._changed.add(_CLUSTERS)
+        before, self._known = self._known, np.unique(self._seen.slots)
+        return np.setdiff1d(self._known, before), np.setdiff1d(before, self._known)
+
     def release(self, slots: np.ndarray) -> None:
-        """The groups in `slots` have left every window; the slots will be given to others."""
+        """The groups in `slots` are gone; the slots will be given to others."""
         self._load()
         slots = slots[slots < len(self._reached)]
-        if len(slots):
-            if self._grouped:
-                self._reached[slots] = 0
-            self._seen = self._seen.part(~np.isin(self._seen.slots, slots))
-            self._changed |= {_CLUSTERS, _NUMBERS}
+        if len(slots) and self._grouped:
+            self._reached[slots] = 0
+            self._changed.add(_NUMBERS)
 
     @property
     def nbytes(self) -> int:
@@ -144,7 +163,15 @@ class Follower:
             )
             axes = [batch.column(f"center_{axis}").to_numpy() for axis in range(self._dimensions)]
             self._seen = Seen(slots, numbers, np.stack(axes, axis=1), radii, counts)
+            self._known = np.unique(slots)
             self._reached = decode(self._store.read(self._space, _NUMBERS)).column("reached").to_numpy().copy()
+
+
+def known_slots(space: str, blocks: Blocks, snapshot: dict) -> np.ndarray:
+    """The slots that a follower keeps for their groups, by what is stored of it."""
+    if snapshot["last"] is None:
+        return np.empty(0, np.int64)
+    return np.unique(decode(blocks.read(space, _CLUSTERS)).column("slot").to_numpy())
 
 
 def _nothing(dimensions: int) -> Seen:

@@ -15,9 +15,10 @@ from windrow.storage.chunks import SlotChunks
 
 
 class Groups:
-    """Gives every group a slot, small and dense, and takes it back when no pane holds the group any more.
+    """Gives every group a slot, small and dense, and takes it back when nothing holds the group any more.
 
-    `references[slot]` counts the pane entries of the slot. A space without keys has one group, in slot 0.
+    `references[slot]` counts the pane entries of the slot, and who else keeps it, as clusters that are known. A space
+    without keys has one group, in slot 0.
     """
 
     def __init__(self, keys: Sequence[Key], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
@@ -76,13 +77,13 @@ class Groups:
         return [key.take(positions) for key in self._keys]
 
     def refer(self, slots: np.ndarray) -> None:
-        """Each of `slots` has one more pane entry."""
+        """Each of `slots` is held once more, by a pane entry or else."""
         self._load()
         self.references += np.bincount(slots, minlength=self.width)
         self._reference_chunks.touch(slots)
 
     def forget(self, slots: np.ndarray) -> np.ndarray:
-        """Each of `slots` has one pane entry less; returns the slots that have none left and are free now."""
+        """Each of `slots` is held once less; returns the slots that nothing holds any more, which are free now."""
         self._load()
         self.references -= np.bincount(slots, minlength=self.width)
         self._reference_chunks.touch(slots)

@@ -80,7 +80,7 @@ class SpaceState:
         self._kept = made = KeptPartials(space, user)
         self._shared = shared_folds(space, self.log, made, blocks, kept)
         self._folds = [FoldState(fold, self.log, made, self._shared, space.name, blocks, kept) for fold in space.folds]
-        self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
+        self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
         self._widest = [parts_of(query.window)[-1] for query in queries if isinstance(query.window, NestedWindow)]
         self._delete_others(kept)
@@ -141,7 +141,7 @@ class SpaceState:
         due = self._turns.between(before, clock) if newest is None else range(len(self._folds))
         together: dict[object, list[FoldState]] = {}
         for fold in (self._folds[number] for number in due):
-            together.setdefault(fold.lattice or fold.window, []).append(fold)
+            together.setdefault(self._followers.early or fold.lattice or fold.window, []).append(fold)
         for folds in together.values():
             self._answer(folds, before, clock, emit, newest)
 
@@ -169,10 +169,13 @@ class SpaceState:
         if self.space.unbounded:
             self.log.drop(before)
             return np.empty(0, np.int64)
-        if before <= self._history.kept_from:
+        came, went = self._followers.turned(clock)
+        self.groups.refer(came)
+        if before <= self._history.kept_from and not len(went):
             return np.empty(0, np.int64)
+        before = max(before, self._history.kept_from)
         leaving = self.log.between(self._history.kept_from, before).slots
-        freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before)]))
+        freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before), went]))
         for fold in self._folds:
             fold.leave(before, freed)
         self._followers.release(freed)
@@ -232,7 +235,10 @@ class SpaceState:
         emit: Callable[[Answers], None],
         newest: int | None,
     ) -> None:
-        """Answer one window, or those that read one lattice: by time, since a lattice forgets what was asked."""
+        """Answer one window, or those that belong together, by time.
+
+        A lattice forgets what was asked, and clusters are followed from early answers to finals.
+        """
         waiting: dict[TimeWindow, list[OneWindow]] = {}
         rows = 0
         for fold, number in self._in_turn(folds, before, clock, newest):
@@ -256,12 +262,14 @@ class SpaceState:
         ends = window.closes.end(window.closes.first_over(window.end(number))) <= LATEST_US
         return ends and not window.is_silent(number) and self._history.is_cut(window.end(number))
 
-    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list], emit: Callable) -> None:
+    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list[OneWindow]], emit: Callable) -> None:
+        given = []
         for fold in folds:
             if fold.window in waiting:
                 answers = joined_answers(fold.window, fold.partials, waiting[fold.window])
-                sizes = {number: len(present) for number, present, _ in waiting[fold.window]}
-                emit(self._followers.with_clusters(answers, sizes))
+                given.append((answers, {number: len(present) for number, present, _ in waiting[fold.window]}))
+        for answers in self._followers.with_clusters(given):
+            emit(answers)
 
     def _in_turn(
         self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None

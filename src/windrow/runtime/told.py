@@ -77,7 +77,7 @@ class Told:
                 batches, overflows = told[compared[query.name]], 0
             else:
                 name = compared[query.name]
-                clusters = None if query.clusters is None else mine.clusters[query.clusters]
+                clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
                 batches = told[name] = self._differences[name].told(batch, slots, clusters)
