@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.language import error_at, expression_sql
+from windrow.language import as_written, error_at, expression_sql
 from windrow.plan.aggregates import Aggregate, FilledPartial
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call, resolve
@@ -131,7 +131,9 @@ class _Lift:
         if isinstance(node, exp.Column) and node.name in self.edges:
             return node
         if isinstance(node, exp.Column):
-            raise error_at(node, "this is neither grouped by nor aggregated", self.scope.text, "add it to GROUP BY")
+            written = (as_written(node, self.scope.text) or node.name).split(".")[-1].strip("`")
+            message = f"{written!r} is neither grouped by nor aggregated"
+            raise error_at(node, message, self.scope.text, f"add it to GROUP BY, or take FIRST({written})")
         return with_parts(node, self._lifted)
 
 
