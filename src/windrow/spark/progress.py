@@ -43,6 +43,7 @@ class _Watched:
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
     )
+    missing: int = 0
     writing: float = 0.0
     written: int = 0
 
@@ -74,6 +75,10 @@ class Progress:
         if watched.written % _OFTEN == 0:
             self._update(watched)
 
+    def miss(self, stream: str, files: int) -> None:
+        """Count files that a batch was to read, and that were gone."""
+        self._streams.setdefault(stream, _Watched()).missing += files
+
     def snapshot(self) -> dict[str, Any]:
         """The figures of each stream, up to its last finished batch."""
         return {stream: self._figures(watched) for stream, watched in self._streams.items()}
@@ -89,6 +94,7 @@ class Progress:
             "clock": None if watched.clock is None else _instant(watched.clock),
             "windows": watched.windows,
             "rejected": dict(watched.rejected),
+            "missing_files": watched.missing,
             "failed": watched.failed,
             "delay": delays(list(watched.recent)) if self._live else None,
             "groups": watched.groups,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +19,7 @@ from windrow.spark.checkpoint import make_folder, not_writable
 from windrow.spark.deliver import deliver
 from windrow.spark.file_names import folder_of
 from windrow.spark.heartbeat import keep_timing
+from windrow.spark.missing_files import MISSING_SETTING, count_missing
 from windrow.spark.pipeline import Sources, packed_results
 from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
@@ -63,17 +65,22 @@ class StreamRun:
     def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run)
+        started: Future[StreamingQuery] = Future()
 
         def write(batch: DataFrame, number: int) -> None:
             with progress.writing(self.plan.stream):
+                missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
                 self._write(batch, number)
+                progress.miss(self.plan.stream, missing)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
-        query = (
-            writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
-            .trigger(**as_trigger(trigger))
-            .start()
-        )
+        writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
+        try:
+            query = writing.trigger(**as_trigger(trigger)).start()
+        except BaseException as error:
+            started.set_exception(error)
+            raise
+        started.set_result(query)
         progress.watch(self.plan.stream, query, os.path.abspath(self._control))
         return query
 
