@@ -198,6 +198,11 @@ def test_jobs_beside_each_other_work_and_a_second_one_on_a_checkpoint_is_refused
         job.stop()
     assert not list((tmp_path / "temporary").iterdir())
     finish(session.start(checkpoint, sinks, trigger="available now"), flush=False)
+    (tmp_path / "checkpoint" / "ticks" / "spark" / "metadata").write_text('{"id')
+    with pytest.raises(
+        SettingsError, match=r"Spark does not start on \S+ticks: .*\nhint: if its files there are damaged"
+    ):
+        session.start(checkpoint, sinks)
 
 
 def test_results_can_be_a_stream_of_their_own(spark: SparkSession, tmp_path: Path):

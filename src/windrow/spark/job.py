@@ -227,8 +227,8 @@ class Job:
         except Exception:
             self._go_back(before[0], before[1])
             raise
-        changes.write(self.checkpoint)
         try:
+            changes.write(self.checkpoint)
             for heir in heirs:  # before the one that has kept rejected events until now: none is lost
                 self._stop(heir)
                 self._go_on(heir, self._run_of(heir))
@@ -237,8 +237,9 @@ class Job:
         except Exception as error:
             self._go_back(before[0], before[1])
             before[2].write(self.checkpoint)
-            self._stop(stream)
-            self._go_on(stream, self._run_of(stream) if stream in self._streams() else None)
+            for one in (*heirs, stream):
+                self._stop(one)
+                self._go_on(one, self._run_of(one) if one in self._streams() else None)
             told = reason(error) if isinstance(error, StreamingQueryException) else str(error)
             raise ChangeError(f"{told}\nthe job goes on as it was") from error
 

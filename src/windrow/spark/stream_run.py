@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -25,6 +27,7 @@ from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
 from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
+from windrow.spark.sources import spark_reason
 from windrow.spark.state_at import stored_state_at
 
 Trigger = str | Mapping[str, Any] | None
@@ -77,9 +80,12 @@ class StreamRun:
         writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
         try:
             query = writing.trigger(**as_trigger(trigger)).start()
-        except BaseException as error:
-            started.set_exception(error)
-            raise
+        except (PySparkException, Py4JError) as error:
+            started.cancel()
+            raise SettingsError(
+                f"Spark does not start on {self._folder}: {spark_reason(error)}"
+                "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
+            ) from error
         started.set_result(query)
         progress.watch(self.plan.stream, query, os.path.abspath(self._control))
         return query
