@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -104,7 +105,9 @@ class Session:
         """
         self._check_name(name)
         if name.startswith(CHANGES_OF):
-            raise SettingsError(f"no stream can be called {name!r}: what begins with {CHANGES_OF!r} is several together")
+            raise SettingsError(
+                f"no stream can be called {name!r}: what begins with {CHANGES_OF!r} is several together"
+            )
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
         if time is None and (idle_clock or read_lateness(lateness)):
@@ -139,9 +142,10 @@ class Session:
         self._clusterings[name.lower()] = implementation
 
     def sql(self, text: str) -> DataFrame:
-        """The results of one query, as a streaming DataFrame like any other."""
+        """The results of one query, as a streaming DataFrame like any other; it may be registered as a stream."""
         query = self.plan("query", text)
-        packed = packed_results(self._sources, self.stream_plan([query]), self.shards)
+        metrics = f"results {uuid.uuid4().hex[:8]}"
+        packed = packed_results(self._sources, self.stream_plan([query]), self.shards, metrics=metrics)
         return typed_results(packed, query)
 
     def query(self, name: str, text: str) -> None:

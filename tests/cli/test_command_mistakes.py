@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tick_files import QUERY, SINK, STREAM, placed, write_ticks
 from typer.testing import CliRunner, Result
 
 from windrow.cli.main import app
+from windrow.spark.hold import Hold
+from windrow.spark.launch import _end_at_once
 
 TABLE = "CREATE TABLE names USING csv OPTIONS (path 'names.csv', header 'true');\n"
 
@@ -158,3 +163,34 @@ def test_a_wrong_argument_is_named(case: str, tmp_path: Path, monkeypatch: pytes
     assert result.exit_code == 2
     assert words in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["app.sql"]
+
+
+def test_a_second_job_on_a_checkpoint_is_refused_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hold = Hold("checkpoint")
+    hold.take()
+    try:
+        result = ended(["run", "app.sql", "--checkpoint", "checkpoint"], STREAM + QUERY)
+    finally:
+        hold.release()
+    assert result.exit_code == 2
+    assert f"a job runs on the checkpoint checkpoint already: process {os.getpid()} on " in result.stderr
+    assert "hint: stop it first, or start with another checkpoint" in result.stderr
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_an_interrupted_spark_is_gone_before_its_temporary_files_are(ends: bool) -> None:
+    done: list[str] = []
+
+    def wait(seconds: float) -> None:
+        done.append("waited")
+        if not ends:
+            raise subprocess.TimeoutExpired("java", seconds)
+
+    process = SimpleNamespace(
+        stdin=SimpleNamespace(close=lambda: done.append("closed")), wait=wait, kill=lambda: done.append("killed")
+    )
+    _end_at_once(SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process))))  # type: ignore[arg-type]
+    assert done == ["closed", "waited"] + ([] if ends else ["killed"])

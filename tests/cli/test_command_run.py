@@ -26,7 +26,15 @@ def command(*arguments: str) -> list[str]:
 
 
 def ended(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(*arguments), cwd=place, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(
+        command(*arguments),
+        cwd=place,
+        env=os.environ | {"TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def test_all_input_is_worked_off_and_every_window_equals_the_oracle(tmp_path: Path) -> None:
@@ -43,6 +51,7 @@ def test_all_input_is_worked_off_and_every_window_equals_the_oracle(tmp_path: Pa
     assert "rejected: none" in done.stdout
     assert "-- query_1" in done.stdout
     assert done.stdout.endswith("all input is worked off\n")
+    assert not list(tmp_path.glob("windrow-*")), "the temporary checkpoint and the log are gone"
 
 
 def test_ctrl_c_stops_after_a_batch_and_a_restart_completes_the_results(

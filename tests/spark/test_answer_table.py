@@ -10,17 +10,19 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow
 from windrow.errors import JobError, SettingsError
 from windrow.spark.answer_table import AnswerTable
+from windrow.spark.sinks import FormatSink
+from windrow.spark.table_names import split_name
 
 COLUMNS = ["item", "shop", "n"]
 
 
-def table(folder: Path, key: str = "item, shop", mark: str = "one") -> AnswerTable:
+def table(folder: Path, key: str = "item, shop", mark: str = "one", dbtable: str = "answer") -> AnswerTable:
     """A sink into Derby, which Spark brings with it."""
     place = windrow.sink(
         "jdbc",
         url=f"jdbc:derby:{folder / 'derby'};create=true",
         driver="org.apache.derby.jdbc.EmbeddedDriver",
-        dbtable="answer",
+        dbtable=dbtable,
         createTableColumnTypes="item VARCHAR(20)",
         holds="answer",
         key=key,
@@ -33,8 +35,8 @@ def changes(spark: SparkSession, *rows: tuple) -> DataFrame:
     return spark.createDataFrame([(op, None, *rest) for op, *rest in rows], schema)
 
 
-def held(spark: SparkSession, folder: Path) -> set[tuple]:
-    options = {"url": f"jdbc:derby:{folder / 'derby'}", "dbtable": "answer"}
+def held(spark: SparkSession, folder: Path, dbtable: str = "answer") -> set[tuple]:
+    options = {"url": f"jdbc:derby:{folder / 'derby'}", "dbtable": dbtable}
     rows = [tuple(row) for row in spark.read.format("jdbc").options(**options).load().collect()]
     assert len(set(rows)) == len(rows)
     return set(rows)
@@ -71,3 +73,39 @@ def test_a_key_is_of_columns_that_there_are(tmp_path: Path):
         table(tmp_path, key="item, shops")
     with pytest.raises(SettingsError, match="needs url and dbtable"):
         AnswerTable(windrow.sink("jdbc", holds="answer", key="item"), "one", 2, COLUMNS)
+
+
+def test_the_name_of_a_table_is_never_read_as_sql(spark: SparkSession, tmp_path: Path):
+    url = f"jdbc:derby:{tmp_path / 'derby'}"
+    table(tmp_path).write(changes(spark, ("+", "nut", 7, 1)), 0)
+    hostile = 'answer; DELETE FROM answer --"'
+    sink = table(tmp_path, dbtable=hostile)
+    sink.write(changes(spark, ("+", "bolt", 1, 1), ("+", "nut", 1, 1)), 0)
+    sink.write(changes(spark, ("-", "bolt", 1, 1)), 1)
+    assert held(spark, tmp_path) == {("nut", 7, 1)}
+    assert held(spark, tmp_path, '"answer; DELETE FROM answer --"""') == {("nut", 1, 1)}
+    appended = windrow.sink("jdbc", url=url, dbTable='APP."a.b"', createTableColumnTypes="item VARCHAR(20)")
+    rows = changes(spark, ("+", "nut", 7, 1)).select("item", "n")
+    FormatSink(appended).write(rows, 3)
+    assert held(spark, tmp_path, 'APP."a.b"') == {("nut", 1, 3)}
+
+
+@pytest.mark.parametrize(
+    ("dbtable", "parts"),
+    [
+        ("answer", [("answer", True)]),
+        ("shop.Answer_2", [("shop", True), ("Answer_2", True)]),
+        ('"say ""hi""".`b``c`.[d.e]', [('say "hi"', False), ("b`c", False), ("d.e", False)]),
+        ("(SELECT 1) x", [("(SELECT 1) x", False)]),
+        ('"a" b', [('"a" b', False)]),
+        ("ü.2", [("ü", False), ("2", False)]),
+    ],
+)
+def test_a_name_has_parts(dbtable: str, parts: list[tuple[str, bool]]):
+    assert split_name(dbtable) == parts
+
+
+@pytest.mark.parametrize("dbtable", ["", " ", "a.", ".a", "a..b", '""'])
+def test_what_is_no_name_of_a_table_is_refused(tmp_path: Path, dbtable: str):
+    with pytest.raises(SettingsError, match=r"is no name of a table\nhint: dbtable 'table', or 'schema.table'"):
+        table(tmp_path, dbtable=dbtable)

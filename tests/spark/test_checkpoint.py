@@ -139,14 +139,18 @@ WRONG_CHANGES += [CHANGES.replace("5", '"5"'), CHANGES.replace('"csv"', "null")]
 @pytest.mark.parametrize("content", [*WRONG, *WRONG_KEPT, *(KEPT[:n] for n in range(0, len(KEPT), 7))])
 def test_a_damaged_note_of_the_job_is_named(tmp_path: Path, content: str):
     (tmp_path / "windrow.json").write_text(content)
-    with pytest.raises(StateError, match=r"windrow\.json is damaged: .*\nhint: bring it back from a copy, or start with"):
+    with pytest.raises(
+        StateError, match=r"windrow\.json is damaged: .*\nhint: bring it back from a copy, or start with"
+    ):
         kept_in(str(tmp_path), 2)
 
 
 @pytest.mark.parametrize("content", [*WRONG, *WRONG_CHANGES, *(CHANGES[:n] for n in range(0, len(CHANGES), 17))])
 def test_a_damaged_list_of_queries_is_named(tmp_path: Path, content: str):
     (tmp_path / "queries.json").write_text(content)
-    with pytest.raises(StateError, match=r"queries\.json is damaged: .*\nhint: bring it back from a copy, or start with"):
+    with pytest.raises(
+        StateError, match=r"queries\.json is damaged: .*\nhint: bring it back from a copy, or start with"
+    ):
         Changes.read(str(tmp_path))
 
 
@@ -215,5 +219,7 @@ def test_who_holds_a_checkpoint_need_not_be_legible(tmp_path: Path):
 def test_a_checkpoint_that_cannot_be_made_is_named(tmp_path: Path):
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(SettingsError, match="cannot be written: (not a directory|file exists); name another folder"):
+        with pytest.raises(
+            SettingsError, match=r"cannot be written: (not a directory|file exists); name another folder"
+        ):
             Hold(str(place)).take()

@@ -122,7 +122,7 @@ def test_an_answer_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     def answer(place: str) -> None:
         Path(place).with_suffix(".answer").write_text("[7")
 
-    with pytest.raises(ChangeError, match="the answer .* is none"):
+    with pytest.raises(ChangeError, match=r"the answer .* is none"):
         letters.ask({"list": True}, 20)
 
 

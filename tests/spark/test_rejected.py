@@ -15,12 +15,14 @@ from pyspark.sql import SparkSession
 import windrow
 from windrow.application import Application
 from windrow.errors import JobError
+from windrow.spark.job import Job
 
 from .streams import PATIENCE, SECOND, START, finish, instants, put, rows_of, stream_of
 
 SCRIPT = """
 CREATE STREAM lines (ts TIMESTAMP, k STRING, v INT)
-  USING csv OPTIONS (path '{folder}/csv', header 'true', maxFilesPerTrigger '1') TIMESTAMP BY ts;
+  USING csv OPTIONS (path '{folder}/csv', header 'true', maxFilesPerTrigger '1', columnNameOfCorruptRecord 'bad.`text')
+  TIMESTAMP BY ts;
 CREATE STREAM objects (ts TIMESTAMP, k STRING, v INT)
   USING json OPTIONS (path '{folder}/json', maxFilesPerTrigger '1') TIMESTAMP BY ts;
 CREATE SINK from_lines USING parquet OPTIONS (path '{folder}/from_lines');
@@ -45,6 +47,7 @@ JSON = [
 {"ts": "2023-11-14 22:14:33",
 """,
 ]
+CORRUPT = {"lines": "bad.`text", "objects": "_corrupt_record"}
 
 
 def write_texts(folder: Path, texts: list[str]) -> None:
@@ -88,8 +91,8 @@ def test_rows_of_texts_are_rejected_by_cause_and_kept(spark: SparkSession, tmp_p
             case "no time":
                 assert row["time"] is None and event["k"] == "b"
             case "unreadable":
-                assert event["_corrupt_record"].strip()
-    texts = {json.loads(row["row"])["_corrupt_record"] for row in rows if row["stream"] == "lines"} - {None}
+                assert event[CORRUPT[row["stream"]]].strip()
+    texts = {json.loads(row["row"])[CORRUPT["lines"]] for row in rows if row["stream"] == "lines"} - {None}
     assert texts == {"2023-11-14 22:14:02,a,many", "yesterday,b,8", "2023-11-14 22:14:33,a,5,and more"}
 
 
@@ -167,3 +170,72 @@ def test_a_file_that_is_broken_stops_the_job_and_is_named(spark: SparkSession, t
     with pytest.raises(JobError, match=r"the file \S*00001.*broken\.parquet cannot be read; remove it or mend it"):
         job.wait(PATIENCE)
     assert not job.is_active
+
+
+def test_an_event_that_several_spark_queries_reject_is_kept_once(spark: SparkSession, tmp_path: Path):
+    session = windrow.Session(spark, shards=1)
+    for name, seconds in {"a": [1, 30, None], "b": [2, 30, None, None]}.items():
+        times = [None if second is None else START + second * SECOND for second in seconds]
+        put(tmp_path / name, pa.table({"ts": instants(times), "k": range(len(seconds))}))
+        session.stream(name, stream_of(spark, tmp_path / name, "ts TIMESTAMP, k BIGINT"), time="ts")
+    session.query("pairs", "SELECT a.k FROM a [RANGE 5 SECONDS], b [RANGE 5 SECONDS] WHERE a.k = b.k")
+    session.query("counts", "SELECT COUNT(*) AS n FROM a [RANGE 7 SECONDS SLIDE 3 SECONDS]")
+    sinks, bad = dict.fromkeys(("pairs", "counts"), windrow.sink("noop")), windrow.sink("json", path=tmp_path / "bad")
+    job = session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now", rejected=bad)
+    finish(job, flush=False)
+    assert {name: figures["rejected"]["no time"] for name, figures in job.progress().items()} == {
+        "changes-a+b": 3,
+        "a": 1,
+    }
+    kept = [(row["stream"], row["cause"], json.loads(row["row"])["k"]) for row in rows_of(tmp_path / "bad")]
+    assert sorted(kept) == [("a", "no time", 2), ("b", "no time", 2), ("b", "no time", 3)]
+
+
+def test_a_file_that_is_gone_stops_the_job_by_name_or_is_counted(spark: SparkSession, tmp_path: Path):
+    folder = tmp_path / "in put%20"
+    put(folder, *(pa.table({"ts": instants([START + second * SECOND])}) for second in (1, 2)))
+    checkpoint, sinks = tmp_path / "checkpoint", {"counts": windrow.sink("parquet", path=tmp_path / "out")}
+
+    def started(**options: str) -> Job:
+        session = windrow.Session(spark, shards=1)
+        reader = spark.readStream.schema("ts TIMESTAMP").option("maxFilesPerTrigger", 1).options(**options)
+        session.stream("ticks", reader.parquet(str(folder)), time="ts")
+        session.query("counts", "SELECT COUNT(*) AS n FROM ticks [RANGE 1 SECOND SLIDE 1 SECOND]")
+        return session.start(str(checkpoint), sinks, trigger="available now")
+
+    finish(started(), flush=False)
+    before = sorted(os.listdir(tmp_path / "out"))
+    for name in ("1", ".1.crc"):  # as if it had been killed before it was done
+        (checkpoint / "ticks" / "spark" / "commits" / name).unlink()
+    (folder / "00001.parquet").rename(tmp_path / "elsewhere")
+    with pytest.raises(JobError, match=r"the file \S+/in put%20/00001\.parquet is gone since Spark noted what to read"):
+        started().wait(PATIENCE)
+    assert sorted(os.listdir(tmp_path / "out")) == before
+    job = started(ignoreMissingFiles="true")
+    finish(job, flush=False)
+    figures = job.progress()["ticks"]
+    assert (figures["missing_files"], figures["events"]) == (1, 0)
+
+
+def test_no_file_is_missed_that_was_read(spark: SparkSession, tmp_path: Path):
+    """Two sources, names with spaces and per cent signs, empty files, compacted notes, files removed when done."""
+    own = spark.newSession()
+    own.conf.set("spark.sql.streaming.fileSource.log.compactInterval", 2)
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    texts = [f"2023-11-14 22:14:0{n}\n" for n in range(1, 4)]
+    frames = []
+    for folder in (tmp_path / "a b", tmp_path / "50%25+é"):
+        write_texts(folder, ["", *texts])
+        (folder / "1.txt").rename(folder / "1 %20 #?.txt")
+        reader = own.readStream.schema("ts TIMESTAMP").option("maxFilesPerTrigger", 1)
+        frames.append(reader.option("cleanSource", "delete").csv(str(folder)))
+    session = windrow.Session(own, shards=1)
+    session.stream("ticks", frames[0].where("second(ts) > 1").union(frames[1]), time="ts")
+    session.query("counts", "SELECT COUNT(*) AS n FROM ticks [RANGE 1 MINUTE SLIDE 1 MINUTE]")
+    sinks = {"counts": windrow.sink("parquet", path=tmp_path / "out")}
+    job = session.start(str(tmp_path / "check %20"), sinks, trigger="available now")
+    finish(job)
+    assert [row["n"] for row in rows_of(tmp_path / "out")] == [5]
+    assert job.progress()["ticks"]["missing_files"] == 0
+    notes = os.listdir(tmp_path / "check %20" / "ticks" / "spark" / "sources" / "0")
+    assert [name for name in notes if name.endswith(".compact")]

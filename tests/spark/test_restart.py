@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,15 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow
-from windrow.errors import JobError
+from windrow.errors import JobError, SettingsError
 from windrow.runtime.shard import FORMAT
 from windrow.session import Session
 from windrow.spark import slide
+from windrow.spark.file_names import file_name
+from windrow.spark.letters import Letters
 from windrow.spark.slide import SlideProcessor
 
-from .streams import PATIENCE, SECOND, START, assert_same, finish, instants, put, rows_of, stream_of
+from .streams import PATIENCE, SECOND, START, assert_same, finish, instants, put, rows_of, stream_of, until
 
 TEXT = """SELECT k, COUNT(*) AS n, SUM(x) AS total, MAX(x) AS most, STDDEV(x) AS spread
           FROM ticks [RANGE 1 MINUTE SLIDE 5 SECONDS] GROUP BY k"""
@@ -144,3 +148,73 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(
     told = rf"holds state of format 99, and this version of Windrow reads format {FORMAT}: .* a new checkpoint"
     with pytest.raises(JobError, match=told):
         job.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("name", ["../../evil", "letters"])
+def test_a_stream_of_any_name_stays_in_its_checkpoint(spark: SparkSession, tmp_path: Path, name: str):
+    events = some_events(batches=2)
+    place = tmp_path / "deep" / "deeper" / "checkpoint"
+    for number, batch in enumerate(batches_of(events)):
+        put(tmp_path / "in", batch)
+        session = windrow.Session(spark, shards=1)
+        session.stream(name, stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING, x DOUBLE"), time="ts")
+        session.query("../q", f"SELECT COUNT(*) AS n FROM `{name}` [RANGE 1 MINUTE SLIDE 1 MINUTE]")
+        job = session.start(str(place), {"../q": windrow.sink("json", path=tmp_path / "out")}, trigger="available now")
+        finish(job, flush=number == 1)
+        assert job.progress()[name]["events"] == BATCH_ROWS
+    assert sum(row["n"] for row in rows_of(tmp_path / "out")) == 2 * BATCH_ROWS
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "deep"}
+    own = {"windrow.json", "lock.json", "letters", file_name(name)}
+    assert {path.name for path in place.iterdir()} == own
+    assert [path.name for path in (tmp_path / "deep" / "deeper").iterdir()] == ["checkpoint"]
+    assert {path.name: path.stat().st_mode & 0o77 for path in place.iterdir()} == dict.fromkeys(own, 0)
+
+
+def test_jobs_beside_each_other_work_and_a_second_one_on_a_checkpoint_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    put(tmp_path / "in", some_events(batches=1))
+    session = session_over(spark, tmp_path)
+    session.query("q", "SELECT COUNT(*) AS n FROM ticks [RANGE 1 MINUTE SLIDE 1 MINUTE]")
+    sinks, checkpoint = {"q": windrow.sink("noop")}, str(tmp_path / "checkpoint")
+    with pytest.raises(SettingsError, match="needs a path"):
+        session.start(sinks={"q": windrow.sink("csv")})
+    assert not list((tmp_path / "temporary").iterdir())
+    idle, temporary = session.start(checkpoint, sinks), session.start(sinks=sinks)
+    for job in (idle, temporary):
+        until(lambda job=job: job.progress()["ticks"]["events"] == BATCH_ROWS)
+    with pytest.raises(
+        SettingsError, match=f"a job runs on the checkpoint {checkpoint} already: process {os.getpid()} on"
+    ):
+        session.start(checkpoint, sinks)
+    assert Letters(checkpoint).ask({"list": True})["queries"] == ["q"]
+    assert len(list((tmp_path / "temporary").iterdir())) == 1
+    for job in (idle, temporary):
+        job.stop()
+    assert not list((tmp_path / "temporary").iterdir())
+    finish(session.start(checkpoint, sinks, trigger="available now"), flush=False)
+    (tmp_path / "checkpoint" / "ticks" / "spark" / "metadata").write_text('{"id')
+    with pytest.raises(
+        SettingsError, match=r"Spark does not start on \S+ticks: .*\nhint: if its files there are damaged"
+    ):
+        session.start(checkpoint, sinks)
+
+
+def test_results_can_be_a_stream_of_their_own(spark: SparkSession, tmp_path: Path):
+    events = some_events(batches=3)
+    put(tmp_path / "in", *batches_of(events))
+    session = session_over(spark, tmp_path)
+    inner = "SELECT k, COUNT(*) AS n, MAX(x) AS most FROM ticks [RANGE 2 SECONDS SLIDE 2 SECONDS] GROUP BY k"
+    session.stream("seconds", session.sql(inner), time="window_end")
+    outer = "SELECT k, SUM(n) AS n, MAX(most) AS most FROM seconds [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k"
+    session.query("outer", outer)
+    job = session.start(
+        str(tmp_path / "checkpoint"), {"outer": windrow.sink("parquet", path=tmp_path / "out")}, trigger="available now"
+    )
+    finish(job)
+    between = windrow.replay(inner, lateness="3 seconds", batch_rows=BATCH_ROWS, ticks=events)
+    expected = windrow.replay(outer, time="window_end", flush=True, seconds=between)
+    assert_same(rows_of(tmp_path / "out"), rows_of(expected), ["k"])
+    assert job.progress()["seconds"]["events"] == events.num_rows

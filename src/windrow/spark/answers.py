@@ -161,7 +161,7 @@ def forget_answers(checkpoint: str, name: str) -> None:
 
 
 def _homes(checkpoint: str, name: str) -> str:
-    return os.path.join(checkpoint, "answers", f"{crc32(name.encode()):08x}")
+    return os.path.join(checkpoint, "answers", f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}")
 
 
 def _part(names: list[str]) -> str:

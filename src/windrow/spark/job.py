@@ -23,6 +23,7 @@ from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.hold import Hold
+from windrow.spark.missing_files import vanished
 from windrow.spark.progress import Progress
 from windrow.spark.runs import AnyQuery
 from windrow.spark.stream_run import StreamRun, Trigger, as_trigger
@@ -42,6 +43,9 @@ class Planner(Protocol):
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
+
+    def share_out(self, queries: Sequence[AnyQuery]) -> list[str]:
+        """Decide which Spark query keeps the rejected events of each stream; gives those that now do and did not."""
 
     def forget(self, name: str) -> None:
         """Let a query that comes under the name of an earlier one begin anew."""
@@ -69,6 +73,7 @@ class Job:
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
         self._progress = Progress(live="availableNow" not in as_trigger(trigger))
+        planner.share_out(list(self._plans.values()))
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
         self._queries: dict[str, StreamingQuery] = {}
         try:
@@ -158,7 +163,7 @@ class Job:
         self._at_end.append(call)
 
     def remove_at_end(self) -> None:
-        """Remove the checkpoint, which nobody has asked for, when the job is stopped, forgotten, or the process ends."""
+        """Remove the checkpoint, which is temporary, when the job is stopped or forgotten, or the process ends."""
         self._at_end.append(weakref.finalize(self, remove_checkpoint, self.checkpoint, self._queries))
 
     def flush(self) -> None:
@@ -212,26 +217,35 @@ class Job:
 
     def _change(self, stream: str, plans: Mapping[str, AnyQuery], sinks: Mapping[str, Sink], changes: Changes) -> None:
         """Go on with other queries over `stream`; if that fails, with those that ran before."""
-        before = (self._plans, self._sinks, Changes.read(self.checkpoint), self._runs.get(stream))
+        before = (self._plans, self._sinks, Changes.read(self.checkpoint))
         self._plans, self._sinks = dict(plans), dict(sinks)
         try:
+            heirs = [heir for heir in self._planner.share_out(list(plans.values())) if heir != stream]
             run = self._run_of(stream) if stream in self._streams() else None
             if run is not None and stream in self._runs:
                 check_beside(self._runs[stream].plan, run.plan)
         except Exception:
-            self._plans, self._sinks = before[:2]
+            self._go_back(before[0], before[1])
             raise
-        self._stop(stream)
-        changes.write(self.checkpoint)
         try:
+            changes.write(self.checkpoint)
+            for heir in heirs:  # before the one that has kept rejected events until now: none is lost
+                self._stop(heir)
+                self._go_on(heir, self._run_of(heir))
+            self._stop(stream)
             self._go_on(stream, run)
         except Exception as error:
-            self._plans, self._sinks = before[:2]
+            self._go_back(before[0], before[1])
             before[2].write(self.checkpoint)
-            self._stop(stream)
-            self._go_on(stream, before[3])
+            for one in (*heirs, stream):
+                self._stop(one)
+                self._go_on(one, self._run_of(one) if one in self._streams() else None)
             told = reason(error) if isinstance(error, StreamingQueryException) else str(error)
             raise ChangeError(f"{told}\nthe job goes on as it was") from error
+
+    def _go_back(self, plans: dict[str, AnyQuery], sinks: dict[str, Sink]) -> None:
+        self._plans, self._sinks = plans, sinks
+        self._planner.share_out(list(plans.values()))
 
     def _stop(self, stream: str) -> None:
         query = self._queries.pop(stream, None)
@@ -308,6 +322,8 @@ def reason(error: StreamingQueryException) -> str:
     column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
         r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
     )
+    if file and "FILE_NOT_EXIST" in text:
+        return vanished([file.group(1)])
     if file and column:
         name, declared, found = column.groups()
         return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"

@@ -14,16 +14,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 METRICS = "windrow"
-"""The observation that has the counts of a batch; those that only measure are called by it and their stage."""
+"""The observation that has the counts of a batch; those that only measure are called by it and their stage. Results
+that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
 SLICE_MEASURES = ("scan_us", "slice_us")
 SLIDE_MEASURES = ("memory", "slide_us", "state_us", "state_read", "state_written")
 
 
-def measured(rows: DataFrame, stage: str, measures: Sequence[str]) -> DataFrame:
+def measured(rows: DataFrame, stage: str, measures: Sequence[str], metrics: str) -> DataFrame:
     """The rows of `stage` without their columns `measures`, which are added up on the side."""
     totals = (F.sum(name).alias(name) for name in measures)
-    return rows.observe(f"{METRICS} {stage}", *totals).drop(*measures)
+    return rows.observe(f"{metrics} {stage}", *totals).drop(*measures)
 
 
 def measured_ddl(ddl: str, measures: Sequence[str]) -> str:

@@ -37,15 +37,20 @@ Sources = Mapping[str, Source]
 
 
 def packed_results(
-    sources: Sources, plan: Plan, shards: int, control: DataFrame | None = None, run: str | None = None
+    sources: Sources,
+    plan: Plan,
+    shards: int,
+    control: DataFrame | None = None,
+    run: str | None = None,
+    metrics: str = METRICS,
 ) -> DataFrame:
-    """All results of `plan` over its sources, packed, with the counts of each batch as observed metrics.
+    """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
 
     `control` is a stream of words to all shards; the only one so far is `flush`. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
-    payloads = _sliced(sources, plan, keys)
+    payloads = _sliced(sources, plan, keys, metrics)
     if control is not None:
         words = control.where(F.col("value") == FLUSH)
         payloads = payloads.unionByName(_to_all(words, F.col("value"), F.lit(NO_PROBE), keys))
@@ -56,19 +61,20 @@ def packed_results(
         payloads = premerge_payloads(payloads, plan, keys)
     run = run or uuid.uuid4().hex
     for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
-        payloads = regroup_payloads(payloads, stage, shards, run, number)
+        payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
     packed = slide_payloads(payloads, plan, shards, run)
-    return packed.observe(METRICS, *(_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES)))
+    return packed.observe(metrics, *(_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES)))
 
 
-def _sliced(sources: Sources, plan: Plan, keys: list[int]) -> DataFrame:
+def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRICS) -> DataFrame:
     if isinstance(plan, StreamPlan):
         source = sources[plan.stream]
-        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt)
+        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt, metrics)
     parts = []
     for name, _ in plan.streams:
         source = sources[name]
-        parts.append(slice_changes(source.frame, plan.stages[0], name, source.time_sql, keys, source.corrupt))
+        own = (source.frame, plan.stages[0], name, source.time_sql, keys, source.corrupt)
+        parts.append(slice_changes(*own, metrics))
     return reduce(DataFrame.unionByName, parts)
 
 

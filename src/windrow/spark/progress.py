@@ -45,6 +45,7 @@ class _Watched:
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
     )
+    missing: int = 0
     writing: float = 0.0
     written: int = 0
 
@@ -76,6 +77,10 @@ class Progress:
         if watched.written % _OFTEN == 0:
             self._update(watched)
 
+    def miss(self, stream: str, files: int) -> None:
+        """Count files that a batch was to read, and that were gone."""
+        self._streams.setdefault(stream, _Watched()).missing += files
+
     def snapshot(self) -> dict[str, Any]:
         """The figures of each stream, up to its last finished batch."""
         return {stream: self._figures(watched) for stream, watched in self._streams.items()}
@@ -91,6 +96,7 @@ class Progress:
             "clock": None if watched.clock is None else shown_instant(watched.clock),
             "windows": watched.windows,
             "rejected": dict(watched.rejected),
+            "missing_files": watched.missing,
             "failed": watched.failed,
             "delay": delays(list(watched.recent)) if self._live else None,
             "groups": watched.groups,

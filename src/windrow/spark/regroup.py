@@ -5,12 +5,14 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from windrow.plan.change_plan import ChangesPlan
-from windrow.spark.measures import SLIDE_MEASURES, measured, measured_ddl
+from windrow.spark.measures import METRICS, SLIDE_MEASURES, measured, measured_ddl
 from windrow.spark.slice import PAYLOAD_DDL
 from windrow.spark.slide import SlideProcessor
 
 
-def regroup_payloads(payloads: DataFrame, stage: ChangesPlan, shards: int, run: str, number: int) -> DataFrame:
+def regroup_payloads(
+    payloads: DataFrame, stage: ChangesPlan, shards: int, run: str, number: int, metrics: str = METRICS
+) -> DataFrame:
     """What `stage`, the one with this number, makes of `payloads`: payloads for the next."""
     sent = payloads.groupBy("shard").transformWithStateInPandas(
         SlideProcessor(stage, shards, f"{run}, stage {number}"),
@@ -18,4 +20,4 @@ def regroup_payloads(payloads: DataFrame, stage: ChangesPlan, shards: int, run: 
         outputMode="Append",
         timeMode="None",
     )
-    return measured(sent, f"stage {number}", SLIDE_MEASURES)
+    return measured(sent, f"stage {number}", SLIDE_MEASURES, metrics)

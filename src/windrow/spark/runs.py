@@ -14,8 +14,9 @@ from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_hol
 from windrow.spark.answer_table import AnswerTable, job_mark
 from windrow.spark.answers import AnswerSink, answer_home, forget_answers
 from windrow.spark.checkpoint import Kept
+from windrow.spark.keepers import choose_keepers, read_keepers, streams_of, write_keepers
 from windrow.spark.pipeline import Source
-from windrow.spark.sinks import Writer, writer_for
+from windrow.spark.sinks import MEMORY, Writer, mark_of, writer_for
 from windrow.spark.stream_run import StreamRun
 
 AnyQuery = QueryPlan | ChangePlan
@@ -37,7 +38,24 @@ class Runs:
         self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
         self.plan, self._plan_stream, self._rejected = plan, plan_stream, rejected
         self._writers: dict[tuple[str, Sink], Writer] = {}
+        self._keepers = read_keepers(checkpoint)
         self._job = uuid.uuid4().hex
+
+    def share_out(self, queries: Sequence[AnyQuery]) -> list[str]:
+        """Decide which Spark query keeps the rejected events of each stream, if all `queries` run.
+
+        Gives those that have become keepers.
+        """
+        wanted = [stream for query in queries for stream in streams_of(query) if self._sink_of_rejected(stream)]
+        taken = [query.name for query in queries if query.name in {f"rejected_{stream}" for stream in wanted}]
+        if taken:
+            raise SettingsError(f"no query can be called {taken[0]!r}: rejected events go under this name")
+        before = self._keepers
+        chosen = choose_keepers(queries, before)
+        self._keepers = {stream: keeper for stream, keeper in chosen.items() if stream in wanted}
+        if self._keepers != before:
+            write_keepers(self._checkpoint, self._keepers)
+        return [keeper for stream, keeper in self._keepers.items() if before.get(stream) != keeper]
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
         """What runs for `queries`, which are all over one stream."""
@@ -56,17 +74,21 @@ class Runs:
         )
 
     def _rejecting(self, query: AnyQuery) -> dict[str, Writer]:
-        """Who writes the rejected events of each stream that `query` reads."""
+        """Who writes the rejected events of each stream that `query` reads, where its Spark query keeps them."""
         found: dict[str, Writer] = {}
-        for stream in query.streams if isinstance(query, ChangePlan) else (query.stream,):
-            bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
-            if bad is None:
+        for stream in streams_of(query):
+            bad = self._sink_of_rejected(stream)
+            if bad is None or self._keepers.get(stream) != query.stream:
                 continue
-            if bad.holds != HOLDS_CHANGES:
-                raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
-            own = stream if stream == query.stream else f"{stream} in {query.stream}"  # its files are its own
-            found[stream] = self._writer(f"rejected_{own}", bad)
+            own = stream if stream == query.stream else f"{stream} in {query.stream}"  # another keeper's files stay
+            found[stream] = self._writer(f"rejected_{stream}", bad, f"rejected_{own}")
         return found
+
+    def _sink_of_rejected(self, stream: str) -> Sink | None:
+        bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
+        if bad is not None and bad.holds != HOLDS_CHANGES:
+            raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
+        return bad
 
     def forget(self, name: str) -> None:
         """Let a query that comes under the name of an earlier one begin anew."""
@@ -82,7 +104,16 @@ class Runs:
             return self._writer(query.name, sink)
         return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading))
 
-    def _writer(self, name: str, sink: Sink) -> Writer:
-        if (name, sink) not in self._writers:
-            self._writers[name, sink] = writer_for(name, sink, self._kept.job, self._spark)
-        return self._writers[name, sink]
+    def _writer(self, name: str, sink: Sink, mark: str | None = None) -> Writer:
+        """A writer that shows rows as those of `name`, in files that bear a mark of it, or of `mark`."""
+        own = (mark or name, sink)
+        if own not in self._writers:
+            self._check_view(name, sink)
+            self._writers[own] = writer_for(name, sink, f"{self._kept.job}-{mark_of(mark or name)}", self._spark)
+        return self._writers[own]
+
+    def _check_view(self, name: str, sink: Sink) -> None:
+        """Spark knows views by their names in any case: of two that differ in no more, one would hide the other."""
+        for other, place in self._writers:
+            if sink.format == place.format == MEMORY and other != name and other.lower() == name.lower():
+                raise SettingsError(f"{other!r} and {name!r} would be one view: give one of them another name")

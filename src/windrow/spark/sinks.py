@@ -14,7 +14,8 @@ from windrow.plan.sink import FORMATS, JDBC, Sink
 from windrow.spark.files import FileSink
 from windrow.spark.table_names import TableNames
 
-OWN_FORMATS = (*FORMATS, "console", "memory")
+MEMORY = "memory"
+OWN_FORMATS = (*FORMATS, "console", MEMORY)
 """Sinks that are not left to Spark."""
 
 
@@ -80,14 +81,19 @@ class FormatSink:
         rows.write.format(self._sink.format).options(**options).mode(mode).save()
 
 
-def writer_for(name: str, sink: Sink, job: str, spark: SparkSession) -> Writer:
-    """The writer of a sink; its files bear the name of the `job` and a mark of `name`: sinks may share a folder."""
+def mark_of(name: str) -> str:
+    """A mark of a name for the names of files: sinks may share a folder."""
+    return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def writer_for(name: str, sink: Sink, files: str, spark: SparkSession) -> Writer:
+    """The writer of a sink that shows rows as those of `name`; the names of its files begin with `files`."""
     if sink.format in FORMATS:
         if sink.path is None:
             raise SettingsError(f"sink {name!r} writes {sink.format} files and needs a path")
-        return FileSink(sink, f"{job}-{crc32(name.encode()):08x}")
+        return FileSink(sink, files)
     if sink.format == "console":
         return ConsoleSink(sink, name)
-    if sink.format == "memory":
+    if sink.format == MEMORY:
         return MemorySink(name, spark)
     return FormatSink(sink)

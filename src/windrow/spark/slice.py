@@ -21,7 +21,7 @@ from windrow.spark.expressions import guarded
 from windrow.spark.failures import failures
 from windrow.spark.heartbeat import NOW_SQL
 from windrow.spark.loaded import set_loaded_aside
-from windrow.spark.measures import SLICE_MEASURES, measured, measured_ddl
+from windrow.spark.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
 
 NO_PROBE = -(1 << 63)
 
@@ -50,12 +50,17 @@ class AnySlicer(Protocol):
 
 
 def slice_stream(
-    stream: DataFrame, plan: StreamPlan, time_sql: str, shards: list[int], corrupt: str | None = None
+    stream: DataFrame,
+    plan: StreamPlan,
+    time_sql: str,
+    shards: list[int],
+    corrupt: str | None = None,
+    metrics: str = METRICS,
 ) -> DataFrame:
     """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
     arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
     columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected, arrives)
-    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice")
+    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice", metrics)
 
 
 def event_columns(
@@ -79,7 +84,7 @@ def event_columns(
     return columns
 
 
-def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str) -> DataFrame:
+def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str, metrics: str) -> DataFrame:
     """The payloads of `events`: each map task has a slicer of its own, by the number of the task.
 
     How long the tasks took is observed as that of `stage`.
@@ -101,7 +106,8 @@ def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str)
             yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000})
         set_loaded_aside()
 
-    return measured(events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES)), stage, SLICE_MEASURES)
+    payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))
+    return measured(payloads, stage, SLICE_MEASURES, metrics)
 
 
 def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:

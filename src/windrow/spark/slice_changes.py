@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from windrow.plan.change_plan import ChangesPlan
 from windrow.runtime.slice_changes import ChangeSlicer
+from windrow.spark.measures import METRICS
 from windrow.spark.slice import event_columns, sliced
 
 TASKS = 1 << 16
@@ -13,7 +14,13 @@ TASKS = 1 << 16
 
 
 def slice_changes(
-    stream: DataFrame, plan: ChangesPlan, name: str, time_sql: str, shards: list[int], corrupt: str | None
+    stream: DataFrame,
+    plan: ChangesPlan,
+    name: str,
+    time_sql: str,
+    shards: list[int],
+    corrupt: str | None,
+    metrics: str = METRICS,
 ) -> DataFrame:
     """The payloads of one of the streams of `plan`."""
     arrives = plan.ahead_of(name) is not None
@@ -23,4 +30,4 @@ def slice_changes(
     def slicer(task: int) -> ChangeSlicer:
         return ChangeSlicer(plan, name, first + task, shards)
 
-    return sliced(stream.select(*columns), slicer, f"slice {first // TASKS}")
+    return sliced(stream.select(*columns), slicer, f"slice {first // TASKS}", metrics)

@@ -132,10 +132,10 @@ def _loaded(reader, format: str) -> DataFrame:
     try:
         return reader.load()
     except (PySparkException, Py4JError) as error:
-        raise SettingsError(f"{format} cannot be read: {_reason(error)}") from None
+        raise SettingsError(f"{format} cannot be read: {spark_reason(error)}") from None
 
 
-def _reason(error: Exception) -> str:
+def spark_reason(error: Exception) -> str:
     """The sentence of Spark's complaint that says what is wrong: the last cause, of an error that has several."""
     text = str(error)
     causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -18,11 +21,13 @@ from windrow.spark.checkpoint import make_folder, not_writable
 from windrow.spark.deliver import deliver
 from windrow.spark.file_names import folder_of
 from windrow.spark.heartbeat import keep_timing
+from windrow.spark.missing_files import MISSING_SETTING, count_missing
 from windrow.spark.pipeline import Sources, packed_results
 from windrow.spark.progress import Progress
 from windrow.spark.rejected import rejected_rows
 from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
+from windrow.spark.sources import spark_reason
 from windrow.spark.state_at import stored_state_at
 
 Trigger = str | Mapping[str, Any] | None
@@ -63,17 +68,25 @@ class StreamRun:
     def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run)
+        started: Future[StreamingQuery] = Future()
 
         def write(batch: DataFrame, number: int) -> None:
             with progress.writing(self.plan.stream):
+                missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
                 self._write(batch, number)
+                progress.miss(self.plan.stream, missing)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
-        query = (
-            writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
-            .trigger(**as_trigger(trigger))
-            .start()
-        )
+        writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
+        try:
+            query = writing.trigger(**as_trigger(trigger)).start()
+        except (PySparkException, Py4JError) as error:
+            started.cancel()
+            raise SettingsError(
+                f"Spark does not start on {self._folder}: {spark_reason(error)}"
+                "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
+            ) from error
+        started.set_result(query)
         progress.watch(self.plan.stream, query, os.path.abspath(self._control))
         return query
 
