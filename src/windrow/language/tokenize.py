@@ -20,6 +20,7 @@ def statement_tokens(text: str) -> list[list[Token]]:
     >>> [[token.text for token in tokens] for tokens in statement_tokens("SELECT 1; -- one\\n;SELECT 2")]
     [['SELECT', '1'], ['SELECT', '2']]
     """
+    _refuse_half_characters(text)
     try:
         tokens = Windrow().tokenize(text)
     except TokenError as error:
@@ -32,8 +33,27 @@ def statement_tokens(text: str) -> list[list[Token]]:
             statements[-1].append(token)
     found = [statement for statement in statements if statement]
     for statement in found:
+        _refuse_numbers(statement, text)
         _refuse_unbalanced(statement, text)
     return found
+
+
+def _refuse_half_characters(text: str) -> None:
+    """Half of a pair of surrogates is no character: nothing that is written or sent could hold it."""
+    half = re.search("[\ud800-\udfff]", text)
+    if half is not None:
+        message = f"half a character, U+{ord(half[0]):04X}, which no text can hold"
+        raise QueryError(message, text=text, at=half.start(), end=half.end(), hint="leave it out")
+
+
+def _refuse_numbers(tokens: list[Token], text: str) -> None:
+    """What begins as a number and ends as none: Spark reads it as a name, which nobody means."""
+    for token in tokens:
+        written = text[token.start : token.end + 1]
+        wrong = token.token_type == TokenType.NUMBER and token.text[-1] in "eE"
+        if wrong or (token.token_type == TokenType.HEX_STRING and written[0] == "0"):
+            hint = f"X'{token.text}' are bytes" if not wrong else f"{token.text}0; a name stands in backticks"
+            raise QueryError(f"{written} is not a number", text=text, at=token.start, end=token.end + 1, hint=hint)
 
 
 def _refuse_unbalanced(tokens: list[Token], text: str) -> None:

@@ -55,6 +55,8 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array
 
 
 def _row_of_nulls(schema: pa.Schema) -> pa.Table:
+    if not len(schema):  # a table without columns has no rows either
+        return pa.table({"": pa.nulls(1)})
     return pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema.names)
 
 

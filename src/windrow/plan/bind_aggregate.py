@@ -8,16 +8,16 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from windrow.language import Windrow, error_at, expression_sql
+from windrow.language import Windrow, as_written, error_at, expression_sql
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
-from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
+from windrow.plan.calls import RECURRING, calls_in, is_call, resolve, unwrapped
 from windrow.plan.clusters import cluster_answer
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import output_name, placed_as, substituted, unaliased, with_parts
-from windrow.plan.order import bind_limit, bind_order, selected
+from windrow.plan.order import Term, bind_limit, bind_order, check_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
 from windrow.plan.refuse import not_yet, refuse_groupings
@@ -40,7 +40,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
-    order = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
+    terms = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
     if clusters is not None and scope.emit != SNAPSHOT:
         lift.aggregates.setdefault(cluster_answer("CID"), len(lift.aggregates))  # tells which cluster has changed
     query = BoundQuery(
@@ -51,22 +51,25 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         tuple(lift.aggregates),
         tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         None if kept is None else expression_sql(kept),
-        order,
+        tuple(ordering for ordering, _ in terms),
         bind_limit(tree, scope.text),
         None if clusters is None else clusters.partial(),
         scope.emit,
     )
-    check_outputs(query, outputs, kept, scope)
+    check_outputs(query, outputs, kept, terms, scope)
     return BoundAnswers(query, outputs)
 
 
-def check_outputs(query: BoundQuery, outputs: dict[str, exp.Expr], having: exp.Expr | None, scope: Scope) -> None:
-    """Every output has a type, and HAVING is a condition."""
+def check_outputs(
+    query: BoundQuery, outputs: dict[str, exp.Expr], having: exp.Expr | None, terms: list[Term], scope: Scope
+) -> None:
+    """Every output has a type, HAVING is a condition, and what ORDER BY names has an order."""
     schema = emitted_schema(query.window, query.keys, query.aggregates)
     for node in outputs.values():
         checked_type(node, schema, scope)
     if having is not None:
         checked_condition(having, schema, scope)
+    check_order(terms, schema, scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,11 @@ class _Lift:
             raise error_at(node, message, self.scope.text)
         if self.clusters is not None:
             raise not_yet(node, "RECURRING with CLUSTER BY", self.scope.text)
+        item = unwrapped(node).expressions[0]
+        if self._key(item) is None:
+            written = as_written(item, self.scope.text) or expression_sql(item)
+            message = f"RECURRING({written}) asks of each {written} whether it comes again, and that is not grouped by"
+            raise error_at(node, message, self.scope.text, f"GROUP BY {written}")
         return aggregate
 
     def _weighed(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import error_at, expression_sql
-from windrow.plan.aggregates import Aggregate
+from windrow.plan.aggregates import ROWS, Aggregate
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.change_sources import Derived, Sources, is_star, plan_column
@@ -51,8 +51,9 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     kept = None if having is None else sources.lowered(unaliased(having.this, aliases, sources.visible()))
     grouped = bool(keys) or kept is not None or any(calls_in(node, scope) for node in outputs.values())
     distinct = bool(tree.args.get("distinct"))
-    if not grouped:
-        sources.read_something()
+    constants = bool(keys) or kept is not None or any(_has_argument(node, scope) for node in outputs.values())
+    if not grouped or constants:
+        sources.read_something()  # a constant is computed of each row, and rows without columns are no rows
 
     higher = above(scope)
 
@@ -62,6 +63,11 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
         return _finished(plan, outputs, distinct, higher)
 
     return build
+
+
+def _has_argument(node: exp.Expr, scope: Scope) -> bool:
+    """Whether an aggregate in `node` is of something, and not of rows as COUNT(*) is."""
+    return any(not isinstance(call.unalias().this, exp.Star) for call in calls_in(node, scope))
 
 
 def _grouped(
@@ -78,6 +84,8 @@ def _grouped(
     lift = _Lift(plan, places, scope)
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
+    if not places and not lift.measures:
+        lift.measures[ROWS] = "m0"  # a group without columns would be no row
     measures = tuple(Measure(name, aggregate) for aggregate, name in lift.measures.items())
     groups: Node = Group(plan, tuple(places.values()), measures)
     if condition is not None:

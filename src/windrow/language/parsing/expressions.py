@@ -78,6 +78,20 @@ class ExpressionParser(TokenParser):
         node = super()._parse_type(*args, **options)
         return exp.TryCast(this=node.this, to=node.args["to"]) if type(node) is exp.Cast else node
 
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        index = self._index
+        type = super()._parse_types(*args, **options)
+        if isinstance(type, exp.DataType) and type.this == exp.DType.DECIMAL:
+            self._check_decimal([parameter.name for parameter in type.expressions], index)
+        return type
+
+    def build_cast(self, strict: bool, **parts: Any) -> exp.Expr:
+        """A cast; `1.5BD` is one too, of as many digits as are written."""
+        cast = super().build_cast(strict, **parts)
+        if isinstance(cast.to, exp.DataType) and cast.to.this == exp.DType.DECIMAL:
+            self._check_decimal([parameter.name for parameter in cast.to.expressions], self._index - 3)
+        return cast
+
     def _parse_atom(self) -> exp.Expr | None:
         return self._spanned(super()._parse_atom)
 
