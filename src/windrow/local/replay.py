@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from windrow.errors import SettingsError
-from windrow.language import Windrow, parse_query
+from windrow.language import Query, parse_expression, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
 from windrow.local.changed import changed_rows
 from windrow.local.event_times import microseconds
@@ -85,7 +84,7 @@ def replay(
         bound = bind_changes(query, catalog)
         changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
         return changes.run(batch_rows, flush)
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
+    replayed = Replay(query, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 
@@ -94,7 +93,7 @@ class Replay:
 
     def __init__(
         self,
-        text: str,
+        query: str | Query,
         *,
         time: str | None = "ts",
         lateness: str = "0 seconds",
@@ -113,7 +112,7 @@ class Replay:
             aggregates=aggregates or {},
             clusterings=clusterings or {},
         )
-        bound = bind(parse_query(text), catalog)
+        bound = bind(parse_query(query) if isinstance(query, str) else query, catalog)
         self.query: QueryPlan = plan_query("query", bound)
         self.plan: StreamPlan = plan_stream(bound.stream, [self.query], code)
         self._events = streams[bound.stream.name]
@@ -209,4 +208,4 @@ class Replay:
 
 
 def _parsed(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, dialect=Windrow)
+    return parse_expression(text)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import sqlglot
 from sqlglot import exp
 
-from windrow.language import Query, Windrow, emit_of, error_at, expression_sql, query_window_of, window_of
+from windrow.language import Query, deep, emit_of, error_at, expression_sql, parse_expression, query_window_of, window_of
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
 from windrow.plan.bind_clusters import refuse_cluster_calls
 from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
@@ -27,6 +26,7 @@ Named = dict[str, exp.Expr]
 """The sub-queries that WITH has named, each with its names for columns."""
 
 
+@deep
 def bind(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = emit_of(query.tree) or SNAPSHOT
@@ -125,7 +125,7 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
             outputs |= source.columns
         elif output_name(node).lower() not in leading:
             outputs[output_name(node)] = substituted(node.unalias(), visible, scope.text)
-    having = None if source.query.having is None else sqlglot.parse_one(source.query.having, dialect=Windrow)
+    having = None if source.query.having is None else parse_expression(source.query.having)
     if tree.args.get("where") is not None:
         having = both(having, substituted(tree.args["where"].this, visible, scope.text))
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}

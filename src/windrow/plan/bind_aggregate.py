@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
-from windrow.language import Windrow, as_written, error_at, expression_sql
+from windrow.language import as_written, error_at, expression_sql, parse_expression
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
@@ -156,8 +156,14 @@ class _Lift:
         if not calls_in(meant, self.scope):
             checked_type(meant, self.source.stream.schema, self.scope)
 
+    def _kinds(self) -> tuple[type[exp.Expr], ...]:
+        """What a key is, so that not every part of a long expression is written out to be compared with the keys."""
+        return _kinds_of(tuple(self.keys))
+
     def _key(self, node: exp.Expr) -> int | None:
         """Which of the keys `node` is."""
+        if not isinstance(node, (exp.Column, *self._kinds())):
+            return None
         columns = list(node.find_all(exp.Column))
         if not columns or calls_in(node, self.scope):
             return None
@@ -165,6 +171,11 @@ class _Lift:
             return None
         text = expression_sql(substituted(node, self.source.columns, self.scope.text))
         return list(self.keys).index(text) if text in self.keys else None
+
+
+@lru_cache(maxsize=256)
+def _kinds_of(keys: tuple[str, ...]) -> tuple[type[exp.Expr], ...]:
+    return tuple({type(parse_expression(key).unnest()) for key in keys})
 
 
 def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]:
@@ -185,7 +196,7 @@ def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]
 def _partition(source: BoundRows, scope: Scope) -> dict[str, Key]:
     """What the window partitions by: a window holds one key, so that to group by it changes no answer."""
     texts = source.window.partition if isinstance(source.window, CountWindow) else ()
-    parsed = {text: sqlglot.parse_one(text, dialect=Windrow) for text in texts}
+    parsed = {text: parse_expression(text) for text in texts}
     return {text: Key(text, checked_type(node, source.stream.schema, scope)) for text, node in parsed.items()}
 
 

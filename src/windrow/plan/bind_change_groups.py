@@ -81,7 +81,7 @@ def _grouped(
         own = [Computed(name, text, checked_type(known[text], plan.schema, scope)) for text, name in computed.items()]
         plan = Project(plan, (*same, *own))
     places = {text: computed.get(text) or key.name for text, key in known.items()}
-    lift = _Lift(plan, places, scope)
+    lift = _Lift(plan, places, scope, tuple({type(key) for key in known.values()}))
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
     if not places and not lift.measures:
@@ -100,14 +100,14 @@ class _Lift:
     plan: Node
     places: dict[str, str]
     scope: Scope
+    kinds: tuple[type[exp.Expr], ...]
     measures: dict[Aggregate, str] = field(default_factory=dict)
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
         return self._lifted(node.copy())
 
     def _lifted(self, node: exp.Expr) -> exp.Expr:
-        text = expression_sql(node)
-        if text in self.places:
+        if isinstance(node, self.kinds) and (text := expression_sql(node)) in self.places:
             return placed_as(plan_column(self.places[text]), node)
         if is_call(node, self.scope):
             aggregate = resolve(node, self.plan.schema, self.scope)

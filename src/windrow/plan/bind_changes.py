@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from windrow.language import Query, emit_of, error_at, expression_sql, query_window_of, window_of
+from windrow.language import Query, deep, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind_change_groups import bind_select
 from windrow.plan.bind_joins import Step, all_of, bind_joins, conjuncts_of
@@ -43,6 +43,7 @@ def is_over_changes(tree: exp.Expr) -> bool:
     return any(isinstance(window, WrittenWindow) and window.slide_us is None for window in windows)
 
 
+@deep
 def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     """The plan of a query over changes."""
     emit = emit_of(query.tree)

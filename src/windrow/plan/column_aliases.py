@@ -26,7 +26,8 @@ def renamed(columns: Mapping[str, Meaning], source: exp.Expr, text: str) -> dict
         return dict(columns)
     assert isinstance(alias, exp.TableAlias)
     if len(written) != len(columns):
-        message = f"{alias.name!r} has {len(columns)} columns, and {len(written)} name{'s' * (len(written) > 1)} for them"
+        given = f"{len(written)} name{'s' * (len(written) > 1)}"
+        message = f"{alias.name!r} has {len(columns)} columns, and {given} for them"
         raise error_at(alias, message, text, f"columns: {', '.join(columns)}")
     names: dict[str, Meaning] = {}
     for name, meaning in zip(written, columns.values(), strict=True):

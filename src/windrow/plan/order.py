@@ -13,7 +13,6 @@ from windrow.plan.names import placed_as
 from windrow.plan.pipeline import Ordering
 from windrow.plan.typing import checked_type, type_name
 
-
 Term = tuple[Ordering, exp.Expr]
 """A term of ORDER BY, and what it orders by."""
 

@@ -13,7 +13,6 @@ from windrow.errors import QueryError
 from windrow.language.spans import Span
 from windrow.language.spelling import did_you_mean, listed
 
-
 _MOST_DIGITS = 38
 """Spark's and Arrow's largest decimals."""
 
