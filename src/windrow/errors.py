@@ -51,6 +51,7 @@ class QueryError(WindrowError):
             begin = self.text.rfind("\n", 0, self.at) + 1
             stop = self.text.find("\n", begin)
             shown = self.text[begin : len(self.text) if stop < 0 else stop].replace("\t", " ")
+            shown = shown.encode(errors="replace").decode()  # half a character cannot be printed
             width = max(1, min(self.end - self.at, len(shown) - (self.at - begin)))
             lines += [f"  {shown}", "  " + " " * (self.at - begin) + "^" * width]
         if self.hint:

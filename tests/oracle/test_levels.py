@@ -150,6 +150,16 @@ def test_recurring_needs_levels():
             Replay(f"SELECT COUNT(*) AS n FROM events {window} HAVING RECURRING(ts)", events=events)
 
 
+@pytest.mark.parametrize("item", ["x", "k + 1", "x, y", "1", "*"])
+def test_recurring_asks_of_what_is_grouped_by(item):
+    times = pa.array([1], pa.timestamp("s", tz="UTC"))
+    events = pa.table({"ts": times, "x": [1], "y": [1], "k": [1]})
+    text = f"SELECT RECURRING({item}) AS again FROM events [RANGES 4 SECONDS, 2 SECONDS SLIDES 2 SECONDS, 1 SECOND] GROUP BY k"
+    with pytest.raises(QueryError, match="not grouped by|takes 1 argument") as caught:
+        Replay(text, events=events)
+    assert text[caught.value.at : caught.value.end] == f"RECURRING({item})"
+
+
 @settings(max_examples=30, deadline=None)
 @given(streams({name: COLUMNS[name] for name in "ki"}, max_rows=30, unbounded="never"), st.data())
 def test_aging_weighs_what_each_level_holds_alone(stream: Stream, data):

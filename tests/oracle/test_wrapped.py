@@ -167,7 +167,9 @@ SAME: dict[str, Wrap] = {
     "twice": lambda query: f"SELECT v.* FROM (SELECT w.* FROM ({query}) AS w) AS v",
 }
 OPERATORS: dict[str, Wrap] = {
-    "UNION ALL nothing": lambda query: f"SELECT * FROM ({query}) AS w UNION ALL SELECT * FROM ({query}) AS v WHERE false",
+    "UNION ALL nothing": lambda query: (
+        f"SELECT * FROM ({query}) AS w UNION ALL SELECT * FROM ({query}) AS v WHERE false"
+    ),
 }
 
 
@@ -211,9 +213,15 @@ def test_other_windows_are_for_one_aggregation_and_all_else_is_refused_for_one_r
         assert isinstance(alone, Counter), (query, alone)
         for name, wrap in SAME.items():
             assert told(wrap(query)) == alone, (name, query)
-        for wrap in (*OPERATORS.values(), "SELECT DISTINCT * FROM ({}) AS w".format, "SELECT COUNT(*) AS c FROM ({}) AS w".format):
+        for wrap in (
+            *OPERATORS.values(),
+            "SELECT DISTINCT * FROM ({}) AS w".format,
+            "SELECT COUNT(*) AS c FROM ({}) AS w".format,
+        ):
             assert told(wrap(query)) == reason, wrap(query)
-    for query, wrap in product((text.replace("{}", window) for text in ROWS), (str, *SAME.values(), *OPERATORS.values())):
+    for query, wrap in product(
+        (text.replace("{}", window) for text in ROWS), (str, *SAME.values(), *OPERATORS.values())
+    ):
         assert told(wrap(query)) == reason, wrap(query)
 
 

@@ -74,8 +74,8 @@ TEXTS = {
     "shifts": "SELECT k, COUNT(*) AS n, LAST(i) AS last FROM ticks [FROM i = 7 UNTIL d < 0] GROUP BY k",
     "steps": """SELECT k, COUNT(*) AS n, SUM(i) AS total, MAX(m) AS high
                 FROM ticks [ROWS 100, 20 SLIDES 50, 5] GROUP BY k""",
-    "aged steps": """SELECT RECURRING(i) AS again, COUNT(*) AS n, AVG(m) AS mean
-                     FROM ticks [ROWS 100, 20 SLIDES 50, 5 AGING (1, 0.5)] WHERE b""",
+    "aged steps": """SELECT i, RECURRING(i) AS again, COUNT(*) AS n, AVG(m) AS mean
+                     FROM ticks [ROWS 100, 20 SLIDES 50, 5 AGING (1, 0.5)] WHERE b GROUP BY i""",
     "top": """SELECT k, day, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k, day
               ORDER BY total DESC, k, day LIMIT 3""",
     "clusters": """SELECT cid, CENTER(cid) AS center, RADIUS(cid) AS radius, COUNT(cid) AS n, AVG(d) AS mean,

@@ -5,11 +5,12 @@ tree by `window_of`, `query_window_of`, `clustering_of` and `emit_of`.
 """
 
 from windrow.language.clusterings import Clustering, clustering_of
+from windrow.language.depth import deep
 from windrow.language.dialect import Windrow
 from windrow.language.durations import duration_sql, parse_duration
 from windrow.language.identifiers import identifier_sql
 from windrow.language.nodes import EMIT_MODES, emit_of
-from windrow.language.script import parse_query, parse_script
+from windrow.language.script import parse_expression, parse_query, parse_script
 from windrow.language.spans import as_written, error_at, remember_span, span_of
 from windrow.language.statement_text import expression_sql, to_sql
 from windrow.language.statements import (
@@ -53,12 +54,14 @@ __all__ = [
     "Windrow",
     "as_written",
     "clustering_of",
+    "deep",
     "duration_sql",
     "emit_of",
     "error_at",
     "expression_sql",
     "identifier_sql",
     "parse_duration",
+    "parse_expression",
     "parse_query",
     "parse_script",
     "query_window_of",

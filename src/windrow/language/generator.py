@@ -13,6 +13,7 @@ from windrow.language.nodes import (
     QUERY_WINDOW,
     STREAM_WINDOW,
     ClusterClause,
+    Constants,
     Duration,
     Emit,
     PredicateStreamWindow,
@@ -37,6 +38,7 @@ class WindrowGenerator(SparkGenerator):
         QueryWindow: lambda self, node: self.querywindow_sql(node),
         Emit: lambda self, node: self.emit_sql(node),
         ClusterClause: lambda self, node: self.clusterclause_sql(node),
+        Constants: lambda self, node: ", ".join(node.args["this"]),
     }
 
     def table_parts(self, expression: exp.Table) -> str:

@@ -96,6 +96,13 @@ class ClusterClause(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"expressions": True, "alias": True, "using": True}
 
 
+class Constants(exp.Expression):
+    """A long list of constants behind IN; `this` is a tuple of their texts (see long_lists.py)."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+    _hash_raw_args: ClassVar[bool] = True  # sqlglot's comparison would not tell 'a' from 'A'
+
+
 def emit_of(tree: exp.Expr) -> str | None:
     """How a query is to be emitted, or None where its text does not say."""
     node: Any = tree.args.get(EMIT)

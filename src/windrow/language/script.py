@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokens import Token
 
 from windrow.errors import QueryError
+from windrow.language.depth import deep
 from windrow.language.dialect import Windrow
+from windrow.language.long_lists import Lists
 from windrow.language.mistakes import explain_mistake
 from windrow.language.parsing.statements import StatementParser
 from windrow.language.parsing.tokens import SyntaxMistakeError
 from windrow.language.statements import Query, Statement
-from windrow.language.tokenize import statement_tokens
+from windrow.language.tokenize import refuse_nested, statement_tokens
 
 
+@deep
 def parse_script(text: str) -> tuple[Statement, ...]:
     """The statements of a script, in their order; any mistake is a QueryError.
 
     >>> [type(statement).__name__ for statement in parse_script("CREATE SINK s USING console; INSERT INTO s SELECT 1")]
     ['CreateSink', 'Insert']
     """
-    return tuple(_read(tokens, text) for tokens in statement_tokens(text))
+    statements, lists = statement_tokens(text)
+    for tokens in statements:
+        refuse_nested(tokens, text)
+    return tuple(_read("read_statement", tokens, text, lists) for tokens in statements)
+
+
+@deep
+def parse_expression(text: str) -> exp.Expr:
+    """The expression that `text` is, as plans keep it and `expression_sql` writes it.
+
+    >>> parse_expression("a + 1").sql()
+    'a + 1'
+    """
+    statements, lists = statement_tokens(text)
+    if len(statements) != 1:
+        raise QueryError("expected one expression", text=text, at=0)
+    return _read("read_expression", statements[0], text, lists)
 
 
 def parse_query(text: str) -> Query:
@@ -46,11 +68,11 @@ def parse_query(text: str) -> Query:
     return first
 
 
-def _read(tokens: list[Token], text: str) -> Statement:
+def _read(what: str, tokens: list[Token], text: str, lists: Lists) -> Any:
     parser = Windrow().parser()
     assert isinstance(parser, StatementParser)
     try:
-        return parser.read_statement(tokens, text)
+        return getattr(parser, what)(tokens, text, lists)
     except SyntaxMistakeError as mistake:
         raise explain_mistake(mistake, tokens, text) from None
     except ParseError as error:

@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from windrow.language.depth import deep
 from windrow.language.dialect import Windrow
 from windrow.language.durations import duration_sql
 from windrow.language.identifiers import identifier_sql
@@ -41,6 +42,7 @@ def to_sql(statement: Statement) -> str:
             return _join(f"CREATE SINK {identifier_sql(statement.name)}", _reading(statement), _rejected(statement))
 
 
+@deep
 def expression_sql(node: exp.Expr) -> str:
     """The canonical text of any part of a query."""
     return node.sql(dialect=Windrow, comments=False)

@@ -8,22 +8,28 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from windrow.errors import QueryError
+from windrow.language.depth import DEEPEST_BRACKETS
 from windrow.language.dialect import Windrow
+from windrow.language.long_lists import Lists, without_long_lists
 
 _CLOSING = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
 _CLOSED_BY = {"(": ")", "[": "]"}
+_OPENS = {*_CLOSING, TokenType.CASE}
+_CLOSES = {*_CLOSING.values(), TokenType.END}
+_SIGNS = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
 
 
-def statement_tokens(text: str) -> list[list[Token]]:
-    """The tokens of each statement in `text`, without empty ones.
+def statement_tokens(text: str) -> tuple[list[list[Token]], Lists]:
+    """The tokens of each statement in `text`, without empty ones, and the long lists that one token stands for.
 
-    >>> [[token.text for token in tokens] for tokens in statement_tokens("SELECT 1; -- one\\n;SELECT 2")]
+    >>> [[token.text for token in tokens] for tokens in statement_tokens("SELECT 1; -- one\\n;SELECT 2")[0]]
     [['SELECT', '1'], ['SELECT', '2']]
     """
-    try:
-        tokens = Windrow().tokenize(text)
-    except TokenError as error:
-        raise _unclosed_text(text, error) from None
+    _refuse_half_characters(text)
+    shorter, lists = without_long_lists(text)
+    tokens = _tokens(shorter, text)
+    if lists and not lists.keys() <= {token.start for token in tokens}:  # one was no list after all
+        lists, tokens = {}, _tokens(text, text)
     statements: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
@@ -32,8 +38,46 @@ def statement_tokens(text: str) -> list[list[Token]]:
             statements[-1].append(token)
     found = [statement for statement in statements if statement]
     for statement in found:
+        _refuse_numbers(statement, text)
         _refuse_unbalanced(statement, text)
-    return found
+    return found, lists
+
+
+def _tokens(read: str, text: str) -> list[Token]:
+    try:
+        return Windrow().tokenize(read)
+    except TokenError as error:
+        raise _unclosed_text(text, error) from None
+
+
+def refuse_nested(tokens: list[Token], text: str) -> None:
+    """Raise where brackets, CASE and signs stand deeper inside of each other than can be read."""
+    depth = signs = 0
+    for token in tokens:
+        signs = signs + 1 if token.token_type in _SIGNS else 0
+        depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
+        if depth + signs > DEEPEST_BRACKETS:
+            message = f"this stands in {DEEPEST_BRACKETS} brackets, and no statement may be nested more deeply"
+            hint = "compute a part of it in a sub-query of WITH"
+            raise QueryError(message, text=text, at=token.start, end=token.end + 1, hint=hint)
+
+
+def _refuse_half_characters(text: str) -> None:
+    """Half of a pair of surrogates is no character: nothing that is written or sent could hold it."""
+    half = re.search("[\ud800-\udfff]", text)
+    if half is not None:
+        message = f"half a character, U+{ord(half[0]):04X}, which no text can hold"
+        raise QueryError(message, text=text, at=half.start(), end=half.end(), hint="leave it out")
+
+
+def _refuse_numbers(tokens: list[Token], text: str) -> None:
+    """What begins as a number and ends as none: Spark reads it as a name, which nobody means."""
+    for token in tokens:
+        written = text[token.start : token.end + 1]
+        wrong = token.token_type == TokenType.NUMBER and token.text[-1] in "eE"
+        if wrong or (token.token_type == TokenType.HEX_STRING and written[0] == "0"):
+            hint = f"X'{token.text}' are bytes" if not wrong else f"{token.text}0; a name stands in backticks"
+            raise QueryError(f"{written} is not a number", text=text, at=token.start, end=token.end + 1, hint=hint)
 
 
 def _refuse_unbalanced(tokens: list[Token], text: str) -> None:

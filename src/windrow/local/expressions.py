@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
+from windrow.language import deep
 
 from .evaluate import arithmetic, choose, compare, dates, forms, instants, mathematics, rounding, search, texts
 from .evaluate.calls import call_of
@@ -36,6 +37,7 @@ FUNCTIONS = frozenset(name for name in REGISTRY if name.isidentifier() and name 
 """The names of all functions that replay evaluates."""
 
 
+@deep
 def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array:
     """The value of `expression` for every row of `table`.
 
@@ -55,6 +57,8 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array
 
 
 def _row_of_nulls(schema: pa.Schema) -> pa.Table:
+    if not len(schema):  # a table without columns has no rows either
+        return pa.table({"": pa.nulls(1)})
     return pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema.names)
 
 

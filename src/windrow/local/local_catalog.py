@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
-from windrow.language import Windrow
+from windrow.language import parse_expression
 from windrow.local.expressions import type_of
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
@@ -56,4 +55,4 @@ def _result_type(implementation: type) -> pa.DataType:
     """The type that a user's aggregate says it returns."""
     returns = getattr(implementation, "returns", "DOUBLE")
     nothing = pa.schema([("nothing", pa.null())])  # an evaluator needs rows, and rows need a column
-    return type_of(sqlglot.parse_one(f"CAST(NULL AS {returns})", dialect=Windrow), nothing)
+    return type_of(parse_expression(f"CAST(NULL AS {returns})"), nothing)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from windrow.errors import SettingsError
-from windrow.language import Windrow, parse_query
+from windrow.language import Query, parse_expression, parse_query
 from windrow.local.arrivals import Arrivals, Instant, wall_clock
 from windrow.local.changed import changed_rows
 from windrow.local.event_times import microseconds, possible
@@ -29,8 +28,8 @@ from windrow.plan.over_changes import is_over_changes
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
-from windrow.runtime.shard import Shard
 from windrow.runtime.reject import ARRIVED, TIME
+from windrow.runtime.shard import Shard
 from windrow.runtime.slice import Slicer, expression_column
 from windrow.runtime.state_at import state_at
 from windrow.runtime.top import Term, first_of_each_window
@@ -89,7 +88,7 @@ def replay(
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
         changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
         return changes.run(batch_rows, flush)
-    replayed = Replay(text, **settings, **plugged, **streams)
+    replayed = Replay(query, **settings, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 
@@ -98,7 +97,7 @@ class Replay:
 
     def __init__(
         self,
-        text: str,
+        query: str | Query,
         *,
         time: str | None = "ts",
         lateness: str = "0 seconds",
@@ -117,7 +116,7 @@ class Replay:
             aggregates=aggregates or {},
             clusterings=clusterings or {},
         )
-        bound = bind(parse_query(text), catalog)
+        bound = bind(parse_query(query) if isinstance(query, str) else query, catalog)
         self.query: QueryPlan = plan_query("query", bound)
         self.plan: StreamPlan = plan_stream(bound.stream, [self.query], code)
         self._events = streams[bound.stream.name]
@@ -215,4 +214,4 @@ class Replay:
 
 
 def _parsed(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, dialect=Windrow)
+    return parse_expression(text)

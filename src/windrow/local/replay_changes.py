@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
-import sqlglot
 
-from windrow.language import Windrow
+from windrow.language import parse_expression
 from windrow.local.event_times import microseconds, possible
 from windrow.local.expressions import evaluate
 from windrow.local.row_expressions import evaluate_text
@@ -65,7 +64,7 @@ class ReplayChanges:
             columns = {TIME: microseconds(table[self._times[name]], self._times[name])}
             table = possible(table, self._times[name], columns[TIME])
             for i, text in enumerate(self.plan.expressions_of(name)):
-                columns[expression_column(i)] = evaluate(sqlglot.parse_one(text, dialect=Windrow), table)
+                columns[expression_column(i)] = evaluate(parse_expression(text), table)
             for batch in pa.table(columns).combine_chunks().to_batches():
                 slicer.add(batch)
             payloads += slicer.payloads()

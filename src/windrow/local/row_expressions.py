@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
-from windrow.language.dialect import Windrow
+from windrow.language import parse_expression
 from windrow.local.expressions import evaluate
 
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> exp.Expr:
-    return sqlglot.parse_one(text, dialect=Windrow)
+    return parse_expression(text)
 
 
 def evaluate_text(text: str, batch: pa.RecordBatch) -> pa.Array:

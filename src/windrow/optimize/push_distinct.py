@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import sqlglot
 from sqlglot import exp
 
-from windrow.language.dialect import Windrow
+from windrow.language import parse_expression
 from windrow.plan.changes import Computed, Distinct, Group, Join, Node, Project, Select, SetNode, Union
 
 
@@ -72,5 +71,5 @@ def _narrowed(side: Node, needed: set[str]) -> Node:
 
 def _read(texts: Iterable[str]) -> set[str]:
     """The columns that row expressions name."""
-    trees = (sqlglot.parse_one(text, dialect=Windrow) for text in texts)
+    trees = (parse_expression(text) for text in texts)
     return {column.name for tree in trees for column in tree.find_all(exp.Column)}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import sqlglot
 from sqlglot import exp
 
-from windrow.language import Windrow
+from windrow.language import parse_expression
 from windrow.plan.changes import Distinct, Group, Join, Node, Project, Scan, SetNode, Union
 from windrow.plan.regroup import Leaf, Regrouped
 
@@ -106,5 +105,5 @@ def _agree(left: Keys, right: Keys) -> bool:
 
 
 def _column(text: str) -> str | None:
-    node = sqlglot.parse_one(text, dialect=Windrow)
+    node = parse_expression(text)
     return node.name if isinstance(node, exp.Column) else None

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import sqlglot
 from sqlglot import exp
 
-from windrow.language import Query, Windrow, emit_of, error_at, expression_sql, query_window_of, window_of
+from windrow.language import (
+    Query,
+    deep,
+    emit_of,
+    expression_sql,
+    parse_expression,
+    query_window_of,
+    window_of,
+)
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
 from windrow.plan.bind_clusters import refuse_cluster_calls
 from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, Scope
 from windrow.plan.catalog import Catalog
+from windrow.plan.column_aliases import renamed
 from windrow.plan.emission import SNAPSHOT
-from windrow.plan.from_clause import bind_stream, bind_window, needs_window
+from windrow.plan.from_clause import bind_stream, bind_window, needs_window, read_from
 from windrow.plan.names import both, check_new, check_qualifiers, is_star, output_name, substituted
 from windrow.plan.order import bind_limit, bind_order
 from windrow.plan.over_changes import aggregates
@@ -23,9 +31,10 @@ from windrow.plan.refuse import not_yet, refuse_changes, refuse_unsupported
 from windrow.plan.result_columns import leading_columns
 
 Named = dict[str, exp.Expr]
-"""The sub-queries that WITH has named."""
+"""The sub-queries that WITH has named, each with its names for columns."""
 
 
+@deep
 def bind(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = emit_of(query.tree) or SNAPSHOT
@@ -44,7 +53,7 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
         raise not_yet(tree, type(tree).__name__.upper(), scope.text)
     refuse_unsupported(tree, scope.text)
     if tree.args.get("with_"):
-        named = named | {common.alias.lower(): common.this for common in tree.args["with_"].expressions}
+        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
     source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
     refuse_cluster_calls(tree, source.columns, scope)
@@ -55,26 +64,27 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
 
 
 def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> Bound:
-    clause = tree.args.get("from_")
-    if clause is None:
-        raise error_at(tree, "a query needs FROM and a stream", scope.text)
-    table = clause.this
+    table = read_from(tree, scope.text)
     if isinstance(table, exp.Subquery):
-        return _bind(table.this, named, scope)
+        return _renamed(_bind(table.this, named, scope), table, scope)
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise not_yet(table, "this in FROM", scope.text, tree=tree)
     written = window_of(table) or query_window_of(tree)
     name = table.name.lower()
     if name in named:
         others = {other: query for other, query in named.items() if other != name}
-        source = _bind(named[name], others, scope)
+        source = _renamed(_bind(named[name].this, others, scope), named[name], scope)
     else:
         source = bind_stream(table, list(named), scope)
-    if written is None:
-        return source
-    if isinstance(source, BoundAnswers) or source.window is not None:
-        raise not_yet(table, "a window over a windowed sub-query", scope.text)
-    return replace(source, window=bind_window(written, table, source, scope))
+    if written is not None:
+        if isinstance(source, BoundAnswers) or source.window is not None:
+            raise not_yet(table, "a window over a windowed sub-query", scope.text)
+        source = replace(source, window=bind_window(written, table, source, scope))
+    return _renamed(source, table, scope)  # a window stands before the alias, and has the old names
+
+
+def _renamed(source: Bound, place: exp.Expr, scope: Scope) -> Bound:
+    return replace(source, columns=renamed(source.columns, place, scope.text))
 
 
 def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswers:
@@ -93,17 +103,17 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
         for name, meant in found.items():
             check_new(name, (*outputs, *leading), node, scope.text)
             outputs[name] = meant
-    having = None if source.query.having is None else sqlglot.parse_one(source.query.having, dialect=Windrow)
+    having = None if source.query.having is None else parse_expression(source.query.having)
     if tree.args.get("where") is not None:
         having = both(having, substituted(tree.args["where"].this, visible, scope.text))
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    order = bind_order(tree, aliases, lambda node: substituted(node, visible, scope.text), scope.text)
+    terms = bind_order(tree, aliases, lambda node: substituted(node, visible, scope.text), scope.text)
     query = replace(
         source.query,
         outputs=tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         having=None if having is None else expression_sql(having),
-        order=order or source.query.order,
+        order=tuple(ordering for ordering, _ in terms) or source.query.order,
         limit=bind_limit(tree, scope.text),
     )
-    check_outputs(query, outputs, having, scope)
+    check_outputs(query, outputs, having, terms, scope)
     return BoundAnswers(query, outputs)

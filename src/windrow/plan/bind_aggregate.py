@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
-from windrow.language import Windrow, error_at, expression_sql
+from windrow.language import as_written, error_at, expression_sql, parse_expression
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.bind_clusters import ClusterScope, bind_clusters
 from windrow.plan.bound import BoundAnswers, BoundQuery, BoundRows, Scope
-from windrow.plan.calls import RECURRING, calls_in, is_call, resolve
+from windrow.plan.calls import RECURRING, calls_in, is_call, resolve, unwrapped
 from windrow.plan.clusters import cluster_answer
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
 from windrow.plan.names import check_new, is_star, output_name, placed_as, substituted, unaliased, with_parts
-from windrow.plan.order import bind_limit, bind_order, selected
+from windrow.plan.order import Term, bind_limit, bind_order, check_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
 from windrow.plan.refuse import not_yet, refuse_groupings
@@ -40,7 +40,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
-    order = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
+    terms = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
     if clusters is not None and scope.emit != SNAPSHOT:
         lift.aggregates.setdefault(cluster_answer("CID"), len(lift.aggregates))  # tells which cluster has changed
     query = BoundQuery(
@@ -51,22 +51,25 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         tuple(lift.aggregates),
         tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         None if kept is None else expression_sql(kept),
-        order,
+        tuple(ordering for ordering, _ in terms),
         bind_limit(tree, scope.text),
         None if clusters is None else clusters.partial(),
         scope.emit,
     )
-    check_outputs(query, outputs, kept, scope)
+    check_outputs(query, outputs, kept, terms, scope)
     return BoundAnswers(query, outputs)
 
 
-def check_outputs(query: BoundQuery, outputs: dict[str, exp.Expr], having: exp.Expr | None, scope: Scope) -> None:
-    """Every output has a type, and HAVING is a condition."""
+def check_outputs(
+    query: BoundQuery, outputs: dict[str, exp.Expr], having: exp.Expr | None, terms: list[Term], scope: Scope
+) -> None:
+    """Every output has a type, HAVING is a condition, and what ORDER BY names has an order."""
     schema = emitted_schema(query.window, query.keys, query.aggregates)
     for node in outputs.values():
         checked_type(node, schema, scope)
     if having is not None:
         checked_condition(having, schema, scope)
+    check_order(terms, schema, scope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,11 @@ class _Lift:
             raise error_at(node, message, self.scope.text)
         if self.clusters is not None:
             raise not_yet(node, "RECURRING with CLUSTER BY", self.scope.text)
+        item = unwrapped(node).expressions[0]
+        if self._key(item) is None:
+            written = as_written(item, self.scope.text) or expression_sql(item)
+            message = f"RECURRING({written}) asks of each {written} whether it comes again, and that is not grouped by"
+            raise error_at(node, message, self.scope.text, f"GROUP BY {written}")
         return aggregate
 
     def _weighed(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
@@ -148,8 +156,14 @@ class _Lift:
         if not calls_in(meant, self.scope):
             checked_type(meant, self.source.stream.schema, self.scope)
 
+    def _kinds(self) -> tuple[type[exp.Expr], ...]:
+        """What a key is, so that not every part of a long expression is written out to be compared with the keys."""
+        return _kinds_of(tuple(self.keys))
+
     def _key(self, node: exp.Expr) -> int | None:
         """Which of the keys `node` is."""
+        if not isinstance(node, (exp.Column, *self._kinds())):
+            return None
         columns = list(node.find_all(exp.Column))
         if not columns or calls_in(node, self.scope):
             return None
@@ -157,6 +171,11 @@ class _Lift:
             return None
         text = expression_sql(substituted(node, self.source.columns, self.scope.text))
         return list(self.keys).index(text) if text in self.keys else None
+
+
+@lru_cache(maxsize=256)
+def _kinds_of(keys: tuple[str, ...]) -> tuple[type[exp.Expr], ...]:
+    return tuple({type(parse_expression(key).unnest()) for key in keys})
 
 
 def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]:
@@ -176,7 +195,7 @@ def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]
 def _partition(source: BoundRows, scope: Scope) -> dict[str, Key]:
     """What the window partitions by: a window holds one key, so that to group by it changes no answer."""
     texts = source.window.partition if isinstance(source.window, CountWindow) else ()
-    parsed = {text: sqlglot.parse_one(text, dialect=Windrow) for text in texts}
+    parsed = {text: parse_expression(text) for text in texts}
     return {text: Key(text, checked_type(node, source.stream.schema, scope)) for text, node in parsed.items()}
 
 

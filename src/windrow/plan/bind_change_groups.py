@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import as_written, error_at, expression_sql
-from windrow.plan.aggregates import Aggregate, FilledPartial
+from windrow.plan.aggregates import ROWS, Aggregate, FilledPartial
 from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call, resolve
 from windrow.plan.change_sources import Derived, Sources, plan_column
@@ -57,8 +57,9 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     condition = None if having is None else unaliased(having.this, aliases, sources.visible())
     kept = None if condition is None else sources.lowered(condition, of_groups=True)
     distinct = bool(tree.args.get("distinct"))
-    if not grouped:
-        sources.read_something()
+    constants = bool(keys) or kept is not None or any(_has_argument(node, scope) for node in outputs.values())
+    if not grouped or constants:
+        sources.read_something()  # a constant is computed of each row, and rows without columns are no rows
 
     higher = above(scope)
 
@@ -71,6 +72,11 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
         return replace(finished, windows=sources.windows, led=led)
 
     return build
+
+
+def _has_argument(node: exp.Expr, scope: Scope) -> bool:
+    """Whether an aggregate in `node` is of something, and not of rows as COUNT(*) is."""
+    return any(not isinstance(call.unalias().this, exp.Star) for call in calls_in(node, scope))
 
 
 def _grouped(
@@ -92,9 +98,13 @@ def _grouped(
     for text, name in places.items():
         if pa.types.is_map(plan.schema.field(name).type):
             raise error_at(known[text], "a map cannot be grouped by", scope.text)
-    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope)
+    lift = _Lift(
+        plan, places, {edge.name for edge in sources.edges_above}, scope, tuple({type(key) for key in known.values()})
+    )
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
+    if not places and not lift.measures:
+        lift.measures[ROWS] = "m0"  # a group without columns would be no row
     measures = tuple(Measure(name, aggregate) for aggregate, name in lift.measures.items())
     groups: Node = Group(plan, tuple(places.values()), measures)
     if sources.windows is not None:
@@ -112,19 +122,21 @@ class _Lift:
     places: dict[str, str]
     edges: set[str]
     scope: Scope
+    kinds: tuple[type[exp.Expr], ...]
     measures: dict[Aggregate, str] = field(default_factory=dict)
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
         return self._lifted(node.copy())
 
     def _lifted(self, node: exp.Expr) -> exp.Expr:
-        text = expression_sql(node)
-        if text in self.places:
+        if isinstance(node, self.kinds) and (text := expression_sql(node)) in self.places:
             return placed_as(plan_column(self.places[text]), node)
         if is_call(node, self.scope):
             aggregate = resolve(node, self.plan.schema, self.scope)
             if isinstance(aggregate.partial, FilledPartial):
-                message = "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
+                message = (
+                    "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
+                )
                 way_out = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
                 raise error_at(node, message, self.scope.text, way_out)
             return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from windrow.language import Query, emit_of, error_at, expression_sql, query_window_of, window_of
+from windrow.language import Query, deep, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind_change_groups import bind_select
 from windrow.plan.bind_joins import Step, all_of, bind_joins, conjuncts_of
@@ -18,9 +18,10 @@ from windrow.plan.change_plan import BoundChanges, leading_names
 from windrow.plan.change_sources import Base, Derived, Source, Sources, Static
 from windrow.plan.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
 from windrow.plan.check_from import check_aliases, check_conditions, check_leading
+from windrow.plan.column_aliases import renamed
 from windrow.plan.edges import EDGES, Windows, longest
 from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
-from windrow.plan.from_clause import bind_stream
+from windrow.plan.from_clause import bind_stream, read_from
 from windrow.plan.join_keys import computed_keys
 from windrow.plan.names import check_qualifiers
 from windrow.plan.over_changes import aggregates
@@ -34,6 +35,7 @@ Named = Mapping[str, exp.Expr]
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 
 
+@deep
 def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     """The plan of a query over changes."""
     emit = emit_of(query.tree)
@@ -69,7 +71,7 @@ class _Binder:
         """The answers of a query as a relation; `window` is that of streams that have none of their own."""
         window = query_window_of(tree) or window
         if tree.args.get("with_"):
-            named = {**named, **{common.alias.lower(): common.this for common in tree.args["with_"].expressions}}
+            named = {**named, **{common.alias.lower(): common for common in tree.args["with_"].expressions}}
         refuse_clauses_over_changes(tree, self.scope.text)
         if isinstance(tree, exp.Subquery):
             return self.relation(tree.this, named, window)
@@ -86,6 +88,7 @@ class _Binder:
         return self._select(tree, named, window)
 
     def _select(self, tree: exp.Select, named: Named, window: object) -> Derived:
+        read_from(tree, self.scope.text)
         tree = stream_first(tree, lambda table: self._is_table(table, named), self.scope.text)
         written = tree.args.get("joins") or []
         tables = [tree.args["from_"].this, *(join.this for join in written)]
@@ -130,20 +133,27 @@ class _Binder:
         return plan if source.windows is None else source.windows.stamped(plan, sources.edges.get(number, ()))
 
     def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
+        source = self._unnamed_source(table, named, window)
+        return replace(source, columns=renamed(source.columns, table, self.scope.text))
+
+    def _unnamed_source(self, table: exp.Expr, named: Named, window: object) -> Source:
+        """What `table` names, with the names that its columns have by themselves."""
         own = window_of(table) if isinstance(table, exp.Table) else None
-        body = table.this if isinstance(table, exp.Subquery) else named.get(table.name.lower())
-        if body is not None:
-            others = {name: query for name, query in named.items() if query is not body}
-            rows = self._rows(body, others, own, window) if self._is_plain(body) else None
-            if rows is not None:
-                return rows
-            if own is not None:
+        holder = table if isinstance(table, exp.Subquery) else named.get(table.name.lower())
+        if holder is not None:
+            body, others = holder.this, {name: query for name, query in named.items() if query is not holder}
+            source: Source | None = self._rows(body, others, own, window) if self._is_plain(body) else None
+            if source is None and own is not None:
                 raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
-            return self.relation(body, others, window)
+            source = self.relation(body, others, window) if source is None else source
+            if holder is table:
+                return source
+            return replace(source, columns=renamed(source.columns, holder, self.scope.text))
         if not isinstance(table, exp.Table):
             raise not_yet(table, "this in FROM", self.scope.text)
         if self._is_table(table, named):
-            return Static(table.name, self.scope.catalog.tables[table.name])
+            schema = self.scope.catalog.tables[table.name]
+            return Static(table.name, schema, {name: name for name in schema.names})
         bound = bind_stream(table, list(named), self.scope)
         return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
 
@@ -186,7 +196,9 @@ class _Binder:
 
     def _base(self, base: Base, table: exp.Table, written: object) -> Base:
         if base.stream.timing is not Timing.EVENT:
-            what = "a stream timed by the wall clock, in another query than one aggregation through a window that slides,"
+            what = (
+                "a stream timed by the wall clock, in another query than one aggregation through a window that slides,"
+            )
             raise not_yet(table, what, self.scope.text, "give it a time: TIMESTAMP BY, without IDLE CLOCK")
         self.streams[base.stream.name] = base.stream
         if written is None:

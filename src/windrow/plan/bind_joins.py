@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from windrow.language import error_at
+from windrow.language.balance import balanced
 from windrow.plan.bound import Scope
 from windrow.plan.change_sources import Base, Sources, Static
 from windrow.plan.check_from import join_kind
-from windrow.plan.names import both, placed_as, unknown_name
+from windrow.plan.names import placed_as, unknown_name
 from windrow.plan.widen import cast_to, wider
 
 
@@ -36,6 +38,7 @@ def bind_joins(
     steps = []
     rest: list[exp.Expr] = []
     waiting = []
+    own_rows: dict[int, list[exp.Expr]] = defaultdict(list)
     outer = sources.outer
     using = {
         number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
@@ -44,7 +47,7 @@ def bind_joins(
     for conjunct in conjuncts:
         read = sources.of(conjunct)
         if len(read) == 1 and not read & outer and _is_of_stream(sources, conjunct):
-            sources.restrict(next(iter(read)), conjunct)
+            own_rows[next(iter(read))].append(conjunct)
         elif len(read) > 1 and not read & outer:
             waiting.append((read, conjunct))
         else:
@@ -62,7 +65,7 @@ def bind_joins(
             elif pair is not None:
                 step.on.append(pair)
             elif read == {number} and _is_of_stream(sources, conjunct):
-                sources.restrict(number, conjunct)
+                own_rows[number].append(conjunct)
             elif read and max(read) > number:
                 raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
             else:
@@ -71,6 +74,8 @@ def bind_joins(
             message = "a join needs an equality between both sides: without one every row would meet every other"
             raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
         steps.append(step)
+    for number, conditions in own_rows.items():
+        sources.restrict(number, all_of(conditions))
     return steps, rest
 
 
@@ -115,14 +120,17 @@ def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.E
 
 
 def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
-    node = node.unnest()
-    if isinstance(node, exp.And):
-        return [*conjuncts_of(node.left), *conjuncts_of(node.right)]
-    return [node]
+    found, waiting = [], [node]
+    while waiting:
+        part = waiting.pop().unnest()
+        if isinstance(part, exp.And):
+            waiting += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
 
 
 def all_of(conditions: list[exp.Expr]) -> exp.Expr:
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = both(whole, condition)
-    return whole
+    if len(conditions) == 1:
+        return conditions[0]
+    return balanced(exp.And, [exp.paren(condition, copy=False) for condition in conditions])

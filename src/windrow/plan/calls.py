@@ -66,6 +66,13 @@ def is_call(node: exp.Expr, scope: Scope) -> bool:
     return isinstance(node, exp.AggFunc)
 
 
+def unwrapped(call: exp.Expr) -> exp.Expr:
+    """The call itself, without FILTER and IGNORE NULLS."""
+    while isinstance(call, _WRAPPERS):
+        call = call.this
+    return call
+
+
 def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """The outermost aggregate calls in `tree`, in the order they are written."""
     return [node for node in tree.walk(bfs=False, prune=lambda node: is_call(node, scope)) if is_call(node, scope)]

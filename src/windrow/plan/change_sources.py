@@ -56,12 +56,9 @@ class Static:
 
     name: str
     schema: pa.Schema
+    columns: Mapping[str, str]
     windows: None = None
     reads: dict[str, Column] = field(default_factory=dict)
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        return {name: name for name in self.schema.names}
 
 
 Source = Base | Derived | Static
@@ -246,8 +243,9 @@ class Sources:
         number, name = self._found(column)
         source = self.named[number][1]
         if isinstance(source, Static):
-            source.reads.setdefault(name, Column(f"t{number}_{name}", source.schema.field(name).type))
-            return source.reads[name].name
+            held = source.columns[name]
+            source.reads.setdefault(held, Column(f"t{number}_{held}", source.schema.field(held).type))
+            return source.reads[held].name
         assert isinstance(source, Derived)
         return source.columns[name]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
-from windrow.language import Windrow, expression_sql
+from windrow.language import expression_sql, parse_expression
 from windrow.plan.aggregates import Aggregate
 
 SNAPSHOT, CHANGES, INSERTS, DELETES = "SNAPSHOT", "CHANGES", "INSERTS", "DELETES"
@@ -46,4 +45,4 @@ def as_was(sql: str) -> str:
             return exp.column(f"{_WAS}{node.name}")
         return node
 
-    return expression_sql(sqlglot.parse_one(sql, dialect=Windrow).transform(renamed))
+    return expression_sql(parse_expression(sql).transform(renamed))

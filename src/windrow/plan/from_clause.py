@@ -24,6 +24,14 @@ from windrow.plan.row_window import CountWindow
 from windrow.plan.window import TimeWindow
 
 
+def read_from(tree: exp.Select, text: str) -> exp.Expr:
+    """What stands first in FROM."""
+    clause = tree.args.get("from_")
+    if clause is None:
+        raise error_at(tree, "a query needs FROM and a stream", text)
+    return clause.this
+
+
 def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
     """All rows of the stream that `table` names; `named` are the sub-queries that could have been meant."""
     name = table.name

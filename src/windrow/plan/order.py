@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import error_at, expression_sql
+from windrow.plan.bound import Scope
+from windrow.plan.names import placed_as
 from windrow.plan.pipeline import Ordering
+from windrow.plan.typing import checked_type, type_name
+
+Term = tuple[Ordering, exp.Expr]
+"""A term of ORDER BY, and what it orders by."""
 
 
 def bind_order(
     tree: exp.Select, aliases: Mapping[str, exp.Expr], meaning: Callable[[exp.Expr], exp.Expr], text: str
-) -> tuple[Ordering, ...]:
+) -> list[Term]:
     """The terms of ORDER BY: names and numbers of the select list, or expressions, whose `meaning` the caller knows."""
     order = tree.args.get("order")
     terms = []
@@ -25,8 +32,21 @@ def bind_order(
         descending = bool(term.args.get("desc"))
         nulls_first = term.args.get("nulls_first")
         first = not descending if nulls_first is None else bool(nulls_first)
-        terms.append(Ordering(expression_sql(meaning(node)), descending, first))
-    return tuple(terms)
+        meant = placed_as(meaning(node), term.this)
+        terms.append((Ordering(expression_sql(meant), descending, first), meant))
+    return terms
+
+
+def check_order(terms: list[Term], schema: pa.Schema, scope: Scope) -> None:
+    """Every term has a type whose values have an order."""
+    for _, node in terms:
+        type = checked_type(node, schema, scope)
+        if _holds_map(type):
+            raise error_at(node, f"a map has no order, and this is {type_name(type)}", scope.text, "MAP_ENTRIES(...)")
+
+
+def _holds_map(type: pa.DataType) -> bool:
+    return pa.types.is_map(type) or any(_holds_map(type.field(i).type) for i in range(type.num_fields))
 
 
 def bind_limit(tree: exp.Select, text: str) -> int | None:

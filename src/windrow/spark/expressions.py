@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
-import sqlglot
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
@@ -17,7 +16,7 @@ from pyspark.sql.types import IntegralType, NumericType
 from sqlglot import exp
 
 from windrow.errors import QueryError
-from windrow.language import Windrow, expression_sql
+from windrow.language import expression_sql, parse_expression
 from windrow.language.spelling import closest
 from windrow.plan.aggregates import RULES
 
@@ -32,7 +31,7 @@ def guarded(text: str, frame: DataFrame) -> str:
     Without ANSI, Spark gives NULL for a division by zero and for a text that is no number. What is left are whole
     numbers, which would wrap around: these are tried. Trying what cannot fail would cost a third of the speed.
     """
-    tree = exp.paren(sqlglot.parse_one(text, dialect=Windrow), copy=False)
+    tree = exp.paren(parse_expression(text), copy=False)
     risky = [node for node in tree.walk() if _may_not_fit(node, frame)]
     for node in reversed(risky):  # what is inside comes first: a node that has been replaced is not looked into
         node.replace(_tried(node))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import sqlglot
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, IntegralType
 from sqlglot import exp
 
-from windrow.language import Windrow, expression_sql
+from windrow.language import expression_sql, parse_expression
 from windrow.spark.expressions import guarded, type_in
 
 
@@ -18,7 +17,7 @@ def failures(frame: DataFrame, texts: Iterable[str]) -> Column | None:
     """How many of the operations in `texts` fail in a row; None if none of them can."""
     conditions: dict[str, None] = {}
     for text in texts:
-        for node in sqlglot.parse_one(text, dialect=Windrow).walk():
+        for node in parse_expression(text).walk():
             condition = _fails(node, frame)
             if condition is not None:
                 conditions[condition] = None

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-import sqlglot
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 from windrow.errors import SettingsError
-from windrow.language import Windrow
+from windrow.language import parse_expression
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.plan.refuse_time_functions import wrong_time
 from windrow.spark.expressions import guarded, quiet_analysis
@@ -80,7 +79,7 @@ def time_expression(frame: DataFrame, time: str | None, name: str) -> str:
         raise SettingsError(
             f"stream {name!r} has no column {time!r} to take the time from; columns: {', '.join(frame.columns)}"
         ) from None
-    wrong = wrong_time(sqlglot.parse_one(time, dialect=Windrow))
+    wrong = wrong_time(parse_expression(time))
     if wrong is not None:
         raise SettingsError(f"{time!r} does not say when an event of stream {name!r} happened: {wrong}")
     time = guarded(time, frame)

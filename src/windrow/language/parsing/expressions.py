@@ -8,6 +8,9 @@ from typing import Any, ClassVar, TypeVar
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from windrow.language.balance import balanced
+from windrow.language.long_lists import Lists
+from windrow.language.nodes import Constants
 from windrow.language.parsing.keep_calls import kept_as_written
 from windrow.language.parsing.tokens import SyntaxMistakeError, TokenParser
 from windrow.language.spans import remember_span
@@ -62,6 +65,7 @@ class ExpressionParser(TokenParser):
     def reset(self) -> None:
         super().reset()
         self._calls: list[Token] = []
+        self._lists: Lists = {}
 
     def _spanned(self, parse: Callable[..., Any], *args: Any, **options: Any) -> Any:
         first = self._curr
@@ -70,6 +74,30 @@ class ExpressionParser(TokenParser):
             remember_span(node, first.start, self._prev.end + 1)
         return node
 
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self._parse_connected(self._parse_conjunction, self.DISJUNCTION, exp.Or)
+
+    def _parse_conjunction(self) -> exp.Expr | None:
+        return self._parse_connected(self._parse_equality, self.CONJUNCTION, exp.And)
+
+    def _parse_connected(self, parse: Callable[[], Any], words: Any, kind: type[exp.Connector]) -> exp.Expr | None:
+        """Conditions with AND or OR between them, as a tree that is as flat as it can be: they may be thousands."""
+        conditions = [parse()]
+        while self._match_set(words):
+            conditions.append(parse())
+            if conditions[-1] is None or conditions[0] is None:
+                self.raise_error("unexpected")
+        return balanced(kind, conditions)
+
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        if not self._match(TokenType.L_PAREN, advance=False) or self._next.start not in self._lists:
+            return super()._parse_in(this, alias)
+        self._advance(2)
+        index = self._index - 1
+        constants = remember_span(Constants(this=self._lists[self._prev.start]), *self._span_since(index))
+        self._match_r_paren()
+        return self.expression(exp.In(this=this, expressions=[constants]))
+
     def _parse_unary(self) -> exp.Expr | None:
         return self._spanned(super()._parse_unary)
 
@@ -77,6 +105,20 @@ class ExpressionParser(TokenParser):
         """An operand; `DATE '2020-01-01'` becomes the node that CAST gives, which is how it is written out."""
         node = super()._parse_type(*args, **options)
         return exp.TryCast(this=node.this, to=node.args["to"]) if type(node) is exp.Cast else node
+
+    def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        index = self._index
+        type = super()._parse_types(*args, **options)
+        if isinstance(type, exp.DataType) and type.this == exp.DType.DECIMAL:
+            self._check_decimal([parameter.name for parameter in type.expressions], index)
+        return type
+
+    def build_cast(self, strict: bool, **parts: Any) -> exp.Expr:
+        """A cast; `1.5BD` is one too, of as many digits as are written."""
+        cast = super().build_cast(strict, **parts)
+        if isinstance(cast.to, exp.DataType) and cast.to.this == exp.DType.DECIMAL:
+            self._check_decimal([parameter.name for parameter in cast.to.expressions], self._index - 3)
+        return cast
 
     def _parse_atom(self) -> exp.Expr | None:
         return self._spanned(super()._parse_atom)

@@ -11,7 +11,7 @@ def name_clause_words(tokens: list[Token]) -> list[Token]:
     """Make a plain name of each WINDOW or OFFSET without a length behind it; `WINDOW w AS (...)` is left to be refused.
 
     >>> from windrow.language.tokenize import statement_tokens
-    >>> tokens = name_clause_words(statement_tokens("SELECT window FROM s GROUP BY window WINDOW 1 MINUTE")[0])
+    >>> tokens = name_clause_words(statement_tokens("SELECT window FROM s GROUP BY window WINDOW 1 MINUTE")[0][0])
     >>> [token.token_type.name for token in tokens if token.text.lower() == "window"]
     ['VAR', 'VAR', 'WINDOW']
     """

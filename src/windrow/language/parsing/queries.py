@@ -45,7 +45,9 @@ class QueryParser(WindowParser):
         return items
 
     def _parse_table_alias(self, *args: Any, **options: Any) -> exp.TableAlias | None:
-        return None if self._word() in CLAUSE_WORDS else super()._parse_table_alias(*args, **options)
+        if self._word() in CLAUSE_WORDS:
+            return None
+        return self._spanned(super()._parse_table_alias, *args, **options)
 
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         return this if self._word() in CLAUSE_WORDS else super()._parse_alias(this, explicit)

@@ -28,6 +28,9 @@ def _slide_error(window: StreamWindow, text: str) -> QueryError | None:
     if emit_every is not None and (not in_time or window.args.get("rows") or window.args.get("nested")):
         message = "EMIT EVERY answers early for a RANGE with a SLIDE in time, and this window is none"
         return error_at(emit_every, message, text)
+    if window.args.get("about") and window.args.get("nested"):
+        message = "ABOUT may round a slide, and the range of each level is a multiple of its slide"
+        return error_at(slides[0], message, text, "leave ABOUT out")
     if window.args.get("about") and len(in_time) < len(slides):
         return error_at(slides[0], "ABOUT is for a slide in time", text, "leave ABOUT out")
     return None

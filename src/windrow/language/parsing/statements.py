@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from windrow.language.depth import refuse_deep
+from windrow.language.long_lists import Lists
 from windrow.language.parsing.name_clause_words import name_clause_words
 from windrow.language.parsing.options import OptionsParser
 from windrow.language.refuse_clauses import refuse_clauses
@@ -20,15 +23,22 @@ _CREATABLE = ("STREAM", "TABLE", "SINK")
 class StatementParser(OptionsParser):
     """Reads one statement from its tokens."""
 
-    def read_statement(self, tokens: list[Token], text: str) -> Statement:
+    def read_statement(self, tokens: list[Token], text: str, lists: Lists) -> Statement:
         """The statement that `tokens` are; `text` is the whole script that they were taken from."""
+        return self._read_whole(self._parse_any_statement, tokens, text, lists)
+
+    def read_expression(self, tokens: list[Token], text: str, lists: Lists) -> exp.Expr:
+        """The expression that `tokens` are."""
+        return self._read_whole(self._parse_expression, tokens, text, lists)
+
+    def _read_whole(self, parse: Callable[[], Any], tokens: list[Token], text: str, lists: Lists) -> Any:
         self.reset()
-        self.sql, self._chunks = text, [name_clause_words(tokens)]
+        self.sql, self._lists, self._chunks = text, lists, [name_clause_words(tokens)]
         self._advance_chunk()
-        statement = self._parse_any_statement()
-        if self._curr:
+        found = parse()
+        if found is None or self._curr:
             self.raise_error("unexpected")
-        return statement
+        return found
 
     def _parse_any_statement(self) -> Statement:
         if self._match(TokenType.CREATE):
@@ -52,6 +62,7 @@ class StatementParser(OptionsParser):
         assert tree is not None
         if not isinstance(tree, (exp.Select, exp.SetOperation, exp.Subquery)):
             raise error_at(tree, "this is not a query", self.sql, "a query begins with SELECT or WITH")
+        refuse_deep(tree, self.sql)
         refuse_clauses(tree, self.sql)
         return Query(tree, self.sql, self._span_since(index))
 

@@ -13,6 +13,9 @@ from windrow.errors import QueryError
 from windrow.language.spans import Span
 from windrow.language.spelling import did_you_mean, listed
 
+_MOST_DIGITS = 38
+"""Spark's and Arrow's largest decimals."""
+
 
 class SyntaxMistakeError(ParseError):
     """What sqlglot's own grammar finds wrong, with the place, before it is told to the user.
@@ -72,6 +75,14 @@ class TokenParser(SparkParser):
         if not self._curr or self._curr.token_type in self.TEXT_MATCH_EXCLUDED_TOKENS:
             return ""
         return self._curr.text.upper()
+
+    def _check_decimal(self, sizes: list[str], index: int) -> None:
+        """A decimal has at most 38 digits, and no more behind the point than in all."""
+        counts = [int(size) if size.isdigit() else 0 for size in sizes]
+        precision, scale, *more = [*counts, *(10, 0)[len(sizes) :]]
+        if more or not (1 <= precision <= _MOST_DIGITS and 0 <= scale <= precision):
+            message = f"a DECIMAL has 1 to {_MOST_DIGITS} digits, and no more behind the point than in all"
+            self._fail_since(index, message, "DECIMAL(38, 2)")
 
     def _parse_name(self, what: str) -> tuple[str, Span]:
         """A plain name, in backticks or not, and its place."""

@@ -32,7 +32,10 @@ class TypeParser(QueryParser):
         self._advance()
         if name in _NESTED:
             return f"{name}<{', '.join(self._parse_type_arguments(name))}>"
+        index = self._index - 1
         sizes = self._parse_type_sizes(name) if name in _SIZED else []
+        if _SIMPLE.get(name) == "DECIMAL":
+            self._check_decimal(sizes, index)
         if name in ("CHAR", "CHARACTER", "VARCHAR") and not sizes:
             self._fail(f"{name} needs a length", token, hint=f"{name}(20), or STRING for any length")
         base = "CHAR" if name == "CHARACTER" else _SIMPLE.get(name, name)

@@ -129,6 +129,30 @@ def among(needle: pa.Array, candidates: list[pa.Array]) -> pa.Array:
     return reduce(pc.or_kleene, (equal_sides(needle, coerce(candidate, common)) for candidate in candidates))
 
 
+def among_many(needle: pa.Array, columns: list[pa.Array]) -> pa.Array:
+    """needle IN (all that `columns` hold): each row is looked up once, however many there are.
+
+    >>> among_many(pa.array([1.0, 2.5, None]), [pa.array([1, 3]), pa.array([2.5])]).to_pylist()
+    [True, True, None]
+    """
+    common = types.common_type([needle.type, *(column.type for column in columns)])
+    if common is None:
+        raise QueryError("the values of IN have no common type")
+    if common == types.VOID:
+        return repeat(None, len(needle), types.BOOLEAN)
+    needle = coerce(needle, common)
+    candidates = pa.concat_arrays([coerce(column, common) for column in columns])
+    known, candidates = candidates.null_count == 0, candidates.drop_null()
+    if common == types.STRING:
+        found = pc.is_in(needle, candidates).to_numpy(zero_copy_only=False)
+    else:
+        rows, values_of = _keys(needle), _keys(candidates)
+        found = np.isin(rows, values_of)
+        if common in (types.FLOAT, types.DOUBLE):
+            found |= np.isnan(rows) & bool(np.isnan(values_of).any())
+    return pa.array(found, mask=missing(needle) | (~found & (not known)))
+
+
 @function("and", takes=[CONDITION, CONDITION])
 def both(left: pa.Array, right: pa.Array) -> pa.Array:
     return pc.and_kleene(left, right)

@@ -9,14 +9,15 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet, QueryError
+from windrow.language.nodes import Constants
 
 from . import types
 from .casts import cast, coerce
 from .choose import choose
 from .columns import normal, repeat
-from .compare import CONDITION, among, at_least, at_most, both, equal
+from .compare import CONDITION, among, among_many, at_least, at_most, both, equal
 from .instants import is_interval, shift
-from .literals import written_number
+from .literals import constant_columns, written_number
 from .registry import call
 from .search import like
 
@@ -97,6 +98,8 @@ def between_form(node: exp.Between, of: Of) -> pa.Array:
 def in_form(node: exp.In, of: Of) -> pa.Array:
     if any(node.args.get(key) for key in ("query", "unnest", "field")) or not node.expressions:
         raise NotSupportedYet("replay does not evaluate IN of a sub-query")
+    if isinstance(node.expressions[0], Constants):
+        return among_many(of(node.this), constant_columns(node.expressions[0].args["this"]))
     return among(of(node.this), [of(candidate) for candidate in node.expressions])
 
 

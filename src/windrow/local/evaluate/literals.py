@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +34,23 @@ def written_number(text: str) -> tuple[Any, pa.DataType]:
     if precision > types.MAX_PRECISION:
         raise QueryError(f"{text} has more than {types.MAX_PRECISION} digits")
     return number, pa.decimal128(precision, scale)
+
+
+@lru_cache(maxsize=16)
+def constant_columns(texts: tuple[str, ...]) -> list[pa.Array]:
+    """Constants by their texts, those of one type in one column.
+
+    >>> [column.to_pylist() for column in constant_columns(("1", "'a'", "2", "NULL", "0.5"))]
+    [[1, 2], ['a'], [None], [Decimal('0.5')]]
+    """
+    columns: dict[pa.DataType, list[Any]] = {}
+    for text in texts:
+        if text[0] == "'":
+            value, kind = text[1:-1], types.STRING
+        else:
+            value, kind = (None, types.VOID) if text == "NULL" else written_number(text)
+        columns.setdefault(kind, []).append(value)
+    return [pa.array(values, kind) for kind, values in columns.items()]
 
 
 def literal_number(node: exp.Expr) -> str | None:
