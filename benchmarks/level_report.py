@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from level_chain import PARTIALS, Line
+from .level_chain import PARTIALS, Line
 from rich.console import Console
 from rich.table import Table
 

@@ -186,7 +186,9 @@ def texts() -> dict[str, str]:
     found = {f"over {window}": f"SELECT s, {asked} FROM ev {window} GROUP BY s" for window in WINDOWS}
     found |= {f"by {key}": f"SELECT {key}, SUM(x) AS t FROM ev {WINDOWS[0]} GROUP BY {key}" for key in KEYS}
     for method in METHODS:
-        found[method] = f"SELECT cid, COUNT(*) AS n, MAX(s) AS m FROM ev {WINDOWS[0]} CLUSTER BY x, y AS cid USING {method}"
+        found[method] = (
+            f"SELECT cid, COUNT(*) AS n, MAX(s) AS m FROM ev {WINDOWS[0]} CLUSTER BY x, y AS cid USING {method}"
+        )
     return found | {"rows": "SELECT SUM(x) AS t, MAX(s) AS m FROM ev [ROWS 20 SLIDE 3]"}
 
 
