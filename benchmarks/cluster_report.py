@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .cluster_cases import BINARY, EXCLUDE, STACKS, SUBTRACT
 from rich.console import Console
 from rich.table import Table
+
+from .cluster_cases import BINARY, EXCLUDE, STACKS, SUBTRACT
 
 Line = dict[str, Any]
 

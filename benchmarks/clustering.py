@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+
+from windrow.clustering import PICKED, SCANNED, Clustering, Clusters, IndexChoice, MicroClusters, Moves, clustering_for
+from windrow.clustering.c_birch import Birch, CBirch
+
 from .cluster_cases import (
     BINARY,
     CELL,
@@ -31,10 +36,6 @@ from .cluster_cases import (
 from .cluster_report import Line, plot, report
 from .cluster_spark import measure_spark
 from .size import Size
-from rich.console import Console
-
-from windrow.clustering import PICKED, SCANNED, Clustering, Clusters, IndexChoice, MicroClusters, Moves, clustering_for
-from windrow.clustering.c_birch import Birch, CBirch
 
 RADIUS = CELL / 2
 """As in the paper; points lie within CELL / 5 of the centre of a cell."""

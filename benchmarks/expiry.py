@@ -6,12 +6,13 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from rich.console import Console
+
 from .expiry_delays import measure_delays
 from .expiry_replay import measure_from_sql, measure_memory, measure_throughput
 from .expiry_report import plot, report
 from .expiry_spark import measure_spark
 from .size import Size
-from rich.console import Console
 
 
 def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from .expiry_cases import MINUTE, QUERIES, SECOND, arrivals, q1, q2, streams_of, tables
-from .size import Size
 
 from windrow.local.simulate import Simulation
 from windrow.operators.changes import Changes
 from windrow.plan.changes import Expiry, Group, Join, Node
+
+from .expiry_cases import MINUTE, QUERIES, SECOND, arrivals, q1, q2, streams_of, tables
+from .size import Size
 
 FEW_ITEMS = 100
 """Items where delays are measured, so that at 10 tuples/s the joins find partners (section 6: selectivity 0.6)."""

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 import pyarrow as pa
-from .expiry_cases import ITEMS, MINUTE, QUERIES, RATE, SECOND, arrivals, streams_of, tables
-from .expiry_sql import SNAPSHOTS, SQL, check_changes, sales_of
-from .size import Size
 
 import windrow
 from windrow.local.row_expressions import evaluate_text
@@ -24,6 +21,10 @@ from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.push_distinct import push_distinct
 from windrow.plan.changes import Column, Distinct, Expiry, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
+
+from .expiry_cases import ITEMS, MINUTE, QUERIES, RATE, SECOND, arrivals, streams_of, tables
+from .expiry_sql import SNAPSHOTS, SQL, check_changes, sales_of
+from .size import Size
 
 BATCH = 20_000
 FROM_SQL, PUSHED = "from SQL", "DISTINCT pushed down"

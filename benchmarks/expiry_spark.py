@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+import windrow
+
 from .bench_spark import bench_spark
 from .expiry_cases import RATE, tables
 from .expiry_sql import SQL, check_changes, sales_of
 from .size import Size
-from pyspark.sql import DataFrame, SparkSession
-
-import windrow
 
 SCHEMA = "store BIGINT, item BIGINT, price DOUBLE, ts TIMESTAMP"
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import duckdb
 import numpy as np
 import pyarrow as pa
+
 from .expiry_cases import MINUTE, RATE, arrivals, tables
 
 SNAPSHOTS = {

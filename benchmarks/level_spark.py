@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+import windrow
+
 from .bench_spark import bench_spark
 from .size import Size
 from .sliding import Bench
 from .ticks import Ticks
-
-import windrow
 
 LEVELS = {60: 1, 300: 10, 600: 30, 1_800: 60, 3_600: 300}
 """Seconds of range and of slide, the finest level first."""

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rich.console import Console
+
 from .level_chain import PAIRS, PARTIALS, RATE, Line, measured
 from .level_report import plot, report
 from .level_spark import measure_spark
 from .size import Size
-from rich.console import Console
 
 
 def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:

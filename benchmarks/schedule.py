@@ -10,8 +10,6 @@ from pathlib import Path
 from statistics import mean
 
 import numpy as np
-from .market import Market, run_apart
-from .size import Size
 from rich.console import Console
 from rich.table import Table
 
@@ -21,6 +19,9 @@ from windrow.schedule.checks import GroupedCheck, PlainCheck
 from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.graph_walk import GraphWalk
 from windrow.schedule.optimize_graph import Limits
+
+from .market import Market, run_apart
+from .size import Size
 
 TUPLES, COUNTED, BATCH = 10_000, 100_000, 500
 PUSH = 11

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 from rich.table import Table
-from .ticks import SCHEMA, Ticks
 
 import windrow
 from windrow.plan.pipeline import QueryPlan
@@ -29,6 +28,7 @@ from windrow.spark.results import typed_results
 from .bench_spark import bench_spark
 from .call_center import FIELDS, FUNCTIONS, KEYS, WINDOW, kpi_queries, write_calls
 from .size import Size
+from .ticks import SCHEMA, Ticks
 
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 TIME = "timestamp_millis(timestamp)"

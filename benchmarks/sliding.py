@@ -15,11 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
+
+import windrow
+
 from .bench_spark import bench_spark
 from .size import Size
 from .ticks import BEGIN_US, SCHEMA, Ticks
-
-import windrow
 
 VWAP = """
     SELECT symbol, SUM(price * volume) / SUM(volume) AS vwap

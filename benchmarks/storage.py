@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
 from .size import Size
 from .storage_ordered import ordered
 from .storage_sharing import SHARING, sharing

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from .size import Size
-from .vwap import ROW_BYTES, SCHEMA, Ticks
 
 from windrow.storage.file_blocks import FileBlocks
 from windrow.storage.shared_slidem import SharedSlideM
 from windrow.storage.slidem import SlideM
+
+from .size import Size
+from .vwap import ROW_BYTES, SCHEMA, Ticks
 
 SHARING = "Windows that overlap: I/O requests for each new block"
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from .size import Size
-from .vwap import ROW_BYTES, SCHEMA, Ticks, Vwap
-from .watched import run_watched
 
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
 from windrow.storage.slidem import SlideM
+
+from .size import Size
+from .vwap import ROW_BYTES, SCHEMA, Ticks, Vwap
+from .watched import run_watched
 
 SECOND = 1_000_000
 EVERYTHING = 1 << 40

@@ -64,7 +64,7 @@ def run_benchmark(name: str, size: str, json_path: Path | None, plot_path: Path 
     from windrow.spark.output import children_write_to
 
     with kept_if_needed() as log, children_write_to(log):
-        _imported(known[name]).main(size, json_path, plot_path)
+        imported(name).main(size, json_path, plot_path)
 
 
 def run_all(size: str) -> None:
@@ -111,11 +111,11 @@ def _question(path: Path) -> str:
     return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
 
-def _imported(path: Path) -> ModuleType:
-    """The module in the package that its folder is: it finds what lies beside it, and no other module of its name."""
-    root = str(path.parents[1])
-    sys.path.insert(0, root)
+def imported(name: str) -> ModuleType:
+    """A module in the package that its folder is: it finds what lies beside it, and no other module of its name."""
+    folder = _folder()
+    sys.path.insert(0, str(folder.parent))
     try:
-        return importlib.import_module(f"{path.parent.name}.{path.stem}")
+        return importlib.import_module(f"{folder.name}.{name}")
     finally:
-        sys.path.remove(root)
+        sys.path.remove(str(folder.parent))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from windrow.cli.bench import TINY, benchmarks, run_benchmark
+from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
 
 NAMES = list(benchmarks())
 WITHOUT_SPARK = {"schedule"}
@@ -35,8 +35,7 @@ def test_a_benchmark_without_spark_runs(name: str, tmp_path: Path):
 def test_what_lacks_its_data_is_told_in_the_table_and_in_the_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    from benchmarks import clustering
-
+    clustering = imported("clustering")
     monkeypatch.setenv("WINDROW_DATA", str(tmp_path))
     monkeypatch.setattr(clustering, "measure_spark", lambda size: iter(()))
     clustering.main(TINY, tmp_path / "lines.json")
@@ -47,8 +46,7 @@ def test_what_lacks_its_data_is_told_in_the_table_and_in_the_lines(
 
 
 def test_a_wrong_answer_is_not_timed(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from benchmarks import sliding
-
+    sliding = imported("sliding")
     monkeypatch.setattr(sliding, "VWAP", sliding.VWAP.replace("SUM(volume) AS", "COUNT(volume) AS"))
     bench = sliding.Bench(spark, tmp_path, sliding.Size.TINY)
     with pytest.raises(AssertionError, match="differs"):
