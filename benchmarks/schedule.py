@@ -65,11 +65,8 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     picks = list(measure_picks(size.of(1, 2, 10)))
     shard = measure_shard()
     counts = size.of((2_000,), (1_000_000,), (1_000_000, 20_000_000))
-    markets = [
-        run_apart(kind, count)
-        for count in counts
-        for kind in size.of(("random",), ("market", "random"), ("market", "random"))
-    ]
+    kinds = ("random",) if size is Size.TINY else ("market", "random")
+    markets = [run_apart(kind, count) for count in counts for kind in kinds]
     report(console, found, picks, shard, markets)
     if json_path is not None:
         lines = [asdict(m) | {"operations": m.operations} for m in found]
@@ -81,7 +78,8 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
 
 def measure_all(size: Size, console: Console) -> Iterator[Measurement]:
     """Figures 5 to 9: every schedule at every number of queries and every greatest slide."""
-    repeats = size.of(1, 2, 10)
+    repeats, counted = size.of(1, 2, 10), size.of(BATCH, COUNTED // 10, COUNTED)
+    tuples = size.of(BATCH, TUPLES, TUPLES)
     few, more = (10, 100, 1000, 10_000), (10, 30, 50, 100, 1000, 5000, 10_000)
     for max_slide in MAXIMA:
         for queries in size.of((10, 100), few, more):
@@ -90,9 +88,7 @@ def measure_all(size: Size, console: Console) -> Iterator[Measurement]:
             for slides in sets:
                 check(slides)
             for name, make in MAKE.items():
-                yield measure(
-                    name, make, sets, max_slide, size.of(BATCH, COUNTED // 10, COUNTED), size.of(BATCH, TUPLES, TUPLES)
-                )
+                yield measure(name, make, sets, max_slide, counted, tuples)
 
 
 def slides_of(queries: int, max_slide: int, seed: int) -> np.ndarray:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,8 +60,8 @@ class Standalone:
         workers = {daemon.pid for daemon in self._daemons[1:]}
         return sorted(pid for pid, parent in _parents().items() if parent in workers and _runs_executor(pid))
 
-    def log(self) -> str:
-        return "".join(path.read_text()[-2000:] for path in sorted(self._folder.glob("*.log")))
+    def is_without(self, executor: int) -> bool:
+        return executor not in self.executors()
 
     def _start(self, name: str, *arguments: str) -> None:
         with open(self._folder / f"{name}.log", "ab") as log:
@@ -77,7 +78,7 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
-def wait_until(condition, complaint: str) -> None:
+def wait_until(condition: Callable[[], bool], complaint: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, complaint

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -115,7 +116,7 @@ def torture(kind: str, cluster: Standalone, source: Path, output: Path, kills: i
                     os.kill(victim, signal.SIGKILL)
                     killed += 1
                     inside += bool(before & batches.open())
-                wait_until(lambda: process.poll() is not None or victim not in cluster.executors(), "it lives on")
+                wait_until(partial(cluster.is_without, victim), "it lives on")
                 time.sleep(draw.uniform(0.5, 2))
             time.sleep(0.05)
         ended = process.returncode == 0
