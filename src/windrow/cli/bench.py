@@ -10,9 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import typer
-from click import Context, HelpFormatter
 from typer.core import TyperCommand
 
 import windrow
@@ -29,7 +29,7 @@ FULL, QUICK, TINY = "full", "quick", "tiny"
 class BenchCommand(TyperCommand):
     """Says in its help which benchmarks there are."""
 
-    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
         try:
             known = benchmarks()
         except SettingsError:
