@@ -56,9 +56,10 @@ class Standalone:
             daemon.wait()
 
     def executors(self) -> list[int]:
-        """The executors that run now, as processes: children of our workers and of nobody else."""
-        workers = {daemon.pid for daemon in self._daemons[1:]}
-        return sorted(pid for pid, parent in _parents().items() if parent in workers and _runs_executor(pid))
+        """The executors that have work by now, as processes: children of our workers that have started a Python."""
+        workers, parents = {daemon.pid for daemon in self._daemons[1:]}, _parents()
+        busy = set(parents.values())
+        return sorted(pid for pid, parent in parents.items() if parent in workers and pid in busy)
 
     def is_without(self, executor: int) -> bool:
         return executor not in self.executors()
@@ -96,9 +97,3 @@ def _parents() -> dict[int, int]:
         with suppress(FileNotFoundError, ProcessLookupError):
             found[int(pid)] = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     return found
-
-
-def _runs_executor(pid: int) -> bool:
-    with suppress(FileNotFoundError, ProcessLookupError):
-        return b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    return False

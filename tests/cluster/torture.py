@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tortured_job
 from standalone import Standalone, wait_until
 
-BATCHES, FILE_ROWS, FILE_US = 10, 2_000, 2_000_000
+BATCHES, FILE_ROWS, FILE_US = 8, 2_000, 2_000_000
 BEGIN_US = 1_700_000_040_000_000
 
 
@@ -41,6 +41,7 @@ class Told:
     kind: str
     killed: int
     in_a_batch: int
+    lost: int
     ended_well: bool
     rows: dict[str, int]
     equal: bool | None
@@ -51,7 +52,7 @@ class Told:
         rows = ", ".join(f"{count:,} of {name}" for name, count in self.rows.items())
         fate = "ended by itself" if self.ended_well else "DIED"
         same = {None: "", True: ", equal", False: ", NOT EQUAL"}[self.equal]
-        killed = f"{self.killed} killed, {self.in_a_batch} of them in a batch"
+        killed = f"{self.killed} killed, {self.in_a_batch} of them in a batch, {self.lost} seen lost by the driver"
         return f"{self.kind}: {killed}; {fate}; rows: {rows}{same} ({self.seconds:.0f} s)"
 
 
@@ -121,7 +122,8 @@ def torture(kind: str, cluster: Standalone, source: Path, output: Path, kills: i
             time.sleep(0.05)
         ended = process.returncode == 0
     rows = {name: len(rows_of(output / name)) for name in tortured_job.QUERIES[kind]}
-    return Told(kind, killed, inside, ended, rows, None, time.monotonic() - began, (output / "log").read_text())
+    log = (output / "log").read_text()
+    return Told(kind, killed, inside, log.count("Lost executor"), ended, rows, None, time.monotonic() - began, log)
 
 
 def rows_of(folder: Path) -> list[tuple]:
