@@ -1,4 +1,4 @@
-# One command each: setup, demo, test, lint, bench.
+# One command each: setup, demo, test, torture, lint, bench.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test torture lint bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -28,6 +28,9 @@ demo: $(READY)  ## run the main job live: a stream of stock ticks, several queri
 
 test: $(WARM)  ## run all tests; ORDER=seed runs them in an order drawn from it
 	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER))
+
+torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows
+	@. scripts/java.sh && PYTHONPATH=tests $(BIN)/python tests/cluster/torture.py $(TORTURE)
 
 lint: $(READY)  ## style, types and who may import whom
 	$(BIN)/ruff check src tests benchmarks examples

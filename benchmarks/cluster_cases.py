@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-import windrow
 from windrow.clustering import Clustering
 from windrow.kernels import Kernel, Rows, identity, kernel_for
 from windrow.plan.aggregates import Partial
@@ -90,12 +89,16 @@ def sdc(kernel: Clustering, cells: int, panes: int, each: int) -> Stream:
     return clustered(kernel, np.repeat(np.arange(panes), each), points, truth)
 
 
-def positions() -> tuple[np.ndarray, np.ndarray] | None:
-    """Seconds and real positions of players, or None where the data is not: beside the checkout, or WINDROW_DATA."""
-    beside = Path(windrow.__file__).resolve().parents[3] / "shared" / "data"
+class AbsentError(Exception):
+    """Data that a measurement needs is not on this machine."""
+
+
+def positions() -> tuple[np.ndarray, np.ndarray]:
+    """Seconds and real positions of players, from a file beside the checkout, or in the folder WINDROW_DATA."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     path = Path(os.environ.get("WINDROW_DATA", beside)) / "soccer_positions.csv.gz"
     if not path.exists():
-        return None
+        raise AbsentError(f"there is no {path}; WINDROW_DATA may name the folder that has it")
     table = pa.csv.read_csv(pa.CompressedInputStream(pa.OSFile(str(path)), "gzip"))
     seconds = np.floor(table["t"].to_numpy()).astype(np.int64)
     _, panes = np.unique(seconds, return_inverse=True)  # the seconds in which there are readings

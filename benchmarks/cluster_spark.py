@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 
 import windrow
 
+from .bench_spark import bench_spark
+from .size import Size
+
 BEGIN_US = 1_700_000_000_000_000
 RATE, PLACES, SPREAD = 10_000, 25, 20.0
 SCHEMA = "ts TIMESTAMP, x DOUBLE, y DOUBLE, speed DOUBLE"
@@ -22,13 +25,13 @@ QUERY = """SELECT CENTER(cid) AS center, RADIUS(cid) AS radius, COUNT(cid) AS ca
            CLUSTER BY x, y AS cid USING C_BIRCH(50)"""
 
 
-def vehicles(folder: Path, rows: int, batches: int) -> pa.Table:
+def vehicles(folder: Path, rows: int, batches: int, rate: int) -> pa.Table:
     """Positions about 25 places of a city 10 km wide, 10,000 a second, half of them slow; two files a batch."""
     random = np.random.default_rng(7)
     places = random.uniform(0, 10_000, (PLACES, 2))
     tables = []
     for batch in range(batches):
-        times = BEGIN_US + np.arange(batch * rows, (batch + 1) * rows) * (1_000_000 // RATE)
+        times = BEGIN_US + np.arange(batch * rows, (batch + 1) * rows) * (1_000_000 // rate)
         points = places[random.integers(0, PLACES, rows)] + random.normal(0, SPREAD, (rows, 2))
         columns = {"ts": pa.array(times, pa.timestamp("us", tz="UTC")), "x": points[:, 0], "y": points[:, 1]}
         tables.append(pa.table(columns | {"speed": random.uniform(0, 60, rows)}))
@@ -38,14 +41,14 @@ def vehicles(folder: Path, rows: int, batches: int) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
+def measure_spark(size: Size) -> Iterator[dict[str, Any]]:
     """The query of congested areas on Spark: events a second at a ratio of 300, local[2]."""
-    rows, batches = (100_000, 4) if quick else (600_000, 12)
-    session = windrow.Session()
-    with tempfile.TemporaryDirectory(prefix="windrow-") as kept:
+    rows, batches = size.of((2_000, 2), (100_000, 4), (600_000, 12))
+    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept, bench_spark() as spark:
+        session = windrow.Session(spark, shards=2)
         folder = Path(kept) / "vehicles"
         folder.mkdir()
-        events = vehicles(folder, rows, batches)
+        events = vehicles(folder, rows, batches, size.of(200, RATE, RATE))
         files = session.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2).parquet(str(folder))
         session.stream("vehicle_positions", files, time="ts")
         results = session.sql(QUERY)
@@ -56,7 +59,6 @@ def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
         run = results.writeStream.format("noop").trigger(availableNow=True).start()
         run.awaitTermination()
         timed = run.recentProgress[1:]
-    session.spark.stop()
     seconds = sum(batch["durationMs"]["triggerExecution"] for batch in timed) / 1000
     counted = sum(batch["numInputRows"] for batch in timed)
     yield {"case": "spark", "ratio": 300, "way": "SBM-CI", "events_per_second": counted / seconds}

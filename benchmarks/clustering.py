@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cluster_cases import (
+from rich.console import Console
+
+from windrow.clustering import PICKED, SCANNED, Clustering, Clusters, IndexChoice, MicroClusters, Moves, clustering_for
+from windrow.clustering.c_birch import Birch, CBirch
+
+from .cluster_cases import (
     BINARY,
     CELL,
     EXCLUDE,
@@ -18,6 +23,7 @@ from cluster_cases import (
     RETAINED,
     STACKS,
     SUBTRACT,
+    AbsentError,
     Stream,
     clustered,
     positions,
@@ -27,16 +33,14 @@ from cluster_cases import (
     slide_us,
     window_over,
 )
-from cluster_report import Line, plot, report
-from cluster_spark import measure_spark
-from rich.console import Console
-
-from windrow.clustering import PICKED, SCANNED, Clustering, Clusters, IndexChoice, MicroClusters, Moves, clustering_for
-from windrow.clustering.c_birch import Birch, CBirch
+from .cluster_report import Line, plot, report
+from .cluster_spark import measure_spark
+from .size import Size
 
 RADIUS = CELL / 2
 """As in the paper; points lie within CELL / 5 of the centre of a cell."""
 
+RATIOS = (10, 25, 50, 75, 100, 150, 200, 250, 300)
 WAYS = {  # as in Table 1, repetitive merge without the copies that the paper makes, and two stacks
     "RM-NCI": (RETAINED, SCANNED),
     "RM-CI": (RETAINED, PICKED),
@@ -47,14 +51,14 @@ WAYS = {  # as in Table 1, repetitive merge without the copies that the paper ma
 }
 
 
-def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
-    console = Console()
+    console, size = Console(), Size(size)
     found: list[Line] = []
     slides = (measure_group_by, measure_ratios, measure_index, measure_summarization, measure_real)
     for part in (*slides, measure_memory, measure_parts, measure_add, measure_quality, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
-        found += part(quick)
+        found += told(part, size)
     report(console, found)
     if json_path is not None:
         json_path.write_text("".join(json.dumps(line) + "\n" for line in found))
@@ -62,12 +66,20 @@ def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | N
         plot(found, plot_path)
 
 
-def measure_group_by(quick: bool) -> Iterator[Line]:
+def told(part: Callable[[Size], Iterator[Line]], size: Size) -> Iterator[Line]:
+    """What a part has measured, and, where it lacks its data, that it was left out and why."""
+    try:
+        yield from part(size)
+    except AbsentError as absent:
+        yield {"case": "left out", "part": (part.__doc__ or "").rstrip("."), "why": str(absent)}
+
+
+def measure_group_by(size: Size) -> Iterator[Line]:
     """GROUP BY COUNT: Figure 6, with the merges of a slide."""
-    for ratio in (
-        (10, 16, 64, 100, 300) if quick else (10, 16, 32, 50, 64, 100, 128, 200, 256, 300, 500, 512, 700, 1000)
+    for ratio in size.of(
+        (10, 16), (10, 16, 64, 100, 300), (10, 16, 32, 50, 64, 100, 128, 200, 256, 300, 500, 512, 700, 1000)
     ):
-        slides = max(6 * ratio, 600)
+        slides = max(6 * ratio, size.of(60, 600, 600))
         stream = sdg(ratio + slides + 1)
 
         def check(answer: list, stop: int, stream: Stream = stream, ratio: int = ratio) -> None:
@@ -118,61 +130,66 @@ def birch(radius: float, indexes: IndexChoice = PICKED) -> Clustering:
     return clustering_for("C_BIRCH", (radius,), 2, indexes=indexes)
 
 
-def measure_ratios(quick: bool) -> Iterator[Line]:
+def measure_ratios(size: Size) -> Iterator[Line]:
     """C-BIRCH over SDC: Figure 7, 25 clusters, and 784 at the highest ratio."""
-    ratios = (10, 50, 150, 300) if quick else (10, 25, 50, 75, 100, 150, 200, 250, 300)
-    cases = [(label, ratio, 60) for ratio in ratios for label in WAYS if measured(label, ratio, quick)]
-    yield from measure_slides("sdc 25", lambda kernel: sdc(kernel, 5, 601, 200), RADIUS, cases)
-    cases = [(label, 300, 30) for label in ("SBM-NCI", "SBM-CI", "stacks-CI")]
-    yield from measure_slides("sdc 784", lambda kernel: sdc(kernel, 28, 601, 2000), RADIUS, cases)
+    ratios, slides = size.of((10, 20), (10, 50, 150, 300), RATIOS), size.of(6, 60, 60)
+    cases = [(label, ratio, slides) for ratio in ratios for label in WAYS if measured(label, ratio, size)]
+    panes, few, many = size.of((61, 20, 100), (601, 200, 2000), (601, 200, 2000))
+    yield from measure_slides("sdc 25", lambda kernel: sdc(kernel, 5, panes, few), RADIUS, cases)
+    cases = [(label, ratios[-1], slides // 2) for label in ("SBM-NCI", "SBM-CI", "stacks-CI")]
+    yield from measure_slides("sdc 784", lambda kernel: sdc(kernel, 28, panes, many), RADIUS, cases)
 
 
-def measured(label: str, ratio: int, quick: bool) -> bool:
+def measured(label: str, ratio: int, size: Size) -> bool:
     """Whether a way is measured at `ratio`: repetitive merge takes its time."""
-    return "RM" not in label or ratio <= (150 if quick else 300)
+    return "RM" not in label or ratio <= size.of(150, 150, 300)
 
 
-def measure_index(quick: bool) -> Iterator[Line]:
+def measure_index(size: Size) -> Iterator[Line]:
     """Contextualized index: Figure 8a, a ratio of 40 and more and more clusters."""
-    for cells in (5, 28) if quick else (5, 10, 15, 20, 25, 28, 40):
-        each = max(200, 3 * cells * cells)
-        cases = [(label, 40, 60) for label in ("SBM-NCI", "SBM-CI")]
+    ratio, panes, slides = size.of((10, 31, 6), (40, 101, 60), (40, 101, 60))
+    for cells in size.of((5, 28), (5, 28), (5, 10, 15, 20, 25, 28, 40)):
+        each = max(200, 3 * cells * cells) // size.of(10, 1, 1)
+        cases = [(label, ratio, slides) for label in ("SBM-NCI", "SBM-CI")]
 
         def made(kernel: Clustering, cells: int = cells, each: int = each) -> Stream:
-            return sdc(kernel, cells, 101, each)
+            return sdc(kernel, cells, panes, each)
 
         yield from measure_slides("index", made, RADIUS, cases)
 
 
-def measure_real(quick: bool) -> Iterator[Line]:
+def measure_real(size: Size) -> Iterator[Line]:
     """C-BIRCH over real positions: Figure 9a."""
-    real = positions()
-    if real is None:
-        return
-    panes, points = real
-    ratios = (50, 150, 300) if quick else (10, 25, 50, 75, 100, 150, 200, 250, 300)
-    cases = [(label, ratio, 60) for ratio in ratios for label in WAYS if measured(label, ratio, quick)]
+    panes, points = real_of(size)
+    ratios, slides = size.of((10, 20), (50, 150, 300), RATIOS), size.of(6, 60, 60)
+    cases = [(label, ratio, slides) for ratio in ratios for label in WAYS if measured(label, ratio, size)]
     yield from measure_slides("real", lambda kernel: clustered(kernel, panes, points, panes), 2.0, cases)
 
 
-def measure_summarization(quick: bool) -> Iterator[Line]:
+def real_of(size: Size) -> tuple[np.ndarray, np.ndarray]:
+    """The real positions; of the tiny size, those of the first seconds."""
+    panes, points = positions()
+    some = panes < size.of(50, len(panes), len(panes))
+    return panes[some], points[some]
+
+
+def measure_summarization(size: Size) -> Iterator[Line]:
     """Summarization factor: Figure 8b, 1800 points a window at a ratio of 180, and more and more clusters."""
-    for cells in (28,) if quick else (7, 14, 21, 28):
+    ratio, panes, slides = size.of((20, 41, 6), (180, 301, 60), (180, 301, 60))
+    for cells in size.of((28,), (28,), (7, 14, 21, 28)):
 
         def made(kernel: Clustering, cells: int = cells) -> Stream:
-            return sdc(kernel, cells, 301, 10)
+            return sdc(kernel, cells, panes, 10)
 
-        labels = ("SBM-NCI", "SBM-CI") if quick else ("RM-NCI", "RM-CI", "SBM-NCI", "SBM-CI")
-        yield from measure_slides("summarization", made, RADIUS, [(label, 180, 60) for label in labels])
+        labels = ("RM-NCI", "RM-CI", "SBM-NCI", "SBM-CI") if size.is_full else ("SBM-NCI", "SBM-CI")
+        yield from measure_slides("summarization", made, RADIUS, [(label, ratio, slides) for label in labels])
 
 
-def measure_memory(quick: bool) -> Iterator[Line]:
+def measure_memory(size: Size) -> Iterator[Line]:
     """Memory: Figure 10, the micro-clusters of all contexts that are held, real positions."""
-    real = positions()
-    if real is None:
-        return
+    real = real_of(size)
     stream = clustered(birch(2.0), *real, real[0])
-    for ratio in (50, 150) if quick else (10, 25, 50, 75, 100, 150, 200, 250, 300):
+    for ratio in size.of((10,), (50, 150), RATIOS):
         for label, way in (("RM", REPETITIVE), ("SBM", BINARY), ("stacks", STACKS)):
             window = window_over(stream, way, ratio)
             for stop in range(1, 3 * ratio // 2 if way == STACKS else ratio + 2):
@@ -182,22 +199,20 @@ def measure_memory(quick: bool) -> Iterator[Line]:
             yield {"case": "memory", "ratio": ratio, "way": label, "rows": rows, "contexts": len(held)}
 
 
-def measure_parts(quick: bool) -> Iterator[Line]:
+def measure_parts(size: Size) -> Iterator[Line]:
     """Parts of a slide: Figure 11, the share of each method of the plug-in, real positions at a ratio of 150."""
-    real = positions()
-    if real is None:
-        return
+    real, ratio, slides = real_of(size), size.of(20, 150, 150), size.of(5, 40, 40)
     for label in ("RM-NCI", "RM-CI", "SBM-NCI", "SBM-CI"):
         way, indexes = WAYS[label]
         timed = TimedBirch()
         kernel = Clustering("C_BIRCH", timed, (2.0,), 2, indexes=indexes)
-        window = window_over(clustered(kernel, *real, real[0]), way, 150)
-        for stop in range(1, 151):
-            window.answer(range(stop - 150, stop), 1)
+        window = window_over(clustered(kernel, *real, real[0]), way, ratio)
+        for stop in range(1, ratio + 1):
+            window.answer(range(stop - ratio, stop), 1)
         timed.took = dict.fromkeys(timed.took, 0.0)
         started = time.perf_counter()
-        for stop in range(151, 191):
-            kernel.report(window.answer(range(stop - 150, stop), 1)[0])
+        for stop in range(ratio + 1, ratio + 1 + slides):
+            kernel.report(window.answer(range(stop - ratio, stop), 1)[0])
         whole = time.perf_counter() - started
         shares = {name: took / whole for name, took in timed.took.items()}
         yield {"case": "parts", "way": label, **shares, "framework": 1 - sum(shares.values())}
@@ -225,9 +240,9 @@ class TimedBirch(CBirch):
         return found
 
 
-def measure_add(quick: bool) -> Iterator[Line]:
+def measure_add(size: Size) -> Iterator[Line]:
     """Points a second: 100 micro-clusters in two dimensions, one core, and scikit-learn's Birch beside."""
-    count = 1_000_000 if quick else 4_000_000
+    count = size.of(20_000, 1_000_000, 4_000_000)
     points, truth = sdc_points(10, count)
     for name, indexes in (("picked", PICKED), ("scan", SCANNED)):
         took, plugin = 0.0, CBirch()
@@ -242,7 +257,7 @@ def measure_add(quick: bool) -> Iterator[Line]:
         yield {"case": "add", "way": f"windrow, {name}", "points_per_s": count / took, "clusters": len(table)}
     from sklearn.cluster import Birch
 
-    some = 5_000 if quick else 20_000
+    some = size.of(500, 5_000, 20_000)
     theirs = Birch(threshold=RADIUS, n_clusters=None)
     started = time.process_time()
     theirs.partial_fit(points[:some])
@@ -255,38 +270,45 @@ def measure_add(quick: bool) -> Iterator[Line]:
     }
 
 
-def measure_quality(quick: bool) -> Iterator[Line]:
+def measure_quality(size: Size) -> Iterator[Line]:
     """Quality: weighted average radius beside scikit-learn's Birch, over each window, and the true clusters of SDC."""
-    points, truth = sdc_points(5, 100 * 200)
-    panes = np.repeat(np.arange(100), 200)
+    each = size.of(20, 200, 200)
+    points, truth = sdc_points(5, 100 * each)
+    panes = np.repeat(np.arange(100), each)
     sources = [("sdc 25", panes, points, RADIUS, 30), ("sdc 25, radius 2", panes, points, CELL / 5, 30)]
-    real = positions()
-    if real is not None:
-        sources += [("real, radius 3", *real, 3.0, ratio) for ratio in ((30,) if quick else (5, 10, 15, 20, 25, 30))]
-    for name, panes, where, radius, ratio in sources:
-        stream = clustered(birch(radius), panes, where, panes)
-        kernel = stream.kernel
-        assert isinstance(kernel, Clustering)
-        window = window_over(stream, BINARY, ratio)
-        found, rands = [], []
-        for stop in range(1, int(panes.max()) + 2):
-            answer = window.answer(range(stop - ratio, stop), 1)
-            if stop < 30 or stop % (40 if quick else 10):
-                continue
-            own = stream.between(stop - ratio, stop)
-            clusters = kernel.report(answer[0])
-            mine = float((clusters.radii * clusters.counts).sum() / clusters.counts.sum())
-            found.append((mine, len(clusters), *their_radius(where[own], radius)))
-            if name.startswith("sdc"):
-                table = MicroClusters.of(clusters.centers, clusters.counts, np.zeros(len(clusters)))
-                rands.append(rand(truth[own], np.array([table.nearest(point) for point in where[own]])))
-        radii, numbers, their_radii, their_numbers = np.array(found).T
-        ratios = radii / their_radii
-        line = {"case": "quality", "of": name, "ratio": ratio, "windows": len(ratios), "mean": float(ratios.mean())}
-        line |= {"worst": float(ratios.max()), "best": float(ratios.min()), "within": float((ratios <= 1.05).mean())}
-        line |= {"radius": float(radii.mean()), "their_radius": float(their_radii.mean())}
-        line |= {"clusters": float(numbers.mean()), "their_clusters": float(their_numbers.mean())}
-        yield line | ({"rand": min(rands)} if rands else {})
+    for source in sources:
+        yield quality_of(*source, truth, size)
+    for ratio in size.of((30,), (30,), (5, 10, 15, 20, 25, 30)):
+        yield quality_of("real, radius 3", *real_of(size), 3.0, ratio, truth, size)
+
+
+def quality_of(
+    name: str, panes: np.ndarray, where: np.ndarray, radius: float, ratio: int, truth: np.ndarray, size: Size
+) -> Line:
+    """C-BIRCH beside scikit-learn's Birch over windows of `ratio` panes; `truth` are the clusters of SDC."""
+    stream = clustered(birch(radius), panes, where, panes)
+    kernel = stream.kernel
+    assert isinstance(kernel, Clustering)
+    window = window_over(stream, BINARY, ratio)
+    found, rands = [], []
+    for stop in range(1, int(panes.max()) + 2):
+        answer = window.answer(range(stop - ratio, stop), 1)
+        if stop < 30 or stop % size.of(40, 40, 10):
+            continue
+        own = stream.between(stop - ratio, stop)
+        clusters = kernel.report(answer[0])
+        mine = float((clusters.radii * clusters.counts).sum() / clusters.counts.sum())
+        found.append((mine, len(clusters), *their_radius(where[own], radius)))
+        if name.startswith("sdc"):
+            table = MicroClusters.of(clusters.centers, clusters.counts, np.zeros(len(clusters)))
+            rands.append(rand(truth[own], np.array([table.nearest(point) for point in where[own]])))
+    radii, numbers, their_radii, their_numbers = np.array(found).T
+    ratios = radii / their_radii
+    line = {"case": "quality", "of": name, "ratio": ratio, "windows": len(ratios), "mean": float(ratios.mean())}
+    line |= {"worst": float(ratios.max()), "best": float(ratios.min()), "within": float((ratios <= 1.05).mean())}
+    line |= {"radius": float(radii.mean()), "their_radius": float(their_radii.mean())}
+    line |= {"clusters": float(numbers.mean()), "their_clusters": float(their_numbers.mean())}
+    return line | ({"rand": min(rands)} if rands else {})
 
 
 def their_radius(points: np.ndarray, radius: float) -> tuple[float, int]:
@@ -307,7 +329,3 @@ def rand(truth: np.ndarray, found: np.ndarray) -> float:
     from sklearn.metrics import adjusted_rand_score
 
     return float(adjusted_rand_score(truth, found))
-
-
-if __name__ == "__main__":
-    main(quick=True)

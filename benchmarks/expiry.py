@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict
 from pathlib import Path
 
-from expiry_delays import measure_delays
-from expiry_replay import measure_from_sql, measure_memory, measure_throughput
-from expiry_report import plot, report
-from expiry_spark import measure_spark
 from rich.console import Console
 
+from .expiry_delays import measure_delays
+from .expiry_replay import measure_from_sql, measure_memory, measure_throughput
+from .expiry_report import plot, report
+from .expiry_spark import measure_spark
+from .size import Size
 
-def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+
+def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and Figures 8 to 12 to `plot_path`."""
-    console = Console()
+    console, size = Console(), Size(size)
     console.print("  throughput of operators, four ways to expire ...")
-    found = list(measure_throughput(quick))
+    found = list(measure_throughput(size))
     console.print("  the same queries from SQL ...")
-    found += measure_from_sql(quick)
+    found += measure_from_sql(size)
     console.print("  bytes an event ...")
-    memory = measure_memory()
+    memory = measure_memory(size)
     console.print("  output delays ...")
-    delays = list(measure_delays(quick))
+    delays = list(measure_delays(size))
     console.print("  on Spark ...")
-    on_spark = list(measure_spark(quick))
+    on_spark = list(measure_spark(size))
     report(console, delays, found, on_spark, memory)
     if json_path is not None:
         lines = [asdict(line) for line in (*delays, *found)]
@@ -35,9 +36,3 @@ def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | N
         json_path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if plot_path is not None:
         plot(delays, found, plot_path)
-
-
-if __name__ == "__main__":
-    started = time.perf_counter()
-    main()
-    print(f"{time.perf_counter() - started:.0f} s")

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from expiry_cases import MINUTE, QUERIES, SECOND, arrivals, q1, q2, streams_of, tables
 
 from windrow.local.simulate import Simulation
 from windrow.operators.changes import Changes
 from windrow.plan.changes import Expiry, Group, Join, Node
+
+from .expiry_cases import MINUTE, QUERIES, SECOND, arrivals, q1, q2, streams_of, tables
+from .size import Size
 
 FEW_ITEMS = 100
 """Items where delays are measured, so that at 10 tuples/s the joins find partners (section 6: selectivity 0.6)."""
@@ -33,17 +35,17 @@ class Delay:
     changes: int
 
 
-def measure_delays(quick: bool) -> Iterator[Delay]:
+def measure_delays(size: Size) -> Iterator[Delay]:
     """Figures 8 to 11: all queries at 10 tuples/s, Q3 and Q4 by rate, Q2 by joins, Q1 by selectivity."""
-    seconds = 5 if quick else 120
-    for name, plan in QUERIES.items():
-        yield from delays_of("queries", name, plan, 10, 10, seconds)
-    for rate in (5, 20) if quick else (5, 10, 20, 40):
-        for name in ("Q3",) if quick else ("Q3", "Q4"):
+    rate, seconds = size.of((3, 10), (10, 5), (10, 120))
+    for name in size.of(("Q1", "Q2"), tuple(QUERIES), tuple(QUERIES)):
+        yield from delays_of("queries", name, QUERIES[name], rate, rate, seconds)
+    for rate in size.of((), (5, 20), (5, 10, 20, 40)):
+        for name in ("Q3", "Q4") if size.is_full else ("Q3",):
             yield from delays_of("rate", name, QUERIES[name], rate, rate, seconds)
-    for joins in (2, 3) if quick else (2, 3, 4, 5):
+    for joins in size.of((), (2, 3), (2, 3, 4, 5)):
         yield from delays_of("joins", "Q2", q2(joins), 10, joins, seconds / 2, MORE_ITEMS)
-    for selectivity in (0.1, 1.0) if quick else (0.1, 0.25, 0.5, 0.75, 1.0):
+    for selectivity in size.of((), (0.1, 1.0), (0.1, 0.25, 0.5, 0.75, 1.0)):
         yield from delays_of("selectivity", "Q1", q1(selectivity), 10, selectivity, seconds)
 
 

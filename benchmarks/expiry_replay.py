@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 import pyarrow as pa
-from expiry_cases import ITEMS, MINUTE, QUERIES, RATE, SECOND, arrivals, streams_of, tables
-from expiry_sql import SNAPSHOTS, SQL, check_changes, sales_of
 
 import windrow
 from windrow.local.row_expressions import evaluate_text
@@ -23,6 +21,10 @@ from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.push_distinct import push_distinct
 from windrow.plan.changes import Column, Distinct, Expiry, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
+
+from .expiry_cases import ITEMS, MINUTE, QUERIES, RATE, SECOND, arrivals, streams_of, tables
+from .expiry_sql import SNAPSHOTS, SQL, check_changes, sales_of
+from .size import Size
 
 BATCH = 20_000
 FROM_SQL, PUSHED = "from SQL", "DISTINCT pushed down"
@@ -42,49 +44,56 @@ class Throughput:
     seconds: float
 
 
-def measure_throughput(quick: bool) -> Iterator[Throughput]:
+def measure_throughput(size: Size) -> Iterator[Throughput]:
     """Figure 12 and the aims: as fast as events can be worked off, window after window."""
     for name, plan in QUERIES.items():
-        check(name, plan)
-        for windows in (5,) if quick else (2, 5, 10, 20):
+        check(name, plan, rate_of(size))
+        for windows in size.of((1,), (5,), (2, 5, 10, 20)):
             for way in Expiry if name in SHOWN else (Expiry.HYBRID, Expiry.NEGATIVE):
-                yield throughput(name, plan, way, windows, 1 if quick and name != "Q2" else 3)
+                runs = 3 if size.is_full or (name == "Q2" and size is Size.QUICK) else 1
+                yield throughput(name, plan, way, windows, runs, rate_of(size))
     pushed = push_distinct(QUERIES["Q2"])
-    yield throughput("Q2", pushed, Expiry.HYBRID, 5 if quick else 20, 1, f"hybrid, {PUSHED}")
+    yield throughput("Q2", pushed, Expiry.HYBRID, size.of(1, 5, 20), 1, rate_of(size), f"hybrid, {PUSHED}")
 
 
-def measure_from_sql(quick: bool) -> Iterator[Throughput]:
+def rate_of(size: Size) -> int:
+    return size.of(100, RATE, RATE)
+
+
+def measure_from_sql(size: Size) -> Iterator[Throughput]:
     """The same queries as users write them: parsed, planned, cut into payloads, state saved after every batch."""
     for name, text in SQL.items():
-        sales = sales_of(name, 150)
+        sales = sales_of(name, 150, rate_of(size))
         check_changes(name, windrow.replay(text, **sales, tables=tables(), batch_rows=BATCH), sales)
-        sales = sales_of(name, 180 if quick else 600)
+        sales = sales_of(name, size.of(70, 180, 600), rate_of(size))
         events, best, changes = sum(map(len, sales.values())), math.inf, 0
-        for _ in range(1 if quick else 3):
+        for _ in range(size.of(1, 1, 3)):
             started = time.process_time()
             changes = len(windrow.replay(text, **sales, tables=tables(), batch_rows=BATCH))
             best = min(best, time.process_time() - started)
         yield Throughput(name, FROM_SQL, events, changes, events / best, best)
 
 
-def throughput(name: str, plan: Node, way: Expiry, windows: int, runs: int, title: str | None = None) -> Throughput:
+def throughput(
+    name: str, plan: Node, way: Expiry, windows: int, runs: int, rate: int, title: str | None = None
+) -> Throughput:
     """The best of some runs: others may share the machine."""
-    events = {stream: arrivals(i, RATE, 60 * (windows + 1)) for i, stream in enumerate(streams_of(plan))}
+    events = {stream: arrivals(i, rate, 60 * (windows + 1)) for i, stream in enumerate(streams_of(plan))}
     count = sum(len(given.times) for given in events.values())
-    run(plan, way, {stream: arrivals(9, RATE, 2) for stream in events}, BATCH)  # compiled before the clock starts
+    run(plan, way, {stream: arrivals(9, rate, 2) for stream in events})  # compiled before the clock starts
     best, changes = math.inf, 0
     for _ in range(runs):
         started = time.process_time()
-        changes = sum(map(len, run(plan, way, events, BATCH)))
+        changes = sum(map(len, run(plan, way, events)))
         best = min(best, time.process_time() - started)
     return Throughput(name, title or way.value, count, changes, count / best, best)
 
 
-def run(plan: Node, way: Expiry, events: dict[str, Arrivals], batch: int) -> list[Changes]:
+def run(plan: Node, way: Expiry, events: dict[str, Arrivals]) -> list[Changes]:
     """The changes of the answer, batch by batch."""
     pipeline = Pipeline({"q": place_expiry(plan, way)}, evaluate_text, MemoryBlocks(), tables=tables())
     end = max(int(given.times[-1]) for given in events.values())
-    step = batch * SECOND // RATE // len(events)
+    step = BATCH * SECOND // RATE // len(events)  # the same instants, however many events there are
     done, parts = dict.fromkeys(events, 0), []
     for clock in [*range(step, end, step), end]:
         given = {}
@@ -96,9 +105,9 @@ def run(plan: Node, way: Expiry, events: dict[str, Arrivals], batch: int) -> lis
     return parts
 
 
-def check(name: str, plan: Node) -> None:
+def check(name: str, plan: Node, rate: int) -> None:
     """The accumulated changes are what DuckDB says without a window, at the end; nothing is timed before."""
-    events = {stream: arrivals(i, RATE, 90) for i, stream in enumerate(streams_of(plan))}
+    events = {stream: arrivals(i, rate, 90) for i, stream in enumerate(streams_of(plan))}
     end = max(int(given.times[-1]) for given in events.values())
     with duckdb.connect() as connection:
         for stream, given in events.items():
@@ -109,28 +118,28 @@ def check(name: str, plan: Node) -> None:
         wanted = sorted(connection.execute(SNAPSHOTS[name]).fetchall())
     for way in Expiry:
         there: dict[tuple, int] = {}
-        for part in run(plan, way, events, BATCH):
+        for part in run(plan, way, events):
             for weight, row in zip(part.weights.tolist(), zip(*(column.to_pylist() for column in part.columns))):
                 there[row] = there.get(row, 0) + weight
         found = sorted(row for row, weight in there.items() if weight)
         assert np.allclose(np.array(found, float), np.array(wanted, float)), f"{name} differs, {way.value}"
 
 
-def measure_memory() -> dict:
+def measure_memory(size: Size) -> dict:
     """Bytes an event of DISTINCT over one whole number, with 1,000,000 events in the window."""
-    bytes_of = {}
-    for case, items in (("10,000 values", ITEMS), ("all different", 2**40)):
-        plan = place_expiry(Distinct(Scan("a", (Column("item", pa.int64()),), 1_000_000)), Expiry.HYBRID)
+    bytes_of, window = {}, size.of(20_000, 1_000_000, 1_000_000)
+    for case, items in ((f"{ITEMS:,} values", ITEMS), ("all different", 2**40)):
+        plan = place_expiry(Distinct(Scan("a", (Column("item", pa.int64()),), window)), Expiry.HYBRID)
         random = np.random.default_rng(0)
         gc.collect()
         tracemalloc.start()
         before = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes()
         pipeline = Pipeline({"q": plan}, evaluate_text, MemoryBlocks())
-        for first in range(0, 1_500_000, BATCH):
+        for first in range(0, 3 * window // 2, BATCH):
             times = np.arange(first, first + BATCH)
             rows = pa.record_batch({"item": random.integers(0, items, BATCH)})
             pipeline.advance({"a": Arrivals(times, rows)}, int(times[-1]))
         held = tracemalloc.get_traced_memory()[0] + pa.total_allocated_bytes() - before
         tracemalloc.stop()
-        bytes_of[case] = held / 1_000_000
+        bytes_of[f"{window:,} events in the window, {case}"] = held / window
     return bytes_of

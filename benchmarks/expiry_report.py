@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from expiry_delays import Delay
-from expiry_replay import FROM_SQL, Throughput
-from expiry_spark import OnSpark
 from rich.console import Console
 from rich.table import Table
 
 from windrow.plan.changes import Expiry
+
+from .expiry_delays import Delay
+from .expiry_replay import FROM_SQL, Throughput
+from .expiry_spark import OnSpark
 
 AIMS = {"Q1": 200_000, "Q2": 100_000, "Q3": 200_000, "Q4": 100_000, "Q5": 100_000}
 
@@ -44,7 +45,7 @@ def report(
     for line in ratios(delays, found):
         console.print(line)
     for case, number in memory.items():
-        console.print(f"DISTINCT, 1,000,000 events in the window, {case}: {number:.0f} bytes an event (aim 150)")
+        console.print(f"DISTINCT, {case}: {number:.0f} bytes an event (aim 150)")
 
 
 def ratios(delays: list[Delay], found: list[Throughput]) -> Iterator[str]:

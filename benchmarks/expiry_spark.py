@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from expiry_cases import tables
-from expiry_sql import SQL, check_changes, sales_of
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow
-from windrow.spark.settings import local_spark
+
+from .bench_spark import bench_spark
+from .expiry_cases import RATE, tables
+from .expiry_sql import SQL, check_changes, sales_of
+from .size import Size
 
 SCHEMA = "store BIGINT, item BIGINT, price DOUBLE, ts TIMESTAMP"
 
@@ -29,23 +31,22 @@ class OnSpark:
     events_per_s: float
 
 
-def measure_spark(quick: bool) -> Iterator[OnSpark]:
+def measure_spark(size: Size) -> Iterator[OnSpark]:
     """Events a second of each query, local[2]; its answers are checked first."""
-    spark = local_spark("local[2]", {"spark.driver.memory": "2g"})
-    seconds, batches = (50, 3) if quick else (600, 5)
-    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept:
-        for name in ("Q2", "Q3") if quick else SQL:  # a join, and a query in two stages
-            bench = _Bench(spark, name, Path(kept) / name)
+    seconds, batches, rate = size.of((30, 2, 20), (50, 3, RATE), (600, 5, RATE))
+    names = list(SQL) if size.is_full else ["Q2", "Q3"]  # a join, and a query in two stages
+    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept, bench_spark(driver_memory="2g") as spark:
+        for name in names:
+            bench = _Bench(spark, name, Path(kept) / name, rate)
             found: list[pa.Table] = []
-            progress = bench.run(seconds if quick else 30, batches, _into(found))
+            progress = bench.run(30 if size.is_full else seconds, batches, _into(found))
             check_changes(name, pa.concat_tables(found), bench.sales)
-            if not quick:
+            if size.is_full:
                 progress = bench.run(seconds, batches, None)
             steady = [batch for batch in progress if batch["numInputRows"]][1:]
             took = sum(batch["durationMs"]["triggerExecution"] for batch in steady) / 1000
             events = sum(batch["numInputRows"] for batch in steady)
             yield OnSpark(name, events, took, events / took)
-    spark.stop()
 
 
 def _into(kept: list[pa.Table]) -> Callable[[DataFrame, int], None]:
@@ -55,8 +56,8 @@ def _into(kept: list[pa.Table]) -> Callable[[DataFrame, int], None]:
 class _Bench:
     """Runs one query, each time over sales of its own size."""
 
-    def __init__(self, spark: SparkSession, name: str, folder: Path) -> None:
-        self._spark, self._name, self._folder = spark, name, folder
+    def __init__(self, spark: SparkSession, name: str, folder: Path, rate: int) -> None:
+        self._spark, self._name, self._folder, self._rate = spark, name, folder, rate
         self.sales: dict[str, pa.Table] = {}
         self._count = 0
 
@@ -64,7 +65,7 @@ class _Bench:
         """Work off `batches` batches of so many seconds each; returns Spark's progress of every batch."""
         self._count += 1
         folder = self._folder / str(self._count)
-        self.sales = sales_of(self._name, seconds * batches)
+        self.sales = sales_of(self._name, seconds * batches, self._rate)
         session = windrow.Session(self._spark, shards=2)
         for stream, table in self.sales.items():
             _write(folder / stream, table, batches)

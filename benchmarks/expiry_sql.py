@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import duckdb
 import numpy as np
 import pyarrow as pa
-from expiry_cases import MINUTE, RATE, arrivals, tables
+
+from .expiry_cases import MINUTE, RATE, arrivals, tables
 
 SNAPSHOTS = {
     "Q1": "SELECT SUM(price) AS total FROM a WHERE item >= 7500",
@@ -24,11 +25,11 @@ STREAMS = {name: "ab" if name in ("Q2", "Q5") else "a" for name in SQL}
 BEGIN_US = 1_700_000_000_000_000
 
 
-def sales_of(name: str, seconds: float) -> dict[str, pa.Table]:
+def sales_of(name: str, seconds: float, rate: int = RATE) -> dict[str, pa.Table]:
     """The sales of each stream that a query reads, with their times."""
     found = {}
     for i, stream in enumerate(STREAMS[name]):
-        given = arrivals(i, RATE, seconds)
+        given = arrivals(i, rate, seconds)
         times = pa.array(BEGIN_US + given.times, pa.timestamp("us", tz="UTC"))
         found[stream] = pa.Table.from_batches([given.rows]).append_column("ts", times)
     return found

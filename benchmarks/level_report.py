@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from level_chain import PARTIALS, Line
 from rich.console import Console
 from rich.table import Table
+
+from .level_chain import PARTIALS, Line
 
 TITLES = {
     5: "Figure 5: five levels, widest extent 40",

@@ -11,10 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from sliding import Bench
-from ticks import Ticks
 
 import windrow
+
+from .bench_spark import bench_spark
+from .size import Size
+from .sliding import Bench
+from .ticks import Ticks
 
 LEVELS = {60: 1, 300: 10, 600: 30, 1_800: 60, 3_600: 300}
 """Seconds of range and of slide, the finest level first."""
@@ -33,11 +36,11 @@ def nested(bench: Bench, ticks: Ticks) -> Any:
     return session.sql(VWAP.format(ranges=ranges, slides=slides))
 
 
-def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
+def measure_spark(size: Size) -> Iterator[dict[str, Any]]:
     """Events a second: five levels, and one, by turns on the same files."""
-    rows, batches, rounds = (100_000, 3, 1) if quick else (600_000, 6, 2)
-    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder:
-        bench = Bench(Path(folder), quick)
+    rows, batches, rounds = size.of((3_000, 2, 1), (100_000, 3, 1), (600_000, 6, 2))
+    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder, bench_spark(driver_memory="4g") as spark:
+        bench = Bench(spark, Path(folder), size)
         ticks = bench.ticks("ticks", rows, batches)
         check(bench, ticks)
         for _ in range(rounds):
@@ -45,7 +48,6 @@ def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
             five = bench.measure("five levels", 60, nested(bench, ticks))
             for found in (one, five):
                 yield {"figure": "spark", "way": found.case, "events_per_second": found.events_per_second}
-        bench.spark.stop()
 
 
 def check(bench: Bench, ticks: Ticks) -> None:

@@ -6,19 +6,21 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from level_chain import PAIRS, PARTIALS, RATE, Line, measured
-from level_report import plot, report
-from level_spark import measure_spark
 from rich.console import Console
 
+from .level_chain import PAIRS, PARTIALS, RATE, Line, measured
+from .level_report import plot, report
+from .level_spark import measure_spark
+from .size import Size
 
-def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+
+def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
-    console = Console()
+    console, size = Console(), Size(size)
     console.print("  chains of five levels ...")
-    found = list(cases(quick))
+    found = list(cases(size))
     console.print("  five levels on Spark ...")
-    found += measure_spark(quick)
+    found += measure_spark(size)
     report(console, found)
     if json_path is not None:
         json_path.write_text("".join(json.dumps(line) + "\n" for line in found))
@@ -40,32 +42,28 @@ def compared(
         yield {"operation": operation, "way": way, "levels": len(pairs), "rate": rate, "extent": pairs[-1][0]} | line
 
 
-def cases(quick: bool) -> Iterator[Line]:
+def cases(size: Size) -> Iterator[Line]:
     """All that is measured."""
-    instants = 8 if quick else 24
-    rates = (10_000, 100_000) if quick else (10_000, 50_000, 100_000, 500_000, 1_000_000)
+    instants, usual = size.of(4, 8, 24), size.of(500, RATE, RATE)
+    rates = size.of((200, 500), (10_000, 100_000), (10_000, 50_000, 100_000, 500_000, 1_000_000))
     for operation in PARTIALS:
         measured(operation, [PAIRS], 1_000, 40, 4)  # compiled before anything is timed
         for rate in rates:
             line = measured(operation, [PAIRS], rate, 40, instants if rate <= RATE else 8)
             yield {"figure": 5, "operation": operation, "rate": rate} | line
         for count in range(1, 6):
-            line = measured(operation, [PAIRS[5 - count :]], RATE, 40, instants)
+            line = measured(operation, [PAIRS[5 - count :]], usual, 40, instants)
             yield {"figure": 6, "operation": operation, "levels": count} | line
-        for scale in (1, 10) if quick else (1, 10, 100, 1000):
+        for scale in size.of((1,), (1, 10), (1, 10, 100, 1000)):
             for slides, each in ("scaled", scale), ("fine", 1):
                 # bitmaps have 64 granules a level, and a chain of 10,000 granules takes long to fill
                 if slides == "scaled" or (operation != "recurring" and scale <= 100):
                     pairs = [(reach * scale, slide * each) for reach, slide in PAIRS]
-                    line = measured(operation, [pairs], RATE, 40 * scale, instants)
+                    line = measured(operation, [pairs], usual, 40 * scale, instants)
                     yield {"figure": 7, "operation": operation, "extent": 40 * scale, "slides": slides} | line
         for items in (5, 10) if operation == "recurring" else (1,):
             for count in range(1, 6):
                 line = measured(operation, [PAIRS[5 - count :]], 1_000, 40, 4, items)
                 yield {"figure": 8, "operation": operation, "levels": count, "items": items} | line
-        for line in compared(operation, PAIRS, RATE, instants):
+        for line in compared(operation, PAIRS, usual, instants):
             yield {"figure": "ratios"} | line
-
-
-if __name__ == "__main__":
-    main(quick=True)

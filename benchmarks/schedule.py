@@ -10,7 +10,6 @@ from pathlib import Path
 from statistics import mean
 
 import numpy as np
-from market import Market, run_apart
 from rich.console import Console
 from rich.table import Table
 
@@ -20,6 +19,9 @@ from windrow.schedule.checks import GroupedCheck, PlainCheck
 from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.graph_walk import GraphWalk
 from windrow.schedule.optimize_graph import Limits
+
+from .market import Market, run_apart
+from .size import Size
 
 TUPLES, COUNTED, BATCH = 10_000, 100_000, 500
 PUSH = 11
@@ -56,14 +58,15 @@ class Measurement:
         return self.comparisons + PUSH * self.pushes
 
 
-def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
-    console = Console()
-    found = list(measure_all(quick, console))
-    picks = list(measure_picks(2 if quick else 10))
+    console, size = Console(), Size(size)
+    found = list(measure_all(size, console))
+    picks = list(measure_picks(size.of(1, 2, 10)))
     shard = measure_shard()
-    sizes = (1_000_000,) if quick else (1_000_000, 20_000_000)
-    markets = [run_apart(kind, size) for size in sizes for kind in ("market", "random")]
+    counts = size.of((2_000,), (1_000_000,), (1_000_000, 20_000_000))
+    kinds = ("random",) if size is Size.TINY else ("market", "random")
+    markets = [run_apart(kind, count) for count in counts for kind in kinds]
     report(console, found, picks, shard, markets)
     if json_path is not None:
         lines = [asdict(m) | {"operations": m.operations} for m in found]
@@ -73,17 +76,19 @@ def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | N
         plot(found, plot_path)
 
 
-def measure_all(quick: bool, console: Console) -> Iterator[Measurement]:
+def measure_all(size: Size, console: Console) -> Iterator[Measurement]:
     """Figures 5 to 9: every schedule at every number of queries and every greatest slide."""
-    repeats = 2 if quick else 10
+    repeats, counted = size.of(1, 2, 10), size.of(BATCH, COUNTED // 10, COUNTED)
+    tuples = size.of(BATCH, TUPLES, TUPLES)
+    few, more = (10, 100, 1000, 10_000), (10, 30, 50, 100, 1000, 5000, 10_000)
     for max_slide in MAXIMA:
-        for queries in (10, 100, 1000, 10_000) if quick else (10, 30, 50, 100, 1000, 5000, 10_000):
+        for queries in size.of((10, 100), few, more):
             console.print(f"  {queries:,} queries, slides up to {max_slide} ...")
             sets = [slides_of(queries, max_slide, seed) for seed in range(repeats)]
             for slides in sets:
                 check(slides)
             for name, make in MAKE.items():
-                yield measure(name, make, sets, max_slide, COUNTED // 10 if quick else COUNTED)
+                yield measure(name, make, sets, max_slide, counted, tuples)
 
 
 def slides_of(queries: int, max_slide: int, seed: int) -> np.ndarray:
@@ -106,12 +111,12 @@ def check(slides: np.ndarray) -> None:
 
 
 def measure(
-    name: str, make: Callable[[], ClockedSchedule], sets: list[np.ndarray], max_slide: int, counted: int
+    name: str, make: Callable[[], ClockedSchedule], sets: list[np.ndarray], max_slide: int, counted: int, tuples: int
 ) -> Measurement:
     batches, ticks, comparisons, pushes = [], [], [], []
     for slides in sets:
-        batches.append(cpu_us(make(), slides, in_batches))
-        ticks.append(cpu_us(make(), slides, tick_by_tick))
+        batches.append(cpu_us(make(), slides, in_batches, tuples))
+        ticks.append(cpu_us(make(), slides, tick_by_tick, tuples))
         schedule = make()
         schedule.add_many(slides)
         until = counted if name not in (PLAIN, GROUPED) else BATCH  # these make the same number of tests at each tuple
@@ -122,21 +127,23 @@ def measure(
     return Measurement(name, len(sets[0]), max_slide, mean(batches), mean(ticks), mean(comparisons), mean(pushes))
 
 
-def cpu_us(schedule: ClockedSchedule, slides: np.ndarray, run: Callable[[ClockedSchedule], None]) -> float:
+def cpu_us(
+    schedule: ClockedSchedule, slides: np.ndarray, run: Callable[[ClockedSchedule, int], None], tuples: int = TUPLES
+) -> float:
     """Microseconds of CPU time a tuple; registering the queries is not counted."""
     schedule.add_many(slides)
     started = time.process_time()
-    run(schedule)
-    return (time.process_time() - started) / TUPLES * 1e6
+    run(schedule, tuples)
+    return (time.process_time() - started) / tuples * 1e6
 
 
-def in_batches(schedule: ClockedSchedule) -> None:
-    for end in range(BATCH, TUPLES + 1, BATCH):
+def in_batches(schedule: ClockedSchedule, tuples: int) -> None:
+    for end in range(BATCH, tuples + 1, BATCH):
         schedule.due_until(end)
 
 
-def tick_by_tick(schedule: ClockedSchedule) -> None:
-    for count in range(1, TUPLES + 1):
+def tick_by_tick(schedule: ClockedSchedule, tuples: int) -> None:
+    for count in range(1, tuples + 1):
         schedule.due(count)
 
 
@@ -192,12 +199,13 @@ def report(console: Console, found: list[Measurement], picks: list[dict], shard:
         table.add_row(str(m.max_slide), f"{m.queries:,}", m.schedule, *(f"{number:,.2f}" for number in numbers))
     console.print(table)
     by_case = {(m.schedule, m.queries, m.max_slide): m for m in found}
-    grouped, graph, calendar = (by_case[name, 10_000, 2000] for name in (GROUPED, GRAPH, CALENDAR))
+    most = max(m.queries for m in found)
+    grouped, graph, calendar = (by_case[name, most, 2000] for name in (GROUPED, GRAPH, CALENDAR))
     for name, other, aim in (("sliding graph", graph, 4), ("default (calendar)", calendar, 10)):
         ratios = (
             f"{grouped.batch_us / other.batch_us:.1f} in batches, {grouped.tick_us / other.tick_us:.1f} tick by tick"
         )
-        console.print(f"grouped check / {name}, 10,000 queries, slides up to 2000: {ratios} (aim {aim})")
+        console.print(f"grouped check / {name}, {most:,} queries, slides up to 2000: {ratios} (aim {aim})")
     for pick in picks:
         fastest = min(pick[name] for name in (GROUPED, GRAPH, CALENDAR))
         case = f"{pick['queries']} queries, slides up to {pick['max_slide']}"
@@ -233,7 +241,3 @@ def plot(found: list[Measurement], path: Path) -> None:
         axes.grid(True, which="both", alpha=0.3)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
-
-
-if __name__ == "__main__":
-    main(quick=True)

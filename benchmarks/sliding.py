@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import statistics
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,10 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
-from ticks import BEGIN_US, SCHEMA, Ticks
 
 import windrow
-from windrow.spark.settings import local_spark
+
+from .bench_spark import bench_spark
+from .size import Size
+from .ticks import BEGIN_US, SCHEMA, Ticks
 
 VWAP = """
     SELECT symbol, SUM(price * volume) / SUM(volume) AS vwap
@@ -53,13 +54,13 @@ class Measurement:
 class Bench:
     """Runs cases on one Spark, one after the other, each on files of its own size."""
 
-    def __init__(self, folder: Path, quick: bool) -> None:
-        self.folder, self.quick = folder, quick
-        self.spark: SparkSession = local_spark("local[2]", {"spark.driver.memory": "4g"})
+    def __init__(self, spark: SparkSession, folder: Path, size: Size) -> None:
+        self.spark, self.folder, self.size = spark, folder, size
+        self.rate = size.of(100, 10_000, 10_000)
         self._count = 0
 
     def ticks(self, name: str, rows: int, batches: int, symbols: int = 100) -> Ticks:
-        ticks = Ticks(self.folder / name, rows, batches, symbols=symbols)
+        ticks = Ticks(self.folder / name, rows, batches, self.rate, symbols)
         return ticks if ticks.folder.exists() else ticks.write()
 
     def stream(self, ticks: Ticks) -> DataFrame:
@@ -116,10 +117,10 @@ class Bench:
             )
 
 
-def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print a table, and write one line a case to `json_path` and a picture to `plot_path`."""
-    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder:
-        bench = Bench(Path(folder), quick)
+    with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder, bench_spark(driver_memory="4g") as spark:
+        bench = Bench(spark, Path(folder), Size(size))
         found = measure_all(bench)
         small = small_batch(bench)
     report(found, small)
@@ -132,26 +133,26 @@ def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | N
 
 
 def measure_all(bench: Bench) -> list[Measurement]:
-    batches = 3 if bench.quick else 10
-    rows = 100_000 if bench.quick else 600_000
+    rows, batches = bench.size.of((3_000, 2), (100_000, 3), (600_000, 10))
     ticks = bench.ticks("ticks", rows, batches)
-    if not bench.quick:
+    if bench.size.is_full:
         bench.check(bench.ticks("checked", 300_000, 4), "1 MINUTE", 60)
     bench.check(ticks, "10 MINUTES", 600)
     found = []
-    for ratio, range in ((60, "1 MINUTE"), (600, "10 MINUTES"), (3600, "1 HOUR")):
+    ranges = ((60, "1 MINUTE"), (600, "10 MINUTES"), (3600, "1 HOUR"))
+    for ratio, range in bench.size.of(ranges[:1], ranges, ranges):
         per_batch = rows // ticks.rate * ticks.symbols
         found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch))
     found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
-    if not bench.quick:
+    if bench.size.is_full:
         large = bench.ticks("large", 2_000_000, 6)
         found.append(bench.measure(LARGE, 600, bench.windrow(large, "10 MINUTES", "1 SECOND")))
         found.append(bench.measure(SCAN, 0, bench.stream(large)))
         many = bench.ticks("many", 600_000, 4, symbols=100_000)
         found.append(bench.measure(MANY, 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), 60 * 100_000))
     for ratio, rows in ((60, 15_000), (600, 15_000), (3600, 1_500)):  # the last takes 3 minutes for 15,000 events
-        if not (bench.quick and ratio > 60):
-            few = bench.ticks(f"few-{rows}", rows, 4)
+        if bench.size.is_full or ratio == 60:
+            few = bench.ticks(f"few-{rows}", bench.size.of(300, rows, rows), bench.size.of(2, 4, 4))
             found.append(
                 bench.measure("spark window()", ratio, bench.spark_window(few, f"{ratio} seconds", "1 second"))
             )
@@ -160,7 +161,7 @@ def measure_all(bench: Bench) -> list[Measurement]:
 
 def small_batch(bench: Bench) -> float:
     """The median time of a batch with few rows."""
-    ticks = bench.ticks("small", 1_000, 8 if bench.quick else 20)
+    ticks = bench.ticks("small", 1_000, bench.size.of(2, 8, 20))
     results = bench.windrow(ticks, "10 MINUTES", "1 SECOND")
     return bench.measure("windrow, batches of 1,000", 600, results).median_batch_seconds
 
@@ -210,9 +211,3 @@ def plot(found: list[Measurement], path: Path) -> None:
     axes.legend()
     figure.tight_layout()
     figure.savefig(path, dpi=120)
-
-
-if __name__ == "__main__":
-    started = time.perf_counter()
-    main()
-    print(f"{time.perf_counter() - started:.0f} s")

@@ -8,20 +8,22 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from storage_ordered import ordered
-from storage_sharing import SHARING, sharing
-from storage_spark import measure_spark
-from storage_windows import CALL_CENTER, QUERY_3, call_center, large_window, query_3
+
+from .size import Size
+from .storage_ordered import ordered
+from .storage_sharing import SHARING, sharing
+from .storage_spark import measure_spark
+from .storage_windows import CALL_CENTER, QUERY_3, call_center, large_window, query_3
 
 Line = dict[str, Any]
 
 
-def main(quick: bool = False, json_path: Path | None = None, plot_path: Path | None = None) -> None:
+def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
-    console, found = Console(), []
+    console, found, size = Console(), [], Size(size)
     for part in (query_3, large_window, call_center, sharing, ordered, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
-        lines = list(part(quick))
+        lines = list(part(size))
         table = Table(*[column for column in lines[0] if column != "question"], title=lines[0]["question"])
         for line in lines:
             table.add_row(*[_text(value) for column, value in line.items() if column != "question"])
@@ -75,7 +77,3 @@ def plot(found: list[Line], path: Path) -> None:
             axes.legend(fontsize=7)
     figure.tight_layout()
     figure.savefig(path, dpi=80)
-
-
-if __name__ == "__main__":
-    main(quick=True)

@@ -12,12 +12,12 @@ import windrow
 from windrow.kernels import Rows, identity
 from windrow.kernels.ordered_values import OrderedValues
 
-ORDERED = "Order statistics of 1,000,000 rows"
+from .size import Size
 
 
-def ordered(quick: bool) -> list[dict[str, Any]]:
+def ordered(size: Size) -> list[dict[str, Any]]:
     """MEDIAN of a million rows that slide by 100, and COUNT(DISTINCT) of a million rows with 100,000 values."""
-    random, width, slides = np.random.default_rng(4), 1_000_000, 100 if quick else 1000
+    random, width, slides = np.random.default_rng(4), size.of(5_000, 1_000_000, 1_000_000), size.of(20, 100, 1000)
     values = random.normal(100, 15, width + 100 * slides)
     kernel, slot = OrderedValues(pa.float64()), np.zeros(1, np.int64)
 
@@ -41,18 +41,18 @@ def ordered(quick: bool) -> list[dict[str, Any]]:
         median = np.median(values[low : low + width])
         assert median == found[low // 100 - 1]
     theirs = (time.perf_counter() - began) / repeats
-    question = ORDERED
+    question = f"Order statistics of {width:,} rows"
     cases = [
         {"question": question, "aggregate": "MEDIAN, sliding by 100", "us a slide": 1e6 * mine,
          "numpy us": 1e6 * theirs, "times faster": theirs / mine, "events/s": 100 / mine}
     ]  # fmt: skip
-    rows = 2_000_000 if quick else 4_000_000
+    rows = size.of(10_000, 2_000_000, 4_000_000)
     for name, query, column in (
         ("MEDIAN, in replay", "MEDIAN(x)", random.normal(100, 15, rows)),
         ("COUNT(DISTINCT), in replay", "COUNT(DISTINCT x)", random.integers(0, 100_000, rows)),
     ):
         events = pa.table({"ts": pa.array(np.arange(rows) * 1000, pa.timestamp("us", "UTC")), "x": column})
-        text = f"SELECT {query} AS a FROM events [RANGE 1000 SECONDS SLIDE 1 SECOND]"
+        text = f"SELECT {query} AS a FROM events [RANGE {width // 1000} SECONDS SLIDE 1 SECOND]"
         windrow.replay(text, events=events.slice(0, 20_000))
         began = time.perf_counter()
         answers = windrow.replay(text, events=events, batch_rows=100_000)

@@ -7,20 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from vwap import ROW_BYTES, SCHEMA, Ticks
 
 from windrow.storage.file_blocks import FileBlocks
 from windrow.storage.shared_slidem import SharedSlideM
 from windrow.storage.slidem import SlideM
 
+from .size import Size
+from .vwap import ROW_BYTES, SCHEMA, Ticks
+
 SHARING = "Windows that overlap: I/O requests for each new block"
 
 
-def sharing(quick: bool) -> list[dict[str, Any]]:
+def sharing(size: Size) -> list[dict[str, Any]]:
     """Figure 11: 2 to 32 windows between 3600 and 7200 s over one stream, with one pool for all or a part for each."""
-    cases, rows_a_block, largest, pool = [], 16, 192 if quick else 768, 103 if quick else 410
+    (largest, pool), cases, rows_a_block = size.of((192, 103), (192, 103), (768, 410)), [], 16
     block = rows_a_block * ROW_BYTES
-    for count in (2, 8, 32) if quick else (2, 4, 8, 16, 32):
+    for count in size.of((8,), (2, 8, 32), (2, 4, 8, 16, 32)):
         sizes = [round(size) for size in np.linspace(largest, largest / 2, count)]
         requests: dict[str, float] = {}
         space: dict[str, float] = {}

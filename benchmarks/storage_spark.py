@@ -6,7 +6,6 @@ import os
 import re
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,9 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow
-from windrow.spark.settings import local_spark
+
+from .bench_spark import bench_spark
+from .size import Size
 
 BEGIN_US = 1_700_000_000_000_000
 SYMBOLS = 100
@@ -22,14 +23,19 @@ MEMORY = "128 MB"
 QUERY = "SELECT symbol, MEDIAN(price) AS middle FROM ticks [RANGE {minutes} MINUTES SLIDE 1 SECOND] GROUP BY symbol"
 
 
-def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
+def measure_spark(size: Size) -> Iterator[dict[str, Any]]:
     """MEDIAN by 100 symbols, which needs all rows of its window, on local[2]."""
-    rate, minutes, seconds = (10_000, 1, 15) if quick else (100_000, 10, 10)
+    rate, minutes, seconds = size.of((100, 1, 30), (10_000, 1, 15), (100_000, 10, 10))
     full = 60 * minutes // seconds
-    options = {"spark.driver.memory": "512m", "spark.sql.streaming.numRecentProgressUpdates": "1000"}
-    options["spark.driver.extraJavaOptions"] = "-XX:+UseSerialGC"  # it needs less memory beside the heap
-    spark = local_spark("local[2]", options)
-    session = windrow.Session(spark, memory=MEMORY)
+    options = {"driver_memory": "512m", "sql_streaming_numRecentProgressUpdates": "1000"}
+    options["driver_extraJavaOptions"] = "-XX:+UseSerialGC"  # it needs less memory beside the heap
+    with bench_spark(**options) as spark:
+        yield _measured(spark, rate, minutes, seconds, full)
+
+
+def _measured(spark: SparkSession, rate: int, minutes: int, seconds: int, full: int) -> dict[str, Any]:
+    """One job that goes on until its window, which `full` batches fill, has been full for as long again."""
+    session = windrow.Session(spark, shards=2, memory=MEMORY)
     session.stream("ticks", ticks(spark, rate, seconds), time="ts")
     session.query("medians", QUERY.format(minutes=minutes))
     with tempfile.TemporaryDirectory(prefix="windrow-") as folder, Resident() as resident:
@@ -43,7 +49,7 @@ def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
     took = [batch["durationMs"]["triggerExecution"] / 1000 for batch in batches if batch["numInputRows"]]
     span = max(2, full // 6)
     filled, later = (sum(took[at : at + span]) / span for at in (full, 2 * full))
-    yield {
+    return {
         "question": "On Spark: MEDIAN by 100 symbols, local[2]",
         "rows of the window": rate * 60 * minutes,
         "events/s": rate * seconds / later,
@@ -54,7 +60,6 @@ def measure_spark(quick: bool) -> Iterator[dict[str, Any]]:
         "on disk MB": progress["state_bytes"] / 1e6,
         "kept in memory MB": progress["memory_bytes"] / 1e6,
     }
-    spark.stop()
 
 
 def ticks(spark: SparkSession, rate: int, seconds: int) -> DataFrame:
@@ -141,9 +146,3 @@ def _resident(process: int) -> int:
         return 0
     shared = re.search(r"^Pss:\s+(\d+) kB", status, re.MULTILINE)  # workers share what their parent had loaded
     return 1024 * int(shared[1]) if shared else 0
-
-
-if __name__ == "__main__":
-    began = time.perf_counter()
-    for line in measure_spark(quick=True):
-        print(line, f"{time.perf_counter() - began:.0f} s")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from vwap import ROW_BYTES, SCHEMA, Ticks, Vwap
-from watched import run_watched
 
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
 from windrow.storage.slidem import SlideM
+
+from .size import Size
+from .vwap import ROW_BYTES, SCHEMA, Ticks, Vwap
+from .watched import run_watched
 
 SECOND = 1_000_000
 EVERYTHING = 1 << 40
@@ -23,17 +24,17 @@ LARGE = "A window on disk, watched from outside"
 CALL_CENTER = "The call center under a limit of memory"
 
 
-def query_3(quick: bool) -> list[dict[str, Any]]:
+def query_3(size: Size) -> list[dict[str, Any]]:
     """Table 1: VWAP of 100 symbols over the last hour, answered at every tuple, with the smallest pool.
 
     Rates are a hundredth of the paper's, so that all rows fit into memory to compare with.
     """
     cases = []
-    for rate in (500, 1000) if quick else range(500, 3001, 500):
-        rows = int(rate * 3600 * (1.75 if quick else 2.5))
+    for rate in size.of((20,), (500, 1000), tuple(range(500, 3001, 500))):
+        rows = int(rate * 3600 * size.of(1.75, 1.75, 2.5))
         check_vwap(rate)
         best = {2: (0.0, 0.0), EVERYTHING: (0.0, 0.0)}
-        for _ in range(1 if quick else 3):
+        for _ in range(size.of(1, 1, 3)):
             for pool in best:  # by turns, so that both have the machine as it is
                 with tempfile.TemporaryDirectory() as folder:
                     home = FileBlocks(Path(folder) / "window") if pool == 2 else MemoryBlocks()
@@ -83,20 +84,19 @@ def check_vwap(rate: int) -> None:
         assert np.isclose(answers[i], (price[own] * volume[own]).sum() / volume[own].sum(), rtol=1e-12)
 
 
-def large_window(quick: bool) -> list[dict[str, Any]]:
+def large_window(size: Size) -> list[dict[str, Any]]:
     """A window of 4 GB in a process that is watched from outside."""
-    gigabytes = 0.25 if quick else 4.0
-    found = run_watched([sys.executable, str(Path(__file__).with_name("vwap.py")), str(gigabytes)])
+    gigabytes = size.of(0.01, 0.25, 4.0)
+    found = run_watched("vwap", str(gigabytes))
     return [{"question": LARGE} | found]
 
 
-def call_center(quick: bool) -> list[dict[str, Any]]:
+def call_center(size: Size) -> list[dict[str, Any]]:
     """Figure 10: rows (1W) and partials (2LA) of the call center, in memory and with SlideM, with little memory."""
-    scale = 0.02 if quick else 0.1
+    scale = size.of(0.001, 0.02, 0.1)
     cases = []
     for way in ("rows", "partials"):
         for home in ("memory", "slidem"):
-            program = str(Path(__file__).with_name("call_center_windows.py"))
-            found = run_watched([sys.executable, program, way, home, str(scale)])
+            found = run_watched("call_center_windows", way, home, str(scale))
             cases.append({"question": CALL_CENTER, "keeps": way, "in": home} | found)
     return cases

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 
-def run_watched(command: list[str]) -> dict:
-    """Run `command`, which prints one line of JSON and waits for a line; adds the most memory that it held at once."""
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+def run_watched(module: str, *arguments: str) -> dict:
+    """Run a module of this package, which prints one line of JSON and waits for a line; adds the most memory that it
+    held at once."""
+    package = Path(__file__).parent
+    seen = os.environ | {"PYTHONPATH": os.pathsep.join([str(package.parent), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-m", f"{package.name}.{module}", *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=seen) as process:
         assert process.stdin is not None and process.stdout is not None
         line = process.stdout.readline()
         status = Path(f"/proc/{process.pid}/status").read_text()

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-RUNNERS_OWN = frozenset({"PYTEST_CURRENT_TEST"})
-"""Variables of the environment that pytest itself sets anew for each test."""
+NOT_OURS = ("PYTEST_", "KMP_", "PYSPARK_", "SPARK_", "MALLOC_ARENA_MAX")
+"""How variables of the environment begin that pytest, scikit-learn and Spark set for the whole process."""
 
 
 class ProcessState:
     """The process as it is now: environment, folder, path, signals, user, and the names in Windrow's modules."""
 
     def __init__(self) -> None:
-        self._process = _process()
+        self._process, self._environment = _process(), _environment()
         self._modules = {name: dict(vars(module)) for name, module in _windrow().items()}
         self._filled = _sizes()
 
@@ -27,6 +27,7 @@ class ProcessState:
         """What is not as it was; modules that were loaded since are new, and changed nothing."""
         now = _process()
         found = [f"{what} is {now[what]}, not {was}" for what, was in self._process.items() if now[what] != was]
+        found += [f"the variable {name} is another" for name in _differing(self._environment, _environment())]
         loaded = _windrow()
         for name, names in self._modules.items():
             held = vars(loaded[name])
@@ -37,15 +38,22 @@ class ProcessState:
 
 
 def _process() -> dict[str, Any]:
-    environment = {name: value for name, value in os.environ.items() if name not in RUNNERS_OWN}
     handlers = [signal.getsignal(number) for number in SIGNALS]
     return {
-        "the environment": environment,
         "the folder": os.getcwd(),
         "the path": list(sys.path),
         "who handles signals": handlers,
         "the user": os.geteuid(),
     }
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(NOT_OURS)}
+
+
+def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """The names alone: what a variable holds may be a secret."""
+    return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
 
 def _windrow() -> dict[str, Any]:

@@ -16,10 +16,10 @@ CLASSES = HOME / "classes.jsa"
 """Spark's classes as a JVM has them in memory. `python tests/quick_spark.py` makes it, `make test` once."""
 
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
-_SMALL_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK {_QUIET}"
+SMALL_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK {_QUIET}"
 
 SHORT_LIVED = {
-    "spark.driver.extraJavaOptions": f"{_SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else _SMALL_JVM
+    "spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM
 }
 """A JVM that soon ends is not worth compiling well: this halves its work. It starts a process to change the mode of a
 file, hundreds of times, so that this should be cheap; and if there is an archive of its classes, it need not read them."""
@@ -57,7 +57,7 @@ def keep_classes() -> None:
 
     CLASSES.unlink(missing_ok=True)
     spark = local_spark(
-        "local[2]", {"spark.driver.extraJavaOptions": f"{_SMALL_JVM} -XX:ArchiveClassesAtExit={CLASSES}"}
+        "local[2]", {"spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:ArchiveClassesAtExit={CLASSES}"}
     )
     with TemporaryDirectory() as folder:
         ticks = pa.table({"ts": pa.array(range(0, 10**8, 10**6), pa.timestamp("us", tz="UTC")), "x": range(100)})

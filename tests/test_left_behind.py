@@ -24,7 +24,7 @@ FOR_A_WHOLE_PROCESS = ("quick_spark.py", "warm_workers.py")
     ("change", "told"),
     [
         (lambda patch, _: patch.setattr(shard, "FORMAT", 99), "windrow.runtime.shard.FORMAT is another"),
-        (lambda patch, _: patch.setenv("WINDROW_DATA", "/nowhere"), "the environment is"),
+        (lambda patch, _: patch.setenv("WINDROW_DATA", "/nowhere"), "the variable WINDROW_DATA is another"),
         (lambda patch, folder: patch.chdir(folder), "the folder is"),
         (lambda patch, folder: patch.syspath_prepend(folder), "the path is"),
         (lambda patch, _: patch.setitem(slide_shard._HELD, ("run", None, 0), ()), "_HELD holds 1, not 0"),

@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import ast
 import importlib
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 import windrow
+from windrow.cli.mistakes import DIED
 from windrow.errors import SettingsError
 
 FOLDER = "benchmarks"
 ENTRY = "main"
-"""What a benchmark has: main(quick, json_path, plot_path)."""
+"""What a benchmark has: main(size, json_path, plot_path)."""
+
+FULL, QUICK, TINY = "full", "quick", "tiny"
+
+
+class BenchCommand(TyperCommand):
+    """Says in its help which benchmarks there are."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        try:
+            known = benchmarks()
+        except SettingsError:
+            return  # outside of a checkout there are none
+        with formatter.section("Benchmarks"):
+            formatter.write_dl([(name, _question(path)) for name, path in known.items()])
 
 
 def benchmarks() -> dict[str, Path]:
@@ -33,10 +52,10 @@ def list_benchmarks() -> None:
     width = max(map(len, known)) + 2
     for name, path in known.items():
         typer.echo(f"{name:<{width}}{_question(path)}")
-    typer.echo("\nwindrow bench NAME runs one; with --quick it ends within a minute")
+    typer.echo("\nwindrow bench NAME runs one, windrow bench --quick all of them with smaller cases")
 
 
-def run_benchmark(name: str, quick: bool, json_path: Path | None, plot_path: Path | None) -> None:
+def run_benchmark(name: str, size: str, json_path: Path | None, plot_path: Path | None) -> None:
     """Run one benchmark; what Spark writes goes to a log."""
     known = benchmarks()
     if name not in known:
@@ -45,7 +64,30 @@ def run_benchmark(name: str, quick: bool, json_path: Path | None, plot_path: Pat
     from windrow.spark.output import children_write_to
 
     with kept_if_needed() as log, children_write_to(log):
-        _imported(name, known[name]).main(quick, json_path, plot_path)
+        imported(name).main(size, json_path, plot_path)
+
+
+def run_all(size: str) -> None:
+    """Run every benchmark, each in a process of its own; one that fails does not keep the others from running."""
+    known, failed = benchmarks(), []
+    for number, name in enumerate(known, 1):
+        typer.echo(f"{number} of {len(known)}: {name}")
+        began = time.monotonic()
+        code = _run_apart(name, size)
+        fate = f"failed, exit code {code}" if code else "done"
+        typer.echo(f"{name}: {fate} after {time.monotonic() - began:.0f} s\n")
+        failed += [name] if code else []
+    if failed:
+        typer.echo(f"{len(failed)} of {len(known)} benchmarks failed: {', '.join(failed)}", err=True)
+        raise typer.Exit(DIED)
+    typer.echo(f"all {len(known)} benchmarks ran")
+
+
+def _run_apart(name: str, size: str) -> int:
+    """Run a benchmark in a process of its own, with a JVM of the size that it asks for; returns its exit code."""
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "windrow.cli.main", "bench", name, f"--{size}"]
+    return subprocess.run(command, check=False).returncode
 
 
 def _folder() -> Path:
@@ -69,7 +111,11 @@ def _question(path: Path) -> str:
     return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
 
-def _imported(name: str, path: Path) -> ModuleType:
-    """The module as Python would run it: it finds what lies beside it."""
-    sys.path.insert(0, str(path.parent))
-    return importlib.import_module(name)
+def imported(name: str) -> ModuleType:
+    """A module in the package that its folder is: it finds what lies beside it, and no other module of its name."""
+    folder = _folder()
+    sys.path.insert(0, str(folder.parent))
+    try:
+        return importlib.import_module(f"{folder.name}.{name}")
+    finally:
+        sys.path.remove(str(folder.parent))

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from windrow.cli.bench import FULL, QUICK, TINY, BenchCommand, list_benchmarks, run_all, run_benchmark
 from windrow.cli.launch import read_launch, read_script, started
 from windrow.cli.mistakes import user_errors
+from windrow.errors import SettingsError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -215,27 +217,39 @@ def demo(
         run_demo(name, seconds, out, data)
 
 
-@app.command()
+@app.command(cls=BenchCommand)
 def bench(
-    name: Annotated[str | None, typer.Argument(help="Which benchmark; without it they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Which benchmark; without it they are listed, or all run with --quick.")
+    ] = None,
     json_path: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Also write a line a case.")] = None,
     plot_path: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Also draw the result.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller cases: ends within a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller cases: ends within a minute or two.")] = False,
+    tiny: Annotated[bool, typer.Option("--tiny", help="Tiny cases: shows that it runs, measures nothing.")] = False,
 ) -> None:
-    """Measure: the benchmark NAME, or a list of all there are.
+    """Measure: the benchmark NAME, or with --quick all of them, one after the other.
+
+    Answers are checked before anything is timed. Where several run, one that fails does not keep the others from
+    running; the exit code is then 1.
 
     \b
     Examples:
       windrow bench
       windrow bench sliding --quick --json sliding.json
+      windrow bench --quick
     """
     with user_errors():
-        from windrow.cli.bench import list_benchmarks, run_benchmark
-
-        if name is None:
+        size = TINY if tiny else QUICK if quick else FULL
+        if tiny and quick:
+            raise SettingsError("--quick and --tiny are two sizes: give one of them")
+        if name is not None:
+            run_benchmark(name, size, json_path, plot_path)
+        elif json_path is not None or plot_path is not None:
+            raise SettingsError("--json and --plot are for one benchmark\nhint: windrow bench NAME --json FILE")
+        elif size == FULL:
             list_benchmarks()
         else:
-            run_benchmark(name, quick, json_path, plot_path)
+            run_all(size)
 
 
 if __name__ == "__main__":

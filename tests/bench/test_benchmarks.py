@@ -1,0 +1,53 @@
+"""Every benchmark runs in its tiny form: it checks its answers, tells a line a case, and draws."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
+
+NAMES = list(benchmarks())
+WITHOUT_SPARK = {"schedule"}
+
+
+def ran(name: str, folder: Path) -> list[dict]:
+    """The lines that a benchmark writes, in its tiny form."""
+    run_benchmark(name, TINY, folder / "lines.json", folder / "picture.png")
+    assert (folder / "picture.png").stat().st_size > 1_000
+    return [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_SPARK])
+def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
+    assert len(ran(name, tmp_path)) > 3
+    assert spark.range(3).count() == 3
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_SPARK))
+def test_a_benchmark_without_spark_runs(name: str, tmp_path: Path):
+    assert len(ran(name, tmp_path)) > 3
+
+
+def test_what_lacks_its_data_is_told_in_the_table_and_in_the_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    clustering = imported("clustering")
+    monkeypatch.setenv("WINDROW_DATA", str(tmp_path))
+    monkeypatch.setattr(clustering, "measure_spark", lambda size: iter(()))
+    clustering.main(TINY, tmp_path / "lines.json")
+    told = [line for line in map(json.loads, (tmp_path / "lines.json").open()) if line["case"] == "left out"]
+    assert len(told) == 4 and all("soccer_positions.csv.gz" in line["why"] for line in told)
+    shown = capsys.readouterr().out
+    assert "Not measured here" in shown and shown.count("there is no") == 4
+
+
+def test_a_wrong_answer_is_not_timed(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sliding = imported("sliding")
+    monkeypatch.setattr(sliding, "VWAP", sliding.VWAP.replace("SUM(volume) AS", "COUNT(volume) AS"))
+    bench = sliding.Bench(spark, tmp_path, sliding.Size.TINY)
+    with pytest.raises(AssertionError, match="differs"):
+        bench.check(bench.ticks("ticks", 3_000, 2), "10 MINUTES", 600)
