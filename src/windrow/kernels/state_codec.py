@@ -92,7 +92,7 @@ class StateCodec:
     def _refusal(self, kind: type) -> str:
         held = "what dump gives" if self._dump is not None else "its state"
         return (
-            f"{self._what}: {held} holds a {kind.__module__}.{kind.__qualname__}, which cannot be stored"
-            "\nhint: keep plain values (None, numbers, texts, bytes, lists, tuples, dicts, sets, times, numpy arrays),"
-            " or give the class dump(state) and load(plain), or ask for state='pickle' where you register it"
+            f"{self._what}: {held} holds a {kind.__module__}.{kind.__qualname__}, which cannot be stored: keep plain values"
+            " (None, numbers, texts, bytes, lists, tuples, dicts, sets, times, numpy arrays), or give the class dump(state)"
+            " and load(plain), or register it with state='pickle'"
         )

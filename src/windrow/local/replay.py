@@ -47,6 +47,7 @@ def replay(
     idle_clock: bool = False,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
+    states: Mapping[str, str] | None = None,
     tables: Mapping[str, pa.Table] | None = None,
     expiry: str | Expiry | None = None,
     **streams: pa.Table,
@@ -61,8 +62,8 @@ def replay(
     [7, 12]
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
-    that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name; `tables` do
-    not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
+    that holds an event at the end. `aggregates` and `clusterings` are user-defined ones, by name, and `states` says of
+    those whose states are to be stored as pickles that it is "pickle"; `tables` do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
@@ -75,7 +76,7 @@ def replay(
     """
     if batch_rows is not None and (not isinstance(batch_rows, int) or batch_rows < 1):
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
-    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
+    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states or {}}
     query = parse_query(text)
     if is_over_changes(query.tree):
         if time is None or idle_clock or arrivals is not None:
@@ -101,6 +102,7 @@ class Replay:
         idle_clock: bool = False,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
+        states: Mapping[str, str] | None = None,
         blocks: Blocks | None = None,
         **streams: pa.Table,
     ) -> None:
@@ -112,6 +114,7 @@ class Replay:
             idle_clock=idle_clock,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
+            states=states or {},
         )
         bound = bind(parse_query(text), catalog)
         self.query: QueryPlan = plan_query("query", bound)

@@ -22,7 +22,7 @@ from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
 from windrow.storage.working_set import NoRoomError, WorkingSet
 
-FORMAT = 2
+FORMAT = 3
 """The version of the state's format; a checkpoint of another one is refused."""
 
 
