@@ -15,6 +15,8 @@ from pyspark.sql.types import DataType
 from windrow.clustering import KnownClusterings, check_plugin
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
+from windrow.kernels.state_codec import storing
+from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.local.row_expressions import evaluate_text
@@ -125,19 +127,36 @@ class Session:
             raise SettingsError(f"{name!r} is a stream: register it with stream(..., time=...)")
         self._tables[name] = dataframe
 
-    def aggregate(self, name: str, implementation: type, returns: str | DataType | None = None) -> None:
-        """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`."""
+    def aggregate(
+        self,
+        name: str,
+        implementation: type,
+        returns: str | DataType | None = None,
+        *,
+        state: str | None = None,
+    ) -> None:
+        """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`.
+
+        Its states are stored as plain values, or as its own `dump` and `load` make them; with `state="pickle"` as pickles,
+        which run code when they are read: who can write to the checkpoint is to be trusted then.
+        """
         result: str | DataType = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
         missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]
         if missing:
             raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
         self._check_plugin(name, self._clusterings, "a clustering")
         type = to_arrow_type(DataType.fromDDL(result) if isinstance(result, str) else result, timezone="UTC")
+        implementation = storing(f"aggregate {name!r}", implementation, state)
+        check_state(name, implementation)
         self._aggregates[name.lower()] = UserAggregate(implementation, type)
 
-    def clustering(self, name: str, implementation: type) -> None:
-        """Register a user's clustering: a class with `init`, `add`, `merge`, `copy`, `report`, perhaps `exclude`."""
+    def clustering(self, name: str, implementation: type, *, state: str | None = None) -> None:
+        """Register a user's clustering: a class with `init`, `add`, `merge`, `copy`, `report`, perhaps `exclude`.
+
+        Its summaries are stored as the states of aggregates are.
+        """
         self._check_plugin(name, self._aggregates, "an aggregate")
+        implementation = storing(f"clustering {name}", implementation, state)
         check_plugin(name, implementation)
         self._clusterings[name.lower()] = implementation
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow.kernels
-from windrow.kernels import concat, from_arrow, grow, identity, reset, take, to_arrow
+from windrow.kernels import concat, from_arrow, grow, identity, reset, running, take, to_arrow
 
 from .cases import CASES, SLOTS, Case, codes
 
@@ -65,7 +65,7 @@ def test_every_kernel_has_a_case():
         for thing in vars(module).values()
         if isinstance(thing, type) and hasattr(thing, "lift") and thing.__name__ != "Kernel"
     }
-    assert found == {type(case.kernel) for case in CASES}
+    assert found == {type(kernel) for case in CASES for kernel in (case.kernel, running(case.kernel))}
 
 
 @every_case

@@ -12,7 +12,7 @@ from windrow.clustering.attached import Attached
 from windrow.clustering.choose import PLUGINS, clustering_for
 from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
-from windrow.kernels import Rows, identity, kernel_for
+from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
 from windrow.plan.aggregates import ROWS
 from windrow.plan.catalog import Described
 
@@ -39,7 +39,7 @@ class KnownClusterings:
 
 
 def _try(clustering: Clustering) -> None:
-    """Lift, merge and report a point, so that a plug-in that cannot is told before anything runs."""
+    """Lift, merge, store and report a point, so that a plug-in that cannot is told before anything runs."""
     point = pa.StructArray.from_arrays(
         [pa.array([0.0])] * clustering.dimensions, [str(i) for i in range(clustering.dimensions)]
     )
@@ -48,4 +48,4 @@ def _try(clustering: Clustering) -> None:
         clustering.lift(partials, np.array([slot]), Rows(point, np.zeros(1, np.int64)))
     newer = {name: column[1:] for name, column in partials.items()}
     clustering.combine(partials, np.zeros(1, np.int64), newer)
-    clustering.report(partials)
+    clustering.report(from_arrow(clustering, to_arrow(clustering, partials)))

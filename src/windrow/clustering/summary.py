@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Moves, Parameters
 from windrow.errors import ClusteringError
 from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
 from windrow.kernels.footprint import bytes_of, size_of
+from windrow.kernels.plain_values import Extension
+from windrow.kernels.state_codec import StateCodec
+
+TABLE = Extension("micro-clusters", MicroClusters, MicroClusters.rows, MicroClusters.from_rows)
+"""The table that plug-ins may use, which is stored like any plain value."""
 
 
 @dataclass(slots=True)
@@ -50,7 +55,8 @@ def rows_after(moves: Moves, known: int) -> int:
 
 
 class SummaryCodec:
-    """Summaries as Arrow: a list of rows for each, where the plug-in has columns, or what pickle makes of them.
+    """Summaries as Arrow: a list of rows for each, where the plug-in has columns, or its state as bytes, and beside it a
+    list of the attached partials of its rows.
 
     A plug-in has columns if it has `rows(summary)`, arrays of as many rows by name, and `from_rows(parameters, rows)`.
     """
@@ -58,61 +64,77 @@ class SummaryCodec:
     def __init__(self, plugin: Any, parameters: Parameters, kernels: Sequence[Kernel], name: str) -> None:
         self._plugin, self._parameters, self._kernels, self._name = plugin, parameters, tuple(kernels), name
         self._in_columns = hasattr(plugin, "rows") and hasattr(plugin, "from_rows")
+        self._states = StateCodec(f"clustering {name}", plugin, ClusteringError, [TABLE])
 
     def to_arrow(self, objects: np.ndarray) -> pa.Array:
         if all(summary is None for summary in objects):
             return pa.nulls(len(objects))
-        return self._lists(objects) if self._in_columns else self._pickles(objects)
+        held = [summary for summary in objects if summary is not None]
+        missing = np.array([summary is None for summary in objects])
+        partials = self._partials(held)
+        if self._in_columns:
+            tables = [self._plugin.rows(summary.state) for summary in held]
+            columns = {f"={name}": _column([table[name] for table in tables]) for name in tables[0]}
+            return _lists(columns | partials, [len(next(iter(table.values()))) for table in tables], missing)
+        states = np.empty(len(objects), object)
+        states[:] = [None if summary is None else summary.state for summary in objects]
+        columns = [self._states.to_arrow(states)]
+        if self._kernels:
+            columns.append(_lists(partials, [len(next(iter(s.partials[0].values()))) for s in held], missing))
+        return pa.StructArray.from_arrays(columns, names=["state", "rows"][: len(columns)], mask=pa.array(missing))
 
     def from_arrow(self, column: pa.Array) -> np.ndarray:
         found = np.empty(len(column), object)
         if pa.types.is_null(column.type):
             return found
+        known = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
         if not self._in_columns:
-            for i, block in enumerate(column):
-                found[i] = Summary(*pickle.loads(block.as_py())) if block.is_valid else None
+            states, *rows = column.flatten()
+            held = self._states.from_arrow(states)
+            partials = self._read(rows[0])[1] if rows else [[] for _ in held]
+            for i in known.tolist():
+                found[i] = Summary(held[i], partials[i])
             return found
+        tables, partials = self._read(column)
+        for i in known.tolist():
+            found[i] = Summary(self._plugin.from_rows(self._parameters, tables[i]), partials[i])
+        return found
+
+    def _read(self, column: pa.Array) -> tuple[list[dict[str, np.ndarray]], list[list[Fields]]]:
+        """For each list of rows its own columns, and the attached partials."""
         lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         ends = np.cumsum(lengths)
         struct = column.flatten()
         columns = {field.name: struct.field(field.name) for field in struct.type}
         rows = {name[1:]: _array(column) for name, column in columns.items() if name.startswith("=")}
-        partials = [self._fields(i, kernel, columns, len(struct)) for i, kernel in enumerate(self._kernels)]
-        for i, valid in enumerate(column.is_valid().to_pylist()):
-            if valid:
-                part = slice(int(ends[i] - lengths[i]), int(ends[i]))
-                state = self._plugin.from_rows(self._parameters, {name: array[part] for name, array in rows.items()})
-                found[i] = Summary(
-                    state, [{name: array[part] for name, array in fields.items()} for fields in partials]
-                )
-        return found
+        attached = [self._fields(i, kernel, columns, len(struct)) for i, kernel in enumerate(self._kernels)]
+        parts = [slice(int(end - length), int(end)) for end, length in zip(ends, lengths)]
+        tables = [{name: array[part] for name, array in rows.items()} for part in parts]
+        return tables, [
+            [{name: array[part] for name, array in fields.items()} for fields in attached] for part in parts
+        ]
 
-    def _lists(self, objects: np.ndarray) -> pa.Array:
-        held = [summary for summary in objects if summary is not None]
-        tables = [self._plugin.rows(summary.state) for summary in held]
-        columns = {f"={name}": _column([table[name] for table in tables]) for name in tables[0]}
+    def _partials(self, held: Sequence[Summary]) -> dict[str, pa.Array | None]:
+        columns: dict[str, pa.Array | None] = {}
         for i, kernel in enumerate(self._kernels):
             fields = concat([summary.partials[i] for summary in held])
             columns |= {f"{i}.{name}": column for name, column in to_arrow(kernel, fields).items()}
-        known = {name: column for name, column in columns.items() if column is not None}
-        struct = pa.StructArray.from_arrays(list(known.values()), names=list(known))
-        sizes = iter([len(next(iter(table.values()))) for table in tables])
-        lengths = np.array([0 if summary is None else next(sizes) for summary in objects], np.int64)
-        offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-        missing = np.array([summary is None for summary in objects])
-        return pa.ListArray.from_arrays(offsets, struct, mask=pa.array(missing) if missing.any() else None)
+        return columns
 
     def _fields(self, i: int, kernel: Kernel, columns: dict[str, pa.Array], rows: int) -> Fields:
         prefix = f"{i}."
         own = {name[len(prefix) :]: column for name, column in columns.items() if name.startswith(prefix)}
         return from_arrow(kernel, own, rows)
 
-    def _pickles(self, objects: np.ndarray) -> pa.Array:
-        try:
-            blocks = [None if s is None else pickle.dumps((s.state, s.partials), protocol=5) for s in objects]
-        except Exception as error:
-            raise ClusteringError(f"clustering {self._name}: its summary cannot be pickled: {error}") from error
-        return pa.array(blocks, pa.binary())
+
+def _lists(columns: dict[str, pa.Array | None], lengths: Sequence[int], missing: np.ndarray) -> pa.Array:
+    """Rows one after the other as a list for each summary that is there, of which each has so many."""
+    known = {name: column for name, column in columns.items() if column is not None}
+    struct = pa.StructArray.from_arrays(list(known.values()), names=list(known))
+    each = np.zeros(len(missing), np.int64)
+    each[~missing] = lengths
+    offsets = pa.array(np.concatenate([[0], np.cumsum(each)]).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets, struct, mask=pa.array(missing) if missing.any() else None)
 
 
 def _column(arrays: Sequence[np.ndarray]) -> pa.Array | None:

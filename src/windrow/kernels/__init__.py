@@ -2,7 +2,7 @@
 
 from windrow.kernels.choose import kernel_for
 from windrow.kernels.kernel import Field, Fields, Kernel, Lowered, Rows
-from windrow.kernels.partials import concat, ended, grow, identity, reset, take
+from windrow.kernels.partials import concat, ended, grow, identity, reset, running, take
 from windrow.kernels.stored import from_arrow, to_arrow
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "identity",
     "kernel_for",
     "reset",
+    "running",
     "take",
     "to_arrow",
 ]

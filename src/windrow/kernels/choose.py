@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pyarrow as pa
+
 from windrow.errors import AggregateError
 from windrow.kernels import bits
 from windrow.kernels.collected import Collected
@@ -25,7 +27,7 @@ from windrow.kernels.sketches import Digest, DistinctSketch
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
-from windrow.plan.aggregates import FilledPartial, Partial
+from windrow.plan.aggregates import USERS, FilledPartial, Partial
 
 WITHOUT_TYPE: dict[str, Kernel] = {
     "count": Count(),
@@ -48,8 +50,8 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
     """
     if partial.kind in WITHOUT_TYPE:
         return WITHOUT_TYPE[partial.kind]
-    if partial.kind == "user":
-        return _users(partial.user, user)
+    if partial.kind in USERS:
+        return _users(partial, user)
     if partial.type is None:
         raise AggregateError(f"{partial}: the type of its argument is not known")
     type = plain_type(partial.type)
@@ -76,11 +78,14 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
     raise AggregateError(f"no kernel keeps a partial of kind {partial.kind!r}")
 
 
-def _users(name: str | None, user: Mapping[str, type]) -> Kernel:
+def _users(partial: Partial, user: Mapping[str, type]) -> Kernel:
+    name = partial.user
     if name is None or name not in user:
         raise AggregateError(f"unknown aggregate {name!r}; known are: {', '.join(sorted(user)) or 'none'}")
     aggregate = user[name]
     missing = [method for method in ("init", "add", "finish") if not callable(getattr(aggregate, method, None))]
     if missing:
         raise AggregateError(f"aggregate {name!r} has no {' and no '.join(missing)}")
-    return (User if callable(getattr(aggregate, "merge", None)) else UserRows)(name, aggregate)
+    if partial.kind == "user" and callable(getattr(aggregate, "merge", None)):
+        return User(name, aggregate)
+    return UserRows(name, aggregate, plain_type(partial.type or pa.null()))

@@ -29,15 +29,15 @@ class Codec(Protocol):
 class Field:
     """One column of a partial: how it is held (`dtype`), how it is stored (`type`), and what it is when empty.
 
-    `holds` says what the objects of an object column are: plain Python values, Arrow scalars (which lose nothing of
-    nested and nanosecond types), or anything that can be pickled. With a `codec`, they are what it says.
+    `holds` says what the objects of an object column are: plain Python values, or Arrow scalars (which lose nothing of
+    nested and nanosecond types). With a `codec`, they are what it says.
     """
 
     name: str
     dtype: np.dtype
     type: pa.DataType
     identity: Any
-    holds: Literal["values", "scalars", "pickles"] = "values"
+    holds: Literal["values", "scalars"] = "values"
     codec: Codec | None = None
 
     def empty(self, n: int) -> np.ndarray:
@@ -92,7 +92,9 @@ class Kernel(Protocol):
     `combine` is associative, has the fields' identities as its unit, and takes older before newer. Where slots
     repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place. May have
     `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker. May have `ended(partials,
-    ends)`, which gives partials that know where their windows end, where `lower` needs that.
+    ends)`, which gives partials that know where their windows end, where `lower` needs that. May have `running`, the
+    kernel of windows that are kept folded, which is given these partials and holds others. `calls_code` marks those that
+    call users' code, which takes longer than all else.
     """
 
     @property

@@ -55,3 +55,8 @@ def concat(parts: Sequence[Fields]) -> Fields:
 def ended(kernel: Kernel, fields: Fields, ends: np.ndarray) -> Fields:
     """Partials to be lowered, of windows that hold what is before `ends`."""
     return kernel.ended(fields, ends) if hasattr(kernel, "ended") else fields
+
+
+def running(kernel: Kernel) -> Kernel:
+    """The kernel of windows that are kept folded from the partials of `kernel`: most often itself."""
+    return getattr(kernel, "running", kernel)

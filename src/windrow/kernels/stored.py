@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from windrow.errors import AggregateError
 from windrow.kernels.columns import frozen, plain, words
 from windrow.kernels.kernel import BOOL, OBJECT, Field, Fields, Kernel
 
@@ -25,10 +23,10 @@ def to_arrow(kernel: Kernel, fields: Fields, *, whole: bool = False) -> dict[str
     ['low']
     """
     telling = [field for field in kernel.fields if whole or _tells(field, fields)]
-    told = {field.name: _encoded(kernel, field, fields[field.name]) for field in telling}
+    told = {field.name: _encoded(field, fields[field.name]) for field in telling}
     if not told:
         first = kernel.fields[0]
-        told[first.name] = _encoded(kernel, first, fields[first.name])
+        told[first.name] = _encoded(first, fields[first.name])
     return told
 
 
@@ -52,18 +50,12 @@ def _tells(field: Field, fields: Fields) -> bool:
     return bool((column != field.identity).any())
 
 
-def _encoded(kernel: Kernel, field: Field, column: np.ndarray) -> pa.Array:
+def _encoded(field: Field, column: np.ndarray) -> pa.Array:
     if field.dtype != OBJECT:
         return pa.array(column.copy(), field.type)  # Arrow would share memory that the next batch folds into
     if field.codec is not None:
         return field.codec.to_arrow(column)
-    if field.holds != "pickles":
-        return pa.array(column.tolist(), field.type)
-    try:
-        pickles = [None if state is None else pickle.dumps(state, protocol=5) for state in column]
-    except Exception as error:
-        raise AggregateError(f"{kernel}: its state cannot be pickled: {error}") from error
-    return pa.array(pickles, field.type)
+    return pa.array(column.tolist(), field.type)
 
 
 def _decoded(field: Field, column: pa.Array) -> np.ndarray:
@@ -80,10 +72,7 @@ def held(field: Field, column: pa.Array) -> np.ndarray:
         return field.codec.from_arrow(column)
     if field.holds == "scalars":
         return _objects([scalar if scalar.is_valid else None for scalar in column])
-    values = column.to_pylist()
-    if field.holds == "pickles":
-        values = [None if value is None else pickle.loads(value) for value in values]
-    return _objects(values)
+    return _objects(column.to_pylist())
 
 
 def _objects(values: list[Any]) -> np.ndarray:

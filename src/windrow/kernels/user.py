@@ -1,4 +1,4 @@
-"""Aggregates that users write: plain classes with `init`, `add`, `finish`, and perhaps `merge`."""
+"""Aggregates that users write: plain classes with `init`, `add`, `finish`, and perhaps `merge` and `remove`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 from windrow.errors import AggregateError
 from windrow.kernels.columns import live, plain
 from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows
+from windrow.kernels.state_codec import StateCodec
 
 Arguments = tuple[Any, ...]
 
@@ -41,7 +42,12 @@ class User(Irreversible):
 
     name: str
     aggregate: type
-    fields = (Field("state", OBJECT, pa.binary(), None, "pickles"),)
+    fields: tuple[Field, ...] = field(init=False, compare=False)
+    calls_code = True
+
+    def __post_init__(self) -> None:
+        codec = state_codec(self.name, self.aggregate)
+        object.__setattr__(self, "fields", (Field("state", OBJECT, codec.TYPE, None, codec=codec),))
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         aggregate, states = instance(self.name, self.aggregate), into["state"]
@@ -78,6 +84,22 @@ class User(Irreversible):
 
     def __str__(self) -> str:
         return f"aggregate {self.name!r}"
+
+
+def state_codec(name: str, aggregate: type) -> StateCodec:
+    """How the states of a user's aggregate are stored."""
+    return StateCodec(f"aggregate {name!r}", instance(name, aggregate), AggregateError)
+
+
+def check_state(name: str, aggregate: type) -> None:
+    """Refuse a class whose states cannot be stored, as far as one without rows can tell."""
+    try:
+        state = aggregate().init()
+    except Exception:  # what it needs to run may not be here; it is blamed where it does run
+        return
+    codec = state_codec(name, aggregate)
+    if state is not None:
+        codec.encode(state)
 
 
 def kept_or(state: Any, returned: Any) -> Any:

@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
+from windrow.kernels.state_codec import storing
+from windrow.kernels.user import check_state
 from windrow.language import parse_expression
 from windrow.local.expressions import type_of
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
@@ -31,6 +33,7 @@ def local_catalog(
     idle_clock: bool,
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],
+    states: Mapping[str, str],
 ) -> tuple[Catalog, dict[str, type]]:
     """The streams, tables and users' code of a replay, and that code by name."""
     if time is None and (idle_clock or read_lateness(lateness)):
@@ -41,9 +44,17 @@ def local_catalog(
         if time is not None and time not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
         known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock)
-    user = {
-        name.lower(): UserAggregate(implementation, _result_type(implementation))
-        for name, implementation in aggregates.items()
+    unknown = [name for name in states if name not in aggregates and name not in clusterings]
+    if unknown:
+        raise SettingsError(f"states names {unknown[0]!r}, which is neither an aggregate nor a clustering given here")
+    user = {}
+    for name, implementation in aggregates.items():
+        implementation = storing(f"aggregate {name!r}", implementation, states.get(name))
+        check_state(name, implementation)
+        user[name.lower()] = UserAggregate(implementation, _result_type(implementation))
+    clusterings = {
+        name: storing(f"clustering {name}", implementation, states.get(name))
+        for name, implementation in clusterings.items()
     }
     plugins = KnownClusterings(clusterings)
     schemas = {name: table.schema for name, table in tables.items()}

@@ -49,6 +49,7 @@ def replay(
     idle_clock: bool = False,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
+    states: Mapping[str, str] | None = None,
     tables: Mapping[str, pa.Table] | None = None,
     expiry: str | Expiry | None = None,
     **streams: pa.Table,
@@ -64,8 +65,9 @@ def replay(
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
     that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and `clusterings` are
-    user-defined ones, by name; `tables` do not change and can be joined. `expiry` is how rows of joins and set
-    operators expire, if not as is cheapest.
+    user-defined ones, by name, and `states` says of those whose states are to be stored as pickles that it is "pickle";
+    `tables` do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is
+    cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
@@ -78,7 +80,7 @@ def replay(
     """
     if batch_rows is not None and (not isinstance(batch_rows, int) or batch_rows < 1):
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
-    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
+    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states or {}}
     query = parse_query(text)
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
     catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
@@ -104,6 +106,7 @@ class Replay:
         idle_clock: bool = False,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
+        states: Mapping[str, str] | None = None,
         blocks: Blocks | None = None,
         **streams: pa.Table,
     ) -> None:
@@ -115,6 +118,7 @@ class Replay:
             idle_clock=idle_clock,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
+            states=states or {},
         )
         bound = bind(parse_query(query) if isinstance(query, str) else query, catalog)
         self.query: QueryPlan = plan_query("query", bound)

@@ -17,6 +17,7 @@ from windrow.operators.measures import Folded, Reversible
 from windrow.operators.operator import Evaluate
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
+from windrow.operators.stepwise import Stepwise
 from windrow.operators.words import Words
 from windrow.plan.aggregates import ROWS, Partial
 from windrow.plan.changes import Group
@@ -51,7 +52,9 @@ class GroupRows:
         self._folded: dict[Partial, Folded] = {}
         for partial, kernel in self._kernels.items():
             place = (f"{space}.{partial.name}", blocks, kept.get(partial.name))
-            if kernel.reversible:
+            if partial.kind == "user_rows":
+                self._folded[partial] = Stepwise(kernel, *place)
+            elif kernel.reversible:
                 self._folded[partial] = Reversible(kernel, *place)
             else:
                 self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)

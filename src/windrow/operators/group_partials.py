@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, from_arrow, grow, identity, take, to_arrow
+from windrow.kernels.footprint import bytes_of
 from windrow.storage.blocks import Blocks
 from windrow.storage.chunks import ROWS, SlotChunks
 
@@ -48,6 +49,10 @@ class GroupPartials:
 
     def snapshot(self) -> dict:
         return self._chunks.snapshot()
+
+    @property
+    def nbytes(self) -> int:
+        return bytes_of(self._state)
 
     @property
     def _width(self) -> int:

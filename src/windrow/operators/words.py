@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,9 @@ import pyarrow as pa
 
 from windrow.kernels import bits
 from windrow.kernels.columns import plain, valid
+from windrow.kernels.plain_values import PlainValues
+
+PLAIN = PlainValues()
 
 FLAGS = 63
 """NULL flags in a word."""
@@ -71,7 +73,7 @@ class Words:
             distinct, places = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
         found = np.zeros(max(len(distinct), 1), np.int64)
         for place, value in enumerate(distinct.to_pylist()):
-            key = pickle.dumps(value) if pa.types.is_nested(column.type) else value
+            key = PLAIN.encode(value) if pa.types.is_nested(column.type) else value
             if key not in numbers:
                 numbers[key] = len(values)
                 values.append(value)

@@ -47,6 +47,8 @@ def alternatives(
     if isinstance(partial, ClusterPartial):
         return _of_clusters(partial, panes, entering)
     ways = [Alternative("refold", panes, f"folds all {panes} panes of the window")]
+    if partial.kind == "user_rows":
+        return ways if panes <= entering else [removing("panes")]
     if partial.reversible:
         name, why = running(partial, "panes")
         ways.append(Alternative(name, 2 * entering + 1, why))
@@ -84,6 +86,11 @@ def running(partial: Partial, what: str) -> tuple[str, str]:
     if partial.held:
         return "held", f"{why}, in memory; after a restart it is folded again"
     return "subtract", why
+
+
+def removing(what: str) -> Alternative:
+    """The one way for users' aggregates that can remove: what they are called for is what enters and leaves."""
+    return Alternative("subtract", 2, f"calls add for the rows of the {what} that enter and remove for those that leave")
 
 
 def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.optimize.choose_maintenance import Alternative, alternatives, running
+from windrow.optimize.choose_maintenance import Alternative, alternatives, removing, running
 from windrow.plan.aggregates import Partial
 from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.row_window import CountWindow
@@ -28,6 +28,8 @@ def row_alternatives(partial: Partial, window: CountWindow) -> list[Alternative]
         return [Alternative("together", merges, "folds the windows of all keys at once, by doubling or row by row")]
     if window.axis is not None:
         return alternatives(partial, window.axis)
+    if partial.kind == "user_rows":
+        return [removing("rows")]
     entering = window.slide_rows or 1
     nodes = entering + 2 * (window.rows or _ROWS).bit_length()
     ways = [Alternative("tree", nodes, "folds at most 2 log2(rows) nodes of a tree, and builds one for each row")]

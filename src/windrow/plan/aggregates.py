@@ -74,7 +74,11 @@ class Aggregate:
 HELD = frozenset({"values", "counted", "collect"})
 """Partials that grow with the rows of a window: to write them at every save would be to write the window again."""
 
-REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth"}) | HELD
+REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth", "user_rows"}) | HELD
+
+USERS = frozenset({"user", "user_rows"})
+"""Users' own aggregates: panes keep states that are merged (or the rows, for a class without `merge`), or the rows, since
+they are added and removed one by one."""
 
 Rule = Callable[[pa.DataType], tuple[str, pa.DataType]]
 

@@ -20,6 +20,7 @@ from windrow.plan.names import check_new, is_star, output_name, placed_as, subst
 from windrow.plan.order import Term, bind_limit, bind_order, check_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
+from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.refuse import not_yet, refuse_groupings
 from windrow.plan.result_columns import emitted_schema, leading_columns
 from windrow.plan.row_levels import NestedRows
@@ -92,7 +93,7 @@ class _Lift:
             return self._column_of(of_cluster, node)
         if is_call(node, self.scope):
             meant = substituted(node, self.source.columns, self.scope.text)
-            aggregate = self._weighed(resolve(meant, self.source.stream.schema, self.scope), node)
+            aggregate = self._growing(self._weighed(resolve(meant, self.source.stream.schema, self.scope), node))
             return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._told():
             return placed_as(exp.column(node.name.lower()), node)
@@ -104,6 +105,16 @@ class _Lift:
             way_out = f"add it to GROUP BY, or take FIRST({node.name})"
             raise error_at(node, f"{node.name!r} is neither grouped by nor aggregated", self.scope.text, way_out)
         return with_parts(node, self._lifted)
+
+    def _growing(self, aggregate: Aggregate) -> Aggregate:
+        """A user's aggregate of what only grows, or of clusters: nothing is taken out of it, so its states are kept."""
+        window = self.source.window
+        grows = isinstance(window, PredicateWindow) or (
+            not window.bounded if isinstance(window, CountWindow) else window is not None and window.range_us is None
+        )
+        if aggregate.partial.kind == "user_rows" and (grows or self.clusters is not None):
+            return replace(aggregate, partial=replace(aggregate.partial, kind="user"))
+        return aggregate
 
     def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """An aggregate that looks at each level by itself."""

@@ -202,5 +202,6 @@ def _user(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Sco
         argument, taken = expression_sql(arguments[0]), checked_type(arguments[0], schema, scope)
     else:
         argument, taken = _struct(arguments, schema, scope)
-    partial = Partial("user", argument, taken, filter, user=name)
-    return Aggregate(name, partial, scope.catalog.aggregates[name].type)
+    registered = scope.catalog.aggregates[name]
+    kind = "user_rows" if callable(getattr(registered.implementation, "remove", None)) else "user"
+    return Aggregate(name, Partial(kind, argument, taken, filter, user=name), registered.type)

@@ -27,15 +27,17 @@ class FoldRows:
 
     A window that slides by a few rows is due thousands of times in a batch, and what it costs to ask for one window is
     then most of the work. So they are folded at once, over the panes of all of them, as long as these are not too many.
+    Users' aggregates go on from one window to the next, for what is dear there is to call them.
     """
 
     def __init__(self, folds: Folds, log: PaneLog, bounded: bool) -> None:
         self._folds, self._log, self._bounded = folds, log, bounded
+        self._calls_code = any(getattr(kernel, "calls_code", False) for kernel in log.kernels)
 
     def windows(self, due: Due, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
         """Give `emit` the answers of windows over the panes low <= pane < high; there are groups in `width` slots."""
         first = int(lows[0] if self._bounded else highs[0])
-        if len(highs) >= TOGETHER:
+        if len(highs) >= TOGETHER and not self._calls_code:
             longest = int((highs - np.maximum(lows, first)).max())
             merges = self._log.count(first, int(highs[-1])) * longest.bit_length()
             if merges <= len(highs) * WINDOW_MERGES:

@@ -61,10 +61,33 @@ class GroupRuns:
         self._runs = Runs(slots, panes, like)
         self._partials = tuple(take(fields, self._runs.order) for fields in partials)
 
-    def fold(self, kernels: Sequence[Kernel], slots: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> list[Fields]:
-        """For each kernel the fold of the entries of each of `slots` at low <= pane < high."""
+    def fold(
+        self,
+        kernels: Sequence[Kernel],
+        slots: np.ndarray,
+        lows: np.ndarray,
+        highs: np.ndarray,
+        but: Sequence[int] = (),
+    ) -> list[Fields]:
+        """For each kernel, `but` for some of them, the fold of the entries of each of `slots` at low <= pane < high."""
         starts, stops = (self._runs.bound(slots, panes) for panes in (lows, highs))
-        return fold_ranges(kernels, self._partials, starts, stops)
+        chosen = [i for i in range(len(kernels)) if i not in but]
+        folded: list[Fields] = [{} for _ in kernels]
+        found = fold_ranges([kernels[i] for i in chosen], [self._partials[i] for i in chosen], starts, stops)
+        for i, fields in zip(chosen, found):
+            folded[i] = fields
+        return folded
+
+    def places(self, slot: int, low: int, high: int) -> slice:
+        """Where the entries of `slot` at low <= pane < high are."""
+        if low >= high:
+            return slice(0, 0)
+        start, stop = self._runs.bound(np.array([slot, slot]), np.array([low, high])).tolist()
+        return slice(start, stop)
+
+    def part(self, kernel: int, places: slice) -> Fields:
+        """The partials of one kernel at `places`."""
+        return {name: column[places] for name, column in self._partials[kernel].items()}
 
 
 class HeldRows:

@@ -36,11 +36,20 @@ class _Entering:
 class KeySums:
     """One partial a group over all rows of the batches before, to which those of the last batch are added."""
 
-    def __init__(self, kernels: Sequence[Kernel], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        space: str,
+        blocks: Blocks,
+        snapshot: dict | None = None,
+        *,
+        as_rows: bool = False,
+    ) -> None:
+        """With `as_rows` what rows have come to is held as rows are, to be combined with them."""
         kept = snapshot or {"batches": 0}
         self._batches: int = kept["batches"]
         self._entering = _Entering(kernels)
-        self._sums = Accumulate(self._entering, space, blocks, kept.get("sums"))
+        self._sums = Accumulate(self._entering, space, blocks, kept.get("sums"), as_panes=as_rows)
 
     def adopt(self, older: KeySums) -> None:
         self._sums.adopt(older._sums)

@@ -48,7 +48,7 @@ class PredicateSpaceState(KeyedSpace):
         self._window = space.window
         self._kernels = (Owner(), *(kernel_of(partial, user) for partial in space.partials))
         self._open = OpenWindows(f"{space.name}.open", blocks, kept.get("open"))
-        self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
+        self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"), as_rows=True)
 
     def adopt(self, older: PredicateSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, concat, grow, identity, reset, to_arrow
+from windrow.kernels import Fields, concat, grow, identity, reset, running, to_arrow
 from windrow.kernels.footprint import bytes_of
 from windrow.storage.blocks import Blocks
 from windrow.storage.chunks import SlotChunks
@@ -19,13 +19,17 @@ class Accumulate:
     `window` is the fold of the panes from `low` on and before `high`.
     """
 
-    def __init__(self, panes: PaneSource, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(
+        self, panes: PaneSource, space: str, blocks: Blocks, snapshot: dict | None = None, *, as_panes: bool = False
+    ) -> None:
+        """With `as_panes` the window holds what panes hold, so that it can be combined with them."""
         self._panes = panes
+        self._kernels = panes.kernels if as_panes else tuple(map(running, panes.kernels))
         snapshot = snapshot or {"low": None, "high": None, "chunks": None}
         self.low: int | None = snapshot["low"]
         self.high: int | None = snapshot["high"]
         self._chunks = SlotChunks(space, blocks, snapshot["chunks"])
-        self.window = [identity(kernel, 0) for kernel in panes.kernels]
+        self.window = [identity(kernel, 0) for kernel in self._kernels]
         self._loaded = snapshot["chunks"] is None
 
     def adopt(self, older: Accumulate) -> None:
@@ -47,7 +51,7 @@ class Accumulate:
 
     def release(self, slots: np.ndarray) -> None:
         self._load()
-        for kernel, fields in zip(self._panes.kernels, self.window):
+        for kernel, fields in zip(self._kernels, self.window):
             known = slots[slots < _width(fields)]
             reset(kernel, fields, known)
             self._chunks.touch(known)
@@ -65,7 +69,7 @@ class Accumulate:
     def _enter(self, panes: range) -> None:
         first = panes.start if self.high is None or self.high < panes.start else self.high
         for entering in self._panes.parts(first, panes.stop):
-            fold_into(self._panes.kernels, self.window, entering)
+            fold_into(self._kernels, self.window, entering)
             self._chunks.touch(entering.slots)
         self.high = panes.stop
 
@@ -74,20 +78,20 @@ class Accumulate:
         known = _width(self.window[0])
         if known < width:
             self._chunks.touch(np.arange(known, width))  # a chunk in the middle must not stay short
-            self.window = [grow(kernel, fields, width) for kernel, fields in zip(self._panes.kernels, self.window)]
+            self.window = [grow(kernel, fields, width) for kernel, fields in zip(self._kernels, self.window)]
         elif known > width:
             self.window = [{name: array[:width].copy() for name, array in fields.items()} for fields in self.window]
 
     def _load(self) -> None:
         if not self._loaded:
             batches = self._chunks.load()
-            for i, kernel in enumerate(self._panes.kernels if batches else ()):
+            for i, kernel in enumerate(self._kernels if batches else ()):
                 self.window[i] = _writable(concat([fields_of(kernel, str(i), batch) for batch in batches]))
             self._loaded = True
 
     def _columns(self, slots: slice) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
-        for i, (kernel, fields) in enumerate(zip(self._panes.kernels, self.window)):
+        for i, (kernel, fields) in enumerate(zip(self._kernels, self.window)):
             part = {name: array[slots] for name, array in fields.items()}
             columns |= {f"{i}.{name}": column for name, column in to_arrow(kernel, part).items()}
         return columns
@@ -126,7 +130,7 @@ class Subtract(Accumulate):
 
     def _remove(self, leaving: Entries) -> None:
         if len(leaving):
-            for kernel, fields, older in zip(self._panes.kernels, self.window, leaving.partials):
+            for kernel, fields, older in zip(self._kernels, self.window, leaving.partials):
                 kernel.remove(fields, leaving.slots, older)
             self._chunks.touch(leaving.slots)
 
