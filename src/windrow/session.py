@@ -202,7 +202,7 @@ class Session:
             raise SettingsError(
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
-        if checkpoint is not None:
+        if checkpoint:
             return self._started(checkpoint, sinks, trigger, rejected)
         checkpoint = tempfile.mkdtemp(prefix="windrow-")
         try:
