@@ -18,8 +18,8 @@ from windrow.operators.operator import Evaluate
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.operators.words import Words
-from windrow.plan.aggregates import ROWS, Partial
-from windrow.plan.changes import Group
+from windrow.plan.aggregates import LISTS, ROWS, Partial
+from windrow.plan.changes import Expire, Group, Node, Project, Scan, Select
 from windrow.storage.blocks import Blocks
 
 
@@ -51,7 +51,7 @@ class GroupRows:
         self._folded: dict[Partial, Folded] = {}
         for partial, kernel in self._kernels.items():
             place = (f"{space}.{partial.name}", blocks, kept.get(partial.name))
-            if kernel.reversible:
+            if kernel.reversible and (partial.kind not in LISTS or _leave_in_order(child)):
                 self._folded[partial] = Reversible(kernel, *place)
             else:
                 self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)
@@ -139,6 +139,13 @@ class GroupRows:
             if kept is not None:
                 for folded in self._folded.values():
                     folded.sweep(kept)
+
+
+def _leave_in_order(node: Node) -> bool:
+    """Whether rows leave as they came: those of one stream do, those of joins and sub-queries in any order."""
+    while isinstance(node, Expire | Select | Project):
+        node = node.child
+    return isinstance(node, Scan)
 
 
 @njit(cache=True, nogil=True)

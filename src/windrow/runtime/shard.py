@@ -22,7 +22,7 @@ from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
 from windrow.storage.working_set import NoRoomError, WorkingSet
 
-FORMAT = 2
+FORMAT = 3
 """The version of the state's format; a checkpoint of another one is refused."""
 
 
@@ -36,7 +36,7 @@ class Shard:
         self.plan = plan
         self._blocks = blocks = WorkingSet(blocks, plan.memory_bytes)
         kept: dict[str, Any] = (
-            _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
+            opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
         )
         self.version: int = kept["version"]
         self._newest: int | None = kept["newest"]
@@ -176,7 +176,8 @@ class Shard:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
 
 
-def _opened(snapshot: bytes) -> dict:
+def opened(snapshot: bytes) -> dict:
+    """What a shard of either kind has kept, if it is of this format."""
     kept = json.loads(snapshot)
     if kept.get("format") != FORMAT:
         raise StateError(
