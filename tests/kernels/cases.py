@@ -178,6 +178,7 @@ CASES = [
     _case("values", pa.decimal128(20, 2), decimals, "MEDIAN", "QUANTILE 0.9", "MAD"),
     *(_case("counted", type, values, "MODE", "COUNT_DISTINCT") for type, values in ORDERED[11:]),
     *(_case("collect", type, values, "COLLECT_LIST") for type, values in (ORDERED[5], ORDERED[10], (nested, nests))),
+    *(_case("collect_nulls", type, values, "COLLECT_LIST") for type, values in (ORDERED[5], (nested, nests))),
     *(_case("distinct_sketch", type, values, "APPROX_COUNT_DISTINCT") for type, values in (ORDERED[5], ORDERED[11])),
     _case("digest", pa.float64(), wild, "APPROX_QUANTILE 0.5", "APPROX_QUANTILE 0.0", "APPROX_QUANTILE 1.0"),
     Case(Partial("user", "x", pa.int64(), user="latest"), _whole(64), ("latest",), pa.string()),

@@ -47,9 +47,9 @@ def _smallest_mode(values: list | None) -> object:
     return min(multimode(known)) if known else None
 
 
-def _listed(column: str) -> Case:
-    known = f"list({column} {ORDER}) FILTER (WHERE {column} IS NOT NULL)"
-    return Case(f"COLLECT_LIST({column})", known, read=lambda values: values or [])
+def _listed(column: str, nulls: str = "") -> Case:
+    known = f"list({column} {ORDER})" + ("" if "RESPECT" in nulls else f" FILTER (WHERE {column} IS NOT NULL)")
+    return Case(f"COLLECT_LIST({column}){nulls}", known, read=lambda values: values or [])
 
 
 def _pairs(y: str, x: str, mine: str | None = None) -> list[Case]:
@@ -94,6 +94,9 @@ CASES = [
     like("COUNT(DISTINCT i) FILTER (WHERE b)"),
     *(Case(f"APPROX_COUNT_DISTINCT({c})", f"count(DISTINCT {c})") for c in "isw"),
     *(_listed(column) for column in "ims"),
+    _listed("i", " RESPECT NULLS"),
+    _listed("s", " RESPECT NULLS"),
+    _listed("d", " IGNORE NULLS"),
 ]
 
 COLUMNS = {

@@ -237,3 +237,37 @@ def test_without_a_slide_too_what_comes_after_a_flush_is_late_where_the_flush_ha
         told.append([(row["op"], row["time"] // 10**6) for table in results for row in plain_rows(table)])
         replay.shard = ChangeShard(replay.plan, replay.blocks, replay.shard.save())  # each time a restart
     assert told == [[], [("+", 1), ("-", 6)], [], [], [("+", 7), ("-", 12)], []]
+
+
+@given(tables=streams(), ranges=st.tuples(st.integers(1, 12), st.integers(1, 12)), rows=st.sampled_from([None, 2]))
+@settings(max_examples=12, deadline=None)
+def test_lists_over_joins_and_sub_queries_hold_what_is_in_the_windows(tables, ranges, rows):
+    """Rows of a join, and of groups, leave in another order than they came in."""
+    first, second = (f"[RANGE {reach} MICROSECONDS SLIDE 2 MICROSECONDS]" for reach in ranges)
+    joined = f"a {first} AS x JOIN b {second} ON x.item = b.item"
+    groups = f"(SELECT item, SUM(qty) AS qty FROM a {first} GROUP BY item)"
+    for asked, plain in ((joined, "w0 AS x JOIN w1 AS b ON x.item = b.item"), (f"{groups} AS x", None)):
+        text = f"SELECT COLLECT_LIST(x.qty) AS l, COLLECT_LIST(x.item) RESPECT NULLS AS m FROM {asked}"
+        for row in plain_rows(windrow.replay(text, batch_rows=rows, flush=True, **tables)):
+            for number, (name, reach) in enumerate(zip("ab", ranges)):
+                times = tables[name]["ts"].cast(pa.int64()).to_numpy()
+                kept = (times >= row["window_end"] - reach) & (times < row["window_end"])
+                _database().register(f"w{number}", tables[name].filter(pa.array(kept)))
+            plain = plain or "(SELECT item, SUM(qty) AS qty FROM w0 GROUP BY item) AS x"
+            (wanted,) = _database().execute(f"SELECT list(x.qty), list(x.item) FROM {plain}").fetchall()
+            for mine, theirs in zip((row["l"], row["m"]), wanted):
+                assert Counter(mine) == Counter(theirs)
+
+
+def test_a_struct_may_have_fields_of_several_streams():
+    a = pa.table({"ts": pa.array([1, 2], pa.int64()).cast(TIME), "k": ["u", "v"], "x": [1, 2]})
+    b = pa.table({"ts": pa.array([2, 2], pa.int64()).cast(TIME), "k": ["u", "v"], "y": [0.5, None]})
+    text = (
+        "SELECT STRUCT(a.x, b.y) AS s, STRUCT(a.x + 1 AS more, upper(b.k) AS name, a.x * b.y) AS t "
+        "FROM a [RANGE 9 MICROSECONDS] JOIN b [RANGE 9 MICROSECONDS] ON a.k = b.k EMIT INSERTS"
+    )
+    found = windrow.replay(text, a=a, b=b, flush=True).select(["s", "t"]).to_pylist()
+    assert found == [
+        {"s": {"x": 1, "y": 0.5}, "t": {"more": 2, "name": "U", "col3": 0.5}},
+        {"s": {"x": 2, "y": None}, "t": {"more": 3, "name": "V", "col3": None}},
+    ]

@@ -14,6 +14,7 @@ EVENTS = pa.table(
         "x": [1.0, 2.0, 4.0],
         "s": ["a", "b", "a"],
         "l": [[1], [], [2]],
+        "z": [None, 7, None],
     }
 )
 
@@ -36,6 +37,11 @@ def answered(call: str, slide: str = " SLIDE 10 SECONDS") -> object:
         ("ARRAY_AGG(s)", ["a", "b", "a"]),
         ("COUNT(DISTINCT upper(s))", 2),
         ("APPROX_PERCENTILE(x, 0)", 1.0),
+        ("COLLECT_LIST(z) RESPECT NULLS", [None, 7, None]),
+        ("ARRAY_AGG(z) FILTER (WHERE x > 1) RESPECT NULLS", [7, None]),
+        ("ARRAY_AGG(z) IGNORE NULLS", [7]),
+        ("FIRST(z) RESPECT NULLS", None),
+        ("LAST(z) IGNORE NULLS", 7),
     ],
 )
 def test_a_call_may_be_written_in_several_ways(call, answer):
@@ -60,6 +66,13 @@ def test_a_call_may_be_written_in_several_ways(call, answer):
         ("APPROX_QUANTILE(s, 0.5)", "APPROX_QUANTILE needs numbers"),
         ("MODE(l)", "MODE needs values that can be ordered"),
         ("COUNT(DISTINCT l)", "COUNT_DISTINCT needs values that can be ordered"),
+        ("COUNT(DISTINCT *)", r"COUNT takes an expression, and this is \* \(line 1, column 23\)"),
+        ("SUM(*)", r"SUM takes an expression, and this is \*"),
+        ("SUM(x) IGNORE NULLS", "SUM cannot be told to IGNORE NULLS"),
+        ("COUNT(*) RESPECT NULLS", "COUNT cannot be told to RESPECT NULLS"),
+        ("MEDIAN(x) RESPECT NULLS", "MEDIAN cannot be told to RESPECT NULLS"),
+        ("MAD(x) IGNORE NULLS", "MAD cannot be told to IGNORE NULLS"),
+        ("CORR(x, x) IGNORE NULLS", "CORR cannot be told to IGNORE NULLS"),
     ],
 )
 @pytest.mark.parametrize("slide", [" SLIDE 10 SECONDS", ""])

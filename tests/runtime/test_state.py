@@ -13,6 +13,8 @@ from storage.stores import CountingBlocks
 from windrow.errors import StateError
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.fold import FoldState
+from windrow.plan.change_plan import ChangesPlan
+from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.shard import FORMAT, Shard
 from windrow.runtime.space import Answers, SpaceState
 from windrow.storage import chunks
@@ -243,6 +245,14 @@ def test_state_of_an_unknown_format_is_refused_by_name():
         Shard(made, blocks, other)
     with pytest.raises(StateError, match="format None"):
         Shard(made, blocks, b"{}")
+
+
+def test_state_of_changes_is_of_the_same_format():
+    made, blocks = ChangesPlan((("a", 0),), (), ()), MemoryBlocks()
+    snapshot = ChangeShard(made, blocks).save()
+    assert ChangeShard(made, blocks, snapshot).version == 1
+    with pytest.raises(StateError, match="format None"):
+        ChangeShard(made, blocks, json.dumps(json.loads(snapshot) | {"format": None}).encode())
 
 
 def test_equal_plans_name_their_state_alike_and_others_do_not():

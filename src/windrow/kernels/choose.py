@@ -67,8 +67,8 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
             return OrderedValues(type)
         case "counted":
             return CountedValues(type)
-        case "collect":
-            return Collected(type)
+        case "collect" | "collect_nulls":
+            return Collected(type, nulls=partial.kind == "collect_nulls")
         case "distinct_sketch":
             return DistinctSketch(type)
         case "filled_moments" if isinstance(partial, FilledPartial):

@@ -47,7 +47,9 @@ class PieceCodec:
 
 @dataclass(frozen=True)
 class Collected:
-    """The values that are not NULL, in pieces that are shared and never changed; what leaves is cut off in front.
+    """The values that are not NULL, or with `nulls` all, in pieces that are shared and never changed.
+
+    What leaves is cut off in front.
 
     A window's panes leave in the order they came, which is all that `remove` can undo.
 
@@ -60,6 +62,7 @@ class Collected:
     """
 
     type: pa.DataType
+    nulls: bool = False
     reversible = True
 
     @cached_property
@@ -69,7 +72,7 @@ class Collected:
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
-        codes, held = live(codes, rows), into[PIECES]
+        codes, held = live(codes, rows, nulls=self.nulls), into[PIECES]
         order = np.argsort(codes, kind="stable")
         order = order[np.searchsorted(codes[order], 0) :]
         times, values = rows.times[order], plain(rows.values).take(pa.array(order))

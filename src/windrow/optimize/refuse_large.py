@@ -41,7 +41,7 @@ def _lists(space: Space | RowSpace, figures: Figures) -> Iterator[float]:
 
 
 def _is_list(partial: Partial) -> bool:
-    return partial.kind == "collect" and partial.filter is None
+    return partial.kind in LISTS and partial.filter is None
 
 
 def _bytes(partial: Partial) -> int:

@@ -71,7 +71,10 @@ class Aggregate:
     type: pa.DataType
 
 
-HELD = frozenset({"values", "counted", "collect"})
+LISTS = frozenset({"collect", "collect_nulls"})
+"""Partials that list values: they forget the oldest only."""
+
+HELD = frozenset({"values", "counted"}) | LISTS
 """Partials that grow with the rows of a window: to write them at every save would be to write the window again."""
 
 REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth", "user_rows"}) | HELD
@@ -172,6 +175,9 @@ def _number(kind: str) -> Rule:
     return lambda type: (kind, _moments(type)[1])
 
 
+NULLS = frozenset({"FIRST", "LAST", "COLLECT_LIST"})
+"""Those that can be told what to do with NULLs. All others but COUNT(*) and users' own pass over them."""
+
 RULES: dict[str, Rule] = {
     "COUNT": lambda type: ("count", pa.int64()),
     "SUM": _sum,
@@ -222,6 +228,7 @@ def aggregate(
     *,
     filter: str | None = None,
     ignore_nulls: bool = False,
+    respect_nulls: bool = False,
 ) -> Aggregate:
     """The built-in aggregate `function` over `argument`; a number may follow its name: "QUANTILE 0.9".
 
@@ -231,6 +238,7 @@ def aggregate(
     kind, result = RULES[function.split()[0]](type)
     if kind in ("first", "last"):
         return Aggregate(function, Partial(kind, argument, type, filter, ignore_nulls), result)
+    kind = "collect_nulls" if kind == "collect" and respect_nulls else kind
     return Aggregate(function, Partial(kind, argument, type, filter), result)
 
 

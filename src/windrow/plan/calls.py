@@ -7,8 +7,9 @@ from sqlglot import exp
 
 from windrow.errors import AggregateError, QueryError
 from windrow.language import as_written, error_at, expression_sql, parse_duration
-from windrow.plan.aggregates import FILLED, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
+from windrow.plan.aggregates import FILLED, NULLS, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 from windrow.plan.bound import Scope
+from windrow.plan.names import is_star
 from windrow.plan.quantile_arguments import SHARES, arguments_of, quantile_arguments
 from windrow.plan.refuse import not_yet
 from windrow.plan.typing import checked_condition, checked_type, type_name
@@ -80,16 +81,22 @@ def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     """The aggregate that a call asks for; its arguments are over the columns of a stream."""
-    call, filter, ignore_nulls = written, None, False
+    call, filter, nulls = written, None, ""
     while isinstance(call, _WRAPPERS):
         if isinstance(call, exp.Filter):
             filter = checked_condition(call.expression.this, schema, scope)
-        ignore_nulls |= isinstance(call, exp.IgnoreNulls)
+        else:
+            nulls = "IGNORE" if isinstance(call, exp.IgnoreNulls) else "RESPECT"
         call = call.this
+    if nulls and NAMES.get(type(call)) not in NULLS:
+        message = f"{_function_name(call)} cannot be told to {nulls} NULLS"
+        raise error_at(written, message, scope.text, f"leave it out; {', '.join(sorted(NULLS))} can")
+    for star in _stars(call):
+        raise error_at(star, f"{_function_name(call)} takes an expression, and this is *", scope.text, "name a column")
     if any(calls_in(inner, scope) for inner in call.iter_expressions()):
         raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
-        return _built_in("COUNT_DISTINCT", call.this.expressions[0], filter, False, schema, scope)
+        return _built_in("COUNT_DISTINCT", call.this.expressions[0], filter, "", schema, scope)
     if any(isinstance(inner, exp.Distinct) for inner in call.iter_expressions()):
         raise not_yet(written, "DISTINCT in an aggregate", scope.text)
     if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
@@ -105,22 +112,23 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
         raise not_yet(written, _function_name(call), scope.text, _KNOWN)
     if name in SHARES:
         argument, share = quantile_arguments(call, name, scope)
-        return _built_in(f"{name} {share}", argument, filter, False, schema, scope)
+        return _built_in(f"{name} {share}", argument, filter, "", schema, scope)
     if name in PAIRS:
         return _pair(name, call, filter, schema, scope)
     given = arguments_of(call)
     if len(given) != 1:
         message = f"{name} takes one argument, and this has {len(given) or 'none'}"
         raise error_at(written, message, scope.text, f"{name}(price)")
-    return _built_in(name, given[0], filter, ignore_nulls, schema, scope)
+    return _built_in(name, given[0], filter, nulls, schema, scope)
 
 
 def _built_in(
-    name: str, argument: exp.Expr, filter: str | None, ignore_nulls: bool, schema: pa.Schema, scope: Scope
+    name: str, argument: exp.Expr, filter: str | None, nulls: str, schema: pa.Schema, scope: Scope
 ) -> Aggregate:
+    told = {"ignore_nulls": nulls == "IGNORE", "respect_nulls": nulls == "RESPECT"}
     taken = checked_type(argument, schema, scope)
     try:
-        return aggregate(name, expression_sql(argument), taken, filter=filter, ignore_nulls=ignore_nulls)
+        return aggregate(name, expression_sql(argument), taken, filter=filter, **told)
     except AggregateError as error:
         written = as_written(argument, scope.text) or expression_sql(argument)
         message = f"{name.split()[0]} {error}, and {written} is {type_name(taken)}"
@@ -128,7 +136,17 @@ def _built_in(
 
 
 def _function_name(call: exp.Expr) -> str:
+    if isinstance(call, exp.Anonymous):
+        return call.name
     return call.sql_names()[0] if isinstance(call, exp.Func) else type(call).__name__.upper()
+
+
+def _stars(call: exp.Expr) -> list[exp.Expr]:
+    """The arguments that are *, which only COUNT(*) takes."""
+    given = [*arguments_of(call)]
+    given += [part for argument in given if isinstance(argument, exp.Distinct) for part in argument.expressions]
+    counts = isinstance(call, exp.Count) and not isinstance(call.this, exp.Distinct)
+    return [node for node in given if is_star(node) and not (counts and isinstance(node, exp.Star))]
 
 
 def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:

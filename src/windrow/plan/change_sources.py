@@ -274,9 +274,9 @@ class Sources:
 
 
 def _is_value(node: exp.Expr) -> bool:
-    """Whether `node` has a value of its own, and is no part of a call or of CASE."""
+    """Whether `node` has a value of its own, and is no part of a call, of CASE or of STRUCT."""
     in_case = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
-    return isinstance(node, exp.Condition) and not in_case
+    return isinstance(node, exp.Condition) and not isinstance(node, exp.PropertyEQ) and not in_case
 
 
 def plan_column(name: str) -> exp.Column:

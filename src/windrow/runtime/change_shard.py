@@ -17,6 +17,7 @@ from windrow.plan.regroup import Leaf, Part
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, REJECTED, Payload
 from windrow.runtime.reject import rejected_of
+from windrow.runtime.shard import FORMAT, opened
 from windrow.runtime.slice_changes import PROBE, ROWS
 from windrow.runtime.together import Together
 from windrow.storage.blocks import Blocks
@@ -36,7 +37,7 @@ class ChangeShard:
     def __init__(self, plan: ChangesPlan, blocks: Blocks, snapshot: bytes | None = None) -> None:
         self.plan, self._blocks = plan, blocks
         nothing: dict[str, Any] = {"version": 0, "newest": {}, "clock": None}
-        kept: dict[str, Any] = json.loads(snapshot) if snapshot is not None else nothing
+        kept: dict[str, Any] = opened(snapshot) if snapshot is not None else nothing
         self.version: int = kept["version"]
         self.clock: int | None = kept["clock"]
         self._newest: dict[str, int] = kept["newest"]
@@ -84,9 +85,8 @@ class ChangeShard:
         """Write changed blocks to the store; returns the snapshot that opens them again."""
         self.version += 1
         kept = [together.save(self.version) for together in self._groups]
-        return json.dumps(
-            {"version": self.version, "clock": self.clock, "newest": self._newest, "together": kept}
-        ).encode()
+        snapshot = {"version": self.version, "clock": self.clock, "newest": self._newest, "together": kept}
+        return json.dumps({"format": FORMAT} | snapshot).encode()
 
     def _advance(self, flush: bool) -> None:
         """Move the clock to that of the slowest stream; at the end of the input just beyond all events."""

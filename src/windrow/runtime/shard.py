@@ -36,7 +36,7 @@ class Shard:
         self.plan = plan
         self._blocks = blocks = WorkingSet(blocks, plan.memory_bytes)
         kept: dict[str, Any] = (
-            _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
+            opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
         )
         self.version: int = kept["version"]
         self.newest: int | None = kept["newest"]
@@ -173,7 +173,8 @@ class Shard:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
 
 
-def _opened(snapshot: bytes) -> dict:
+def opened(snapshot: bytes) -> dict:
+    """What a shard of either kind has kept, if it is of this format."""
     kept = json.loads(snapshot)
     if kept.get("format") != FORMAT:
         raise StateError(
