@@ -38,7 +38,7 @@ B = pa.table(
     }
 )
 FAV = pa.table({"item": ["nut", "gear", "nut", None], "who": ["ann", "bob", "cy", "dot"], "level": [1, 2, 3, 4]})
-INSTANTS = [half * SECOND // 2 for half in range(41)]
+INSTANTS = [half * SECOND // 2 for half in range(52)]  # until a flush has let all rows expire
 
 LEFT = "FROM a [RANGE 5 SECONDS] LEFT JOIN b [RANGE 3 SECONDS] ON a.item = b.item"
 BOTH = "FROM a [RANGE 5 SECONDS] JOIN b [RANGE 5 SECONDS] ON a.item = b.item"

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 import windrow
 from windrow.errors import NotSupportedYet, QueryError
+from windrow.language import parse_query
+from windrow.local.local_catalog import local_catalog
+from windrow.local.replay_changes import ReplayChanges
+from windrow.plan.bind_changes import bind_changes
 from windrow.plan.changes import Expiry
+from windrow.runtime.change_shard import ChangeShard
+from windrow.runtime.payload import FLUSH, Payload
 
 from .judge import TIME, canonical, plain_rows
 
@@ -128,7 +134,7 @@ def test_changes_add_up_to_the_query_at_every_instant(text: str, data: st.DataOb
     newest = max(
         table["ts"].cast(pa.int64()).to_numpy().max() for name, table in tables.items() if name in _streams(text)
     )
-    for instant in range(int(newest) + 1):
+    for instant in range(int(newest) + max(ranges) + 1):  # a flush lets all rows expire
         for row in changes:
             if row["time"] == instant:
                 values = tuple(canonical(value) for name, value in row.items() if name not in ("op", "time"))
@@ -193,3 +199,41 @@ def test_an_order_of_changes_is_refused():
     empty = pa.table({"ts": pa.array([], TIME), "item": pa.array([], pa.string())})
     with pytest.raises(NotSupportedYet, match="ORDER BY over changes"):
         windrow.replay("SELECT DISTINCT item FROM a [RANGE 5 SECONDS] ORDER BY item", a=empty)
+
+
+def at_seconds(*seconds: int) -> pa.Table:
+    times = pa.array([second * 10**6 for second in seconds], pa.int64()).cast(TIME)
+    return pa.table({"ts": times, "item": ["nut"] * len(seconds)})
+
+
+FLUSHED = {
+    "SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS]": "+1:1 -3:1 +3:2 -6:2 +6:1 -8:1",
+    "SELECT DISTINCT 1 AS n FROM a [RANGE 5 SECONDS]": "+1:1 -8:1",
+    "SELECT COUNT(*) AS n FROM a [RANGE UNBOUNDED]": "+1:1 -3:1 +3:2",
+    "SELECT 1 AS n FROM a [RANGE 4 SECONDS] EXCEPT SELECT 1 AS n FROM a [RANGE 1 SECOND]": "+2:1 -3:1 +4:1 -7:1",
+    "SELECT 1 AS n FROM a [RANGE 4 SECONDS] AS x JOIN a [RANGE UNBOUNDED] AS y ON x.item = y.item": (
+        "+1:1 +3:1 +3:1 +3:1 -5:1 -5:1 -7:1 -7:1"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", FLUSHED)
+@pytest.mark.parametrize("rows", [None, 1])
+def test_a_flush_lets_expire_what_has_a_range(text: str, rows: int | None):
+    told = plain_rows(windrow.replay(text, a=at_seconds(1, 3), batch_rows=rows, flush=True))
+    assert " ".join(f"{row['op']}{row['time'] // 10**6}:{row['n']}" for row in told) == FLUSHED[text]
+
+
+def test_without_a_slide_too_what_comes_after_a_flush_is_late_where_the_flush_has_settled():
+    events = at_seconds(1, 4, 6, 7)
+    settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
+    catalog, code = local_catalog({"a": events}, {}, **settings)
+    bound = bind_changes(parse_query("SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS]"), catalog)
+    replay = ReplayChanges(bound, catalog.streams, {"a": events}, {}, code)
+    told = []
+    for batch in (events.slice(0, 1), None, events.slice(1, 2), events.slice(3, 1), None, None):
+        payloads = [Payload(0, 0, 0, None, FLUSH, b"")]
+        results = replay._results(payloads) if batch is None else replay.step({"a": batch})
+        told.append([(row["op"], row["time"] // 10**6) for table in results for row in plain_rows(table)])
+        replay.shard = ChangeShard(replay.plan, replay.blocks, replay.shard.save())  # each time a restart
+    assert told == [[], [("+", 1), ("-", 6)], [], [], [("+", 7), ("-", 12)], []]

@@ -56,9 +56,10 @@ def test_any_horizon_equals_the_oracle(cases: list[Case], stream: Stream, pairs:
                 replay.state_at(f"{length} microseconds")
             continue
         state = replay.state_at(f"{length} microseconds")
-        end = clock // windows[0].slide_us * windows[0].slide_us
-        assert state.end_us == end
-        assert state.start_us == max((end - length) // w.slide_us * w.slide_us for w in windows)
+        newest = max(time for time in stream.times[: start + size] if time is not None)
+        end = min(*((clock // w.slide_us + 1) * w.slide_us for w in windows), max(newest, clock) + 1)
+        assert state.end_us == end > clock
+        assert state.start_us == max((clock + 1 - length) // w.slide_us * w.slide_us for w in windows)
         over = replace(stream, window=Window(end - state.start_us, 1))
         mine = rows_of([state.rows])
         assert all(row["level"] == min(i for i, w in enumerate(windows) if w.range_us >= length) for row in mine)
@@ -105,12 +106,11 @@ def test_the_whole_of_the_widest_level_is_there_at_any_time():
     for second in range(120):
         replay.step(events.slice(second, 1))
         state = replay.state_at("60 seconds")
-        end, rows = second // 2 * 2, state.rows.to_pylist()
-        assert state.horizon.total_seconds() == 60
-        assert len(rows) == (end > 0)
-        for row in rows:
-            assert (row["n"], row["first"]) == (min(end, 60), max(end - 60, 0))
-            assert (row["window_start"], row["window_end"]) == (state.start, state.end)
+        first = (second - 60) // 2 * 2 if second % 2 else second - 60
+        assert (state.start_us, state.end_us) == (first * 10**6, second * 10**6 + 1)
+        (row,) = state.rows.to_pylist()
+        assert (row["n"], row["first"]) == (second + 1 - max(first, 0), max(first, 0))
+        assert (row["window_start"], row["window_end"]) == (state.start, state.end)
 
 
 def test_a_query_that_came_later_says_from_when_it_knows():
@@ -123,9 +123,9 @@ def test_a_query_that_came_later_says_from_when_it_knows():
     later = Core(plan, blocks=core.blocks)
     later.shards = [Shard(plan, core.blocks[0], core.snapshots[0])]
     later.step(events.slice(75, 25))
-    for asked, start, n in (("60 seconds", 50, 48), ("26 seconds", 75 + 1, 22), ("41 seconds", 60, 38)):
+    for asked, start, n in (("60 seconds", 50, 50), ("26 seconds", 75 + 1, 24), ("41 seconds", 60, 40)):
         state = state_at(later.shards, Horizon.of(plan.queries[1], asked))
-        assert (state.start_us, state.end_us) == (start * 10**6, 98 * 10**6)
+        assert (state.start_us, state.end_us) == (start * 10**6, 99 * 10**6 + 1)
         assert state.rows[0].column("agg_0").to_pylist() == [n]
 
 
@@ -148,3 +148,34 @@ def test_a_horizon_that_cannot_be_answered_says_why(query, horizon, message):
 def test_a_horizon_is_a_length_of_time():
     with pytest.raises(QueryError, match="unknown unit of time 'lightyears'"):
         Replay(f"SELECT COUNT(*) AS n FROM ticks {LEVELS}", ticks=ticks(range(9))).state_at("2 lightyears")
+
+
+def at_halves(*halves: int) -> pa.Table:
+    return pa.table({"ts": pa.array([half * 500_000 for half in halves], pa.int64()).cast(TIME)})
+
+
+def test_a_horizon_ends_at_the_clock():
+    """The last three seconds, where the finest level last slid four and a half seconds ago."""
+    text = "SELECT COUNT(*) AS n FROM ticks [RANGES 60 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 5 SECONDS]"
+    events = at_halves(*range(190))  # the clock stands at 94.5
+    replay = Replay(text, ticks=events)
+    replay.run()
+    for asked, start, n in (
+        ("3 seconds", 90, 10),
+        ("4.5 seconds", 90, 10),
+        ("5 seconds", 85, 20),
+        ("1 minute", 30, 130),
+    ):
+        state = replay.state_at(asked)
+        assert (state.start_us, state.end_us) == (start * 10**6, 94_500_001)
+        assert state.rows["n"].to_pylist() == [n]
+
+
+def test_with_lateness_a_horizon_has_what_its_last_granule_has_and_says_so():
+    text = "SELECT COUNT(*) AS n FROM ticks [RANGES 60 SECONDS, 10 SECONDS SLIDES 20 SECONDS, 5 SECONDS]"
+    for lateness, start, end, n in (("2 seconds", 85, 94_500_001, 20), ("7 seconds", 80, 90_000_000, 20)):
+        replay = Replay(text, ticks=at_halves(*range(190)), lateness=lateness)
+        replay.run()
+        state = replay.state_at("5 seconds")  # back from 92.5, and from 87.5
+        assert (state.start_us, state.end_us) == (start * 10**6, end)
+        assert state.rows["n"].to_pylist() == [n]

@@ -44,6 +44,7 @@ from windrow.runtime.slice import TIME, expression_column
 from windrow.runtime.slice_changes import ChangeSlicer
 from windrow.storage.blocks import MemoryBlocks
 
+LONGEST = 20
 SHARDS = [0, 1, 2]
 
 
@@ -95,7 +96,9 @@ def readable(plan: Node) -> Node:
 
 
 def planned(plan: Node, way: Expiry) -> ChangesPlan:
-    query = ChangePlan("q", ("a", "b"), place_expiry(readable(plan), way), "CHANGES", range_us=10)
+    query = ChangePlan(
+        "q", ("a", "b"), place_expiry(readable(plan), way), "CHANGES", range_us=20
+    )  # the longest of all cases
     whole = ChangesPlan((("a", 0), ("b", 0)), (query,), leaf_keys([query]), evaluate=evaluate_text)
     return in_stages(whole)
 
@@ -117,11 +120,10 @@ def check(case: Case, events: dict[str, list[Event]], way: Expiry, rows: int, re
     running = Stages(plan, restarts)
     for start in range(0, max(map(len, events.values())), rows):
         running.batch({name: table_of(own[start : start + rows]) for name, own in events.items()})
-    last = max(row[0] for own in events.values() for row in own)
     running.batch({}, flush=True)
     changes = changes_of(running.sent["q"])
     assert len({change[::2] for change in changes}) == len({(time, weight > 0, row) for time, weight, row in changes})
-    instants = [instant for instant in instants_of(events) if instant <= last]
+    instants = sorted({*instants_of(events), *(row[0] + LONGEST for own in events.values() for row in own)})
     wanted = {instant: sorted(answer, key=repr) for instant, answer in expected(case, events, instants).items()}
     assert answers_of(changes, instants) == wanted
 

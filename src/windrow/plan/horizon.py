@@ -19,7 +19,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class StateAt(Generic[R]):
     """What a query with levels holds from `start_us` to `end_us`, the end not included, in microseconds since 1970.
 
-    The end is where the finest level last slid, at or before the stream's clock. `rows` are those of the query.
+    All events of this extent that have come are in it, and no others. It ends just after the stream's clock or, where
+    newer events wait for late ones, with these, so far as they are in the granule of the clock. `rows` are those of
+    the query.
 
     >>> StateAt(0, 90_000_000, []).horizon
     datetime.timedelta(seconds=90)
@@ -87,12 +89,14 @@ class Horizon:
         assert levels is not None
         return next(level for level in range(len(levels)) if levels.reach(level) >= self.length_us)
 
-    def stretch(self, clock: int) -> tuple[int, int]:
-        """From when to when it reaches at `clock`: whole granules, so as long as was asked, or longer by less than one.
+    def stretch(self, clock: int, newest: int) -> tuple[int, int]:
+        """From when to when it reaches at `clock`, where the newest event happened at `newest`.
 
-        It ends where the finest level last slid.
+        It begins with the granule that the first instant after `clock - length` lies in. The granule of the clock
+        itself is still filling: it holds what has come until then, and of newer events those that lie in it.
         """
         levels = self.window.levels
         assert levels is not None
-        _, end = levels.scope(0, clock)
-        return levels.granules(0).pane_at(end - self.length_us), end
+        granules = levels.granules(0)
+        end = min(granules.edge_from(clock + 1), max(clock, newest) + 1)
+        return granules.pane_at(clock + 1 - self.length_us), end

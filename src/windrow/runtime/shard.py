@@ -39,14 +39,14 @@ class Shard:
             _opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
         )
         self.version: int = kept["version"]
-        self._newest: int | None = kept["newest"]
+        self.newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
         self._rows: int = kept.get("rows", 0)
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_code)
         self._spaces: dict[Space | RowSpace, State] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
-        unseen = None if self._newest is None else self._newest + 1  # of times before it, some events have gone by
+        unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
         known = {} if older is None else {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
             state = state_of(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
@@ -67,7 +67,7 @@ class Shard:
         closed = None if before is None else self._cuts.pane_at(before)
         for payload in payloads:
             self._count(payload, closed, outcome)
-        newest = self._newest if any(payload.name == FLUSH for payload in payloads) else None
+        newest = self.newest if any(payload.name == FLUSH for payload in payloads) else None
         until = self.clock
         for space, state in self._spaces.items():
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
@@ -96,7 +96,7 @@ class Shard:
             part.save(self.version)
         self._blocks.make_room()
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
-        kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
+        kept = {"version": self.version, "newest": self.newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
         kept["differences"] = self._told.snapshot()
         return json.dumps({"format": FORMAT} | kept).encode()
@@ -148,11 +148,11 @@ class Shard:
 
     def _advance(self, payloads: Sequence[Payload]) -> None:
         """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back."""
-        clocks = [self.clock, self._wall.clock(payloads, self._newest)]
+        clocks = [self.clock, self._wall.clock(payloads, self.newest)]
         newest = newest_event(payloads)
         if newest is not None:
-            self._newest = newest if self._newest is None else max(self._newest, newest)
-            clocks.append(self._newest - self.plan.lateness_us)
+            self.newest = newest if self.newest is None else max(self.newest, newest)
+            clocks.append(self.newest - self.plan.lateness_us)
         self.clock = max((clock for clock in clocks if clock is not None), default=None)
 
     def _count(self, payload: Payload, closed: int | None, outcome: Outcome) -> None:

@@ -18,7 +18,9 @@ def state_at(shards: Sequence[Shard], horizon: Horizon) -> StateAt[list[pa.Recor
     """Continuous reporting (Patroumpas and Sellis, Multi-granular time-based sliding windows, 2010, section III-C).
 
     Nothing changes in the shards, all of which have come as far. The stretch begins later than was asked for where the
-    query has not been there for so long. An event beyond the lateness is in it if the finest level takes it.
+    query has not been there for so long. As in the paper's bottommost buffer, what has come since the finest level slid
+    last is in it: that is the pane that is still open. An event beyond the lateness is in it if the finest level takes
+    it.
     """
     stretches = [_stretch(shard, horizon) for shard in shards]
     start, end = max(start for start, _ in stretches), stretches[0][1]
@@ -28,7 +30,7 @@ def state_at(shards: Sequence[Shard], horizon: Horizon) -> StateAt[list[pa.Recor
 def _stretch(shard: Shard, horizon: Horizon) -> tuple[int, int]:
     if shard.clock is None:
         raise StateError("the stream has had no event yet, so there is no clock to look back from")
-    start, end = horizon.stretch(shard.clock)
+    start, end = horizon.stretch(shard.clock, shard.clock if shard.newest is None else shard.newest)
     levels = horizon.window.levels
     assert levels is not None
     known = shard.space_of(horizon.query).known_from(start, levels.granules(0), horizon.query)

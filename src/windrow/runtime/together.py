@@ -58,13 +58,14 @@ class Together:
     def until(self, clock: int, newest: int | None) -> int:
         """The last instant to settle: just before the clock, or the last end of a window.
 
-        With `newest` the input has ended there: to the last window that holds it.
+        With `newest` the input has ended there: to the last window that holds it, or until it has expired. What is kept
+        for ever counts as no range, and never expires.
         """
         slide, offset = self.slide_us, self.offset_us
+        reach = max(query.range_us for query in self.queries.values())
         if slide is None:
-            return clock - 1
+            return clock - 1 if newest is None else max(clock - 1, newest + reach)
         if newest is not None:
-            reach = max(query.range_us for query in self.queries.values())
             clock = max(clock, newest + (reach or slide))
         return offset + (clock - offset) // slide * slide
 

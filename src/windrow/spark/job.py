@@ -138,7 +138,8 @@ class Job:
         self._at_end.append(call)
 
     def flush(self) -> None:
-        """Say that the input has ended: every window that holds an event is answered, full or not.
+        """Say that the input has ended: every window that holds an event is answered, full or not, and rows of windows
+        without a slide expire.
 
         A job that has worked off all that was available runs once more for it; a running one does it in its next batch.
         """
