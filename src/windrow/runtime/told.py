@@ -13,7 +13,7 @@ from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.spaces import RowSpace, Space
 from windrow.plan.window import TimeWindow
-from windrow.runtime.answer_rows import answer_rows
+from windrow.runtime.answer_rows import answer_rounding, answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
 from windrow.runtime.groups import Groups
@@ -80,7 +80,8 @@ class Told:
                 clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
-                batches = told[name] = self._differences[name].told(batch, slots, clusters)
+                noise = answer_rounding(query, mine, self._user)
+                batches = told[name] = self._differences[name].told(batch, slots, clusters, noise)
             outcome.failed += overflows
             outcome.add(query.name, batches)
 
