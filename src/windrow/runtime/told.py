@@ -55,7 +55,10 @@ class Told:
 
     def answer(self, space: AnySpace, state: State, outcome: Outcome, answers: Answers) -> None:
         """Tell all who ask for them of the answers of a window."""
-        outcome.windows += answers.count
+        if isinstance(space, RowSpace) and space.is_alone:
+            outcome.alone += answers.count
+        else:
+            outcome.answer(_kind(space, answers), answers.told_apart)
         told: dict[str, list[pa.RecordBatch]] = {}
         compared = {query.name: name for name, query in self._changing[space]}
         for query in self._asking[space, answers.window]:  # type: ignore[index]
@@ -132,3 +135,8 @@ class Told:
         batches, overflows = rows_of_levels(query, answers, groups, self._user)
         outcome.failed += overflows
         outcome.add(query.name, batches)
+
+
+def _kind(space: AnySpace, answers: Answers) -> str:
+    """A name for the windows that are answered, the same in all shards."""
+    return f"{space.name}.{answers.window.label}" if isinstance(answers.window, TimeWindow) else space.name
