@@ -31,12 +31,16 @@ def rounding_of(kernel: Kernel, partials: Fields, answer: str) -> np.ndarray | N
         return kernel.rounding(partials, answer)
 
 
-def alike(left: pa.Array, right: pa.Array, rounding: np.ndarray) -> np.ndarray:
-    """Whether numbers are the same but for `rounding`, row by row; NULL and NaN are like nothing.
+def numbers_in(answers: pa.Array) -> np.ndarray:
+    """Answers as doubles; NULL is NaN."""
+    return plain(answers).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
 
-    >>> alike(pa.array([1.5, 1.5, None]), pa.array([1.5 - 2**-52, 1.4, None]), np.full(3, 2.0**-46)).tolist()
+
+def alike(left: np.ndarray, right: np.ndarray, rounding: np.ndarray) -> np.ndarray:
+    """Whether numbers are the same but for `rounding`, row by row; NaN is like nothing.
+
+    >>> alike(np.array([1.5, 1.5, np.nan]), np.array([1.5 - 2**-52, 1.4, np.nan]), np.full(3, 2.0**-46)).tolist()
     [True, False, False]
     """
-    numbers = (plain(side).cast(pa.float64()).to_numpy(zero_copy_only=False) for side in (left, right))
     with np.errstate(invalid="ignore"):
-        return np.abs(np.subtract(*numbers)) <= rounding
+        return np.abs(left - right) <= rounding

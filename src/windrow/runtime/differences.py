@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.clustering.identity import CHANGES, KEPT
-from windrow.kernels.rounding import alike
+from windrow.kernels.rounding import alike, numbers_in
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.cluster_rows import ClusterRows
@@ -182,11 +182,13 @@ def _steady(old: Held, new: Held, place: np.ndarray, noise: Noise) -> Held:
         return new
     rows = new.rows
     for name, far in noise.items():
-        was, mine = old.rows.column(name).take(pa.array(place[both])), rows.column(name)
-        kept = both[alike(was, mine.take(pa.array(both)), far[both])]
+        was, mine = old.rows.column(name), rows.column(name)
+        kept = both[alike(numbers_in(was)[place[both]], numbers_in(mine)[both], far[both])]
+        if not len(kept):
+            continue
         source = np.arange(len(mine))
         source[kept] = len(mine) + place[kept]
-        steady = pa.concat_arrays([mine, old.rows.column(name)]).take(pa.array(source))
+        steady = pa.concat_arrays([mine, was]).take(pa.array(source))
         rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), steady)
     return replace(new, rows=rows)
 
