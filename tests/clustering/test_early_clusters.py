@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import windrow
 from runtime.core import Core, plan_of
+from windrow.runtime.shard import Shard
 
 TIME = pa.timestamp("us", tz="UTC")
 TEXT = "SELECT k, cid, CENTER(cid)[0] AS spot FROM ticks [{}] GROUP BY k CLUSTER BY x AS cid USING C_BIRCH(5)"
@@ -149,3 +150,21 @@ def test_numbers_are_those_of_the_definition_in_any_cut_and_after_restarts(
 def rows_in(rows: list[dict]) -> list[dict]:
     times = {"window_start", "window_end"}
     return [{k: int(v.timestamp() * US) if k in times else v for k, v in row.items()} for row in rows]
+
+
+def test_a_group_goes_with_the_query_that_knew_its_clusters():
+    tumbling = TEXT.format("RANGE 10 SECONDS SLIDE 10 SECONDS")
+    counted = "SELECT k, COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY k"
+    schema = seen([(0, "a", 0.0)]).schema
+    core = Core(plan_of([counted, tumbling], schema))
+    core.step(seen([(1, "a", 0.0), (11, "b", 0.0)]))
+    assert core.shards[0].groups == 2  # no pane has a, whose cluster may come again
+    core.step(seen([(21, "b", 0.0)]))
+    assert core.shards[0].groups == 1
+    core.step(seen([(22, "c", 0.0), (31, "b", 0.0)]))
+    plan = plan_of([counted], schema)
+    core.shards = [Shard(plan, core.blocks[0], core.snapshots[0])]
+    core.plan = plan
+    assert core.shards[0].groups == 2
+    core.step(seen([(32, "b", 0.0)]))
+    assert core.shards[0].groups == 1

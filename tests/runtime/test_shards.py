@@ -170,3 +170,44 @@ def test_every_shard_answers_when_only_one_of_them_got_events(shards):
     later = events_of([9 * SECOND], x=pa.array([1.0]), k=pa.array([3]))
     rows = in_order(rows_of(core.step(later)))
     assert [(row["window_end"] // SECOND, row["key_0"]) for row in rows] == [(2, 1), (2, 2), (4, 1), (4, 2)]
+
+
+COUNTED = {
+    "SELECT k, COUNT(*) AS n FROM ticks [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY k": ("window_end",),
+    "SELECT COUNT(*) AS n FROM ticks [RANGE 5 SECONDS SLIDE 5 SECONDS]": ("window_end",),
+    "SELECT COUNT(*) AS n FROM ticks [RANGE 5 SECONDS SLIDE 5 SECONDS EMIT EVERY 2 SECONDS] WHERE k < 4": (
+        "due",
+        "final",
+    ),
+    "SELECT k, COUNT(*) AS n FROM ticks [RANGES 9 SECONDS, 3 SECONDS SLIDES 3 SECONDS, 1 SECOND] WHERE k > 2 GROUP BY k": (
+        "window_end",
+        "level",
+    ),
+    "SELECT k, COUNT(*) AS n FROM ticks [ROWS 5 SLIDE 2] GROUP BY k": ("window_row",),
+    "SELECT k, COUNT(*) AS n FROM ticks [ROWS 5 SLIDE 3 SECONDS] GROUP BY k": ("due",),
+    "SELECT COUNT(*) AS n FROM ticks [PARTITION BY k ROWS 3 SLIDE 2]": ("key_0", "window_row"),
+}
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), min_size=1, max_size=40),
+    st.integers(1, 4),
+    st.integers(1, 15),
+)
+def test_a_window_is_counted_once_in_however_many_shards_it_is_answered(rows, shards: int, batch: int):
+    times, keys = zip(*sorted(rows))
+    events = events_of([second * SECOND for second in times], k=pa.array(keys, pa.int64()))
+    core = Core(plan_of(list(COUNTED), events.schema), shards=shards)
+    told_apart = {f"q{i}": names for i, names in enumerate(COUNTED.values())}
+    for start in range(0, len(rows) + batch, batch):
+        outcomes = core.flush() if start >= len(rows) else core.step(events.slice(start, batch), tasks=2)
+        shared = {name for outcome in outcomes for name in outcome.shared_names.tolist()}
+        windows = {
+            (query, *(row[name] for name in told_apart[query]))
+            for outcome in outcomes
+            for query, batch_of in outcome.results
+            for row in batch_of.to_pylist()
+        }
+        assert len(shared) + sum(outcome.alone for outcome in outcomes) == len(windows)
+        assert all(outcome.windows == outcome.alone + len(set(outcome.shared_names.tolist())) for outcome in outcomes)

@@ -23,7 +23,7 @@ def report(number: int, **counts: int) -> dict[str, Any]:
     words = {"description": "FileStreamSource[file:/control]", "numInputRows": 1}
     return {
         "batchId": number,
-        "observedMetrics": {METRICS: Row(**(dict.fromkeys(COUNTS, 0) | counts))},
+        "observedMetrics": {METRICS: Row(**(dict.fromkeys((*COUNTS, "windows"), 0) | counts))},
         "sources": [source, words],
         "stateOperators": [],
         "durationMs": {"triggerExecution": 500},

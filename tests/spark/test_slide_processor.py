@@ -62,7 +62,7 @@ def test_a_shard_answers_the_windows_that_the_probe_has_passed():
 def test_the_first_row_tells_what_was_counted():
     first = opened().testInPandas(SHARD, payloads(1, 2, 7, 11)).iloc[0]
     assert first["query"] is None
-    assert (first["windows"], first["late"], first["clock"]) == (2, 0, START + 11 * SECOND)
+    assert (len(first["shared"]), first["alone"], first["late"], first["clock"]) == (2, 0, 0, START + 11 * SECOND)
 
 
 def test_state_goes_on_from_batch_to_batch_in_whichever_worker():

@@ -18,6 +18,19 @@ TEXT = f"""SELECT k, COUNT(*) AS n, SUM(m) / 2 AS half, REGR_SLOPE(i, ts) AS tre
            GROUP BY k HAVING COUNT(*) > 1"""
 
 
+ONE = "SELECT COUNT(*) AS n FROM ticks [RANGE 3 SECONDS SLIDE 3 SECONDS]"
+
+
+class Counted(windrow.Replay):
+    """Adds up the windows that it has answered, in one shard."""
+
+    windows = 0
+
+    def _finished(self, outcome):
+        self.windows += outcome.windows
+        return super()._finished(outcome)
+
+
 def test_a_running_job_answers_for_any_horizon_and_goes_on(spark: SparkSession, tmp_path: Path):
     events = some_events(seed=7)
     batches = [events.slice(n * BATCH_ROWS, BATCH_ROWS) for n in range(2)]
@@ -25,10 +38,10 @@ def test_a_running_job_answers_for_any_horizon_and_goes_on(spark: SparkSession, 
     (tmp_path / "in").mkdir()
     session.stream("ticks", stream_of(spark, tmp_path / "in", SCHEMA), time="ts", lateness="2 seconds")
     session.query("levels", TEXT)
-    session.query("one", "SELECT COUNT(*) AS n FROM ticks [RANGE 3 SECONDS SLIDE 3 SECONDS]")
+    session.query("one", ONE)
     sinks = {name: windrow.sink("parquet", path=tmp_path / name) for name in ("levels", "one")}
     job = session.start(str(tmp_path / "checkpoint"), sinks)
-    replay = windrow.Replay(TEXT, lateness="2 seconds", ticks=events)
+    replay, one = (Counted(text, lateness="2 seconds", ticks=events) for text in (TEXT, ONE))
     told = []
     try:
         with pytest.raises(StateError, match="no batch has been finished yet"):
@@ -36,7 +49,9 @@ def test_a_running_job_answers_for_any_horizon_and_goes_on(spark: SparkSession, 
         for number, (batch, horizon) in enumerate(zip(batches, ("7 seconds", "40 seconds")), start=1):
             put(tmp_path / "in", batch)
             told += [row for table in replay.step(batch) for row in rows_of(table)]
+            one.step(batch)
             until(lambda wanted=number: job.progress().get("ticks", {}).get("batches", 0) >= wanted)
+            assert job.progress()["ticks"]["windows"] == replay.windows + one.windows  # each once, over both shards
             state, expected = job.state_at("levels", horizon), replay.state_at(horizon)
             assert (state.start_us, state.end_us) == (expected.start_us, expected.end_us)
             assert expected.rows.num_rows > 2

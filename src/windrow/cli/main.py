@@ -67,7 +67,10 @@ def run(
         bool, typer.Option("--available-now", help="Work off what is there, and end, rather than wait for more.")
     ] = False,
     flush: Annotated[
-        bool, typer.Option("--flush", help="With --available-now: then answer the windows that are not full yet, too.")
+        bool,
+        typer.Option(
+            "--flush", help="With --available-now: then answer windows that are not full yet, and let rows expire."
+        ),
     ] = False,
     master: Master = LOCAL,
     choices: Choices = None,

@@ -30,8 +30,8 @@ class CBirch:
     A point, or a micro-cluster that is merged, goes into the nearest one if the radius stays within bounds, else it
     is a new one (Badiozamany 2016, Paper IV, section 3.1, after Zhang, Ramakrishnan and Livny: BIRCH, 1996). Summaries
     that are as wide as the clusters do not fit into each other any more: they would be merged into more and wider
-    clusters than BIRCH finds in the points. So micro-clusters have half the radius, and the report condenses them, or
-    with `k` makes clusters of them by k-means.
+    clusters than BIRCH finds in the points. So micro-clusters have 0.8 times the radius (`FINER`), and the report
+    condenses them, or with `k` makes clusters of them by k-means.
 
     >>> birch = CBirch()
     >>> morning = birch.init((1.0,))

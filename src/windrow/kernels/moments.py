@@ -10,6 +10,7 @@ from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, reals
 from windrow.kernels.kernel import Fields, Irreversible, Lowered, Rows, integer, real
+from windrow.kernels.rounding import ROUNDING
 
 COLUMNS = ("n", "mean", "mean_low", "m2")
 
@@ -46,6 +47,9 @@ class Moments(Irreversible):
         variance = partials["m2"] / np.maximum(freedom, 1)
         values = np.sqrt(variance) if answer.startswith("STDDEV") else variance
         return Lowered(pa.array(values, mask=freedom < 1).cast(type, safe=False))
+
+    def rounding(self, partials: Fields, answer: str) -> np.ndarray:
+        return ROUNDING * self.lower(partials, answer, pa.float64()).values.to_numpy(zero_copy_only=False)
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:

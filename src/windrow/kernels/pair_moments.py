@@ -11,6 +11,7 @@ from numba import njit
 from windrow.kernels.columns import columns, frozen, live, plain, reals, valid, words
 from windrow.kernels.kernel import Fields, Irreversible, Lowered, Rows, integer, real
 from windrow.kernels.moments import shift
+from windrow.kernels.rounding import ROUNDING
 
 COLUMNS = ("n", "y", "y_low", "x", "x_low", "yy", "xx", "xy")
 DAY_SECONDS = 86_400.0
@@ -77,6 +78,20 @@ class PairMoments(Irreversible):
                     freedom = n - (1 if answer == "COVAR_SAMP" else 0)
                     values, none = xy / freedom / self.y_units / self.x_units, freedom < 1
         return Lowered(pa.array(values, mask=none).cast(type, safe=False))
+
+    def rounding(self, partials: Fields, answer: str) -> np.ndarray:
+        """A product of deviations is rounded by its factors' size, however much the sum of them cancels."""
+        n, y, x, yy, xx = (partials[name] for name in ("n", "y", "x", "yy", "xx"))
+        steepest = np.sqrt(yy) / np.sqrt(xx)
+        match answer:
+            case "REGR_SLOPE":
+                return ROUNDING * steepest / self.y_units * self.x_units
+            case "REGR_INTERCEPT":
+                return ROUNDING * (np.abs(y) + steepest * np.abs(x)) / self.y_units
+            case "REGR_R2" | "CORR":
+                return np.full(len(n), ROUNDING)
+        freedom = n - (1 if answer == "COVAR_SAMP" else 0)
+        return ROUNDING * np.sqrt(yy) * np.sqrt(xx) / freedom / self.y_units / self.x_units
 
     def _slope(self, partials: Fields) -> np.ndarray:
         return partials["xy"] / partials["xx"] / self.y_units * self.x_units

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from windrow.kernels import Fields, Rows, kernel_for
+from windrow.kernels import Fields, Rows, concat, kernel_for, take
 from windrow.kernels.columns import plain
+from windrow.kernels.rounding import Rounded
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.held_values import HeldValues
 from windrow.operators.instants import Instants, instants_of
@@ -93,8 +94,24 @@ class GroupRows:
         for partial, folded in self._folded.items():
             values = None if partial.argument is None else plain(self._value(partial.argument, batch)).take(order)
             mask = None if partial.filter is None else true_rows(self._value(partial.filter, batch))[pairs.order]
-            followed[partial] = folded.follow(pairs, Rows(values, times, mask), weights)
+            before, after = folded.follow(pairs, Rows(values, times, mask), weights)
+            if isinstance(folded, HeldValues) and isinstance(self._kernels[partial], Rounded):
+                after = self._steady(partial, pairs, before, after)
+                folded.show(pairs, after)
+            followed[partial] = before, after
         return followed
+
+    def _steady(self, partial: Partial, pairs: Instants, before: Fields, after: Fields) -> Fields:
+        """The states after each pair, but the one that stood before where no answer differs by more than rounding."""
+        kernel, states = self._kernels[partial], concat([before, after])
+        answers = list(dict.fromkeys(m.aggregate.answer for m in self._node.measures if m.aggregate.partial == partial))
+        lowered = [kernel.lower(states, answer, pa.float64()).values for answer in answers]
+        values = np.stack([column.to_numpy(zero_copy_only=False) for column in lowered])
+        known = np.stack([column.is_valid().to_numpy(zero_copy_only=False) for column in lowered])
+        assert isinstance(kernel, Rounded)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            noise = np.stack([kernel.rounding(states, answer) for answer in answers])
+        return take(states, _shown(pairs.begins, values, known, noise))
 
     def _value(self, text: str, batch: pa.RecordBatch) -> pa.Array:
         return batch.column(self._places[text]) if text in self._places else self._evaluate(text, batch)
@@ -149,6 +166,27 @@ def _leave_in_order(node: Node) -> bool:
     while isinstance(node, Expire | Select | Project):
         node = node.child
     return isinstance(node, Scan)
+
+
+@njit(cache=True, nogil=True)
+def _shown(begins, values, known, noise):
+    """The state that each pair shows, of those before the batch, one for each group, and those after each pair."""
+    groups = begins.sum()
+    shown = np.empty(begins.size, np.int64)
+    group, last = -1, 0
+    for i in range(begins.size):
+        if begins[i]:
+            group += 1
+            last = group
+        state = groups + i
+        for answer in range(len(values)):
+            old, new = values[answer, last], values[answer, state]
+            both = known[answer, last] and known[answer, state]
+            if known[answer, last] != known[answer, state] or (both and not abs(old - new) <= noise[answer, state]):
+                last = state
+                break
+        shown[i] = last
+    return shown
 
 
 @njit(cache=True, nogil=True)

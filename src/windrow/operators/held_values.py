@@ -18,8 +18,8 @@ class HeldValues:
     """Every distinct (group, value, time) that is there, and how often.
 
     Over the pairs of group and instant of a batch a value is there in intervals of pairs, from where it came, or the
-    group's first, to where it went, or the group's last. The last fold of each group is kept as it was: folded again in
-    another order a float could differ in its last bit, and a `-` must take away what its `+` brought.
+    group's first, to where it went, or the group's last. The last fold of each group is kept as it was shown: folded
+    again in another order a float could differ in its last bit, and a `-` must take away what its `+` brought.
     """
 
     def __init__(
@@ -58,11 +58,15 @@ class HeldValues:
         moves = np.searchsorted(entries, slots)
         there = _intervals(moves, pairs.codes, weights, side["n"][entries], firsts[owners], lasts[owners] + 1)
         after = fold_intervals(self._kernel, values, there, len(pairs))
-        self._last.put(pairs.slots[lasts], take(after, lasts))
+        self.show(pairs, after)
         np.add.at(side["n"], slots, weights)
         if self._table.crowded:
             self._table.sweep(side["n"] != 0)
         return before, after
+
+    def show(self, pairs: Instants, states: Fields) -> None:
+        """The rows of the groups are drawn from these `states`, one for each pair, though values say others."""
+        self._last.put(pairs.slots[pairs.lasts], take(states, pairs.lasts))
 
     def sweep(self, kept: np.ndarray) -> None:
         """Number the groups anew; those that are gone have no values."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.kernels import ended
+from windrow.kernels.rounding import rounding_of
 from windrow.plan.instants import shown_starts
 from windrow.plan.parts import NestedWindow, level_of
 from windrow.plan.pipeline import QueryPlan
@@ -51,3 +53,18 @@ def answer_rows(
         overflows += lowered.overflows
         columns.append(lowered.values)
     return pa.record_batch(columns, schema=schema), overflows
+
+
+def answer_rounding(query: QueryPlan, answers: Answers, user: Mapping[str, type]) -> dict[str, np.ndarray]:
+    """The columns of `answer_rows` that may be off by rounding, with how far in each row."""
+    clusters = answers.clusters_for(query)
+    found = {}
+    for i, aggregate in enumerate(query.aggregates):
+        if clusters is not None:
+            far = clusters.rounding(aggregate)
+        else:
+            number = (answers.kept or query.partials).index(aggregate.partial)
+            far = rounding_of(kernel_of(aggregate.partial, user), answers.partials[number], aggregate.answer)
+        if far is not None:
+            found[f"agg_{i}"] = far
+    return found

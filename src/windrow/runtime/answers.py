@@ -58,6 +58,13 @@ class Answers:
             self.taken(chosen), partials=tuple(take(fields, chosen) for fields in self.partials), clusters=clusters
         )
 
+    @property
+    def told_apart(self) -> np.ndarray:
+        """What tells windows apart: when they were due, the number of their last row, or when they end."""
+        if self.instants is not None:
+            return self.instants
+        return self.ends if self.rows is None else self.rows
+
     def clusters_for(self, query: QueryPlan) -> ClusterRows | None:
         """The clusters that `query` asks for, if it does, with the numbers that it is told."""
         if query.clusters is None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.errors import MemoryLimitError
@@ -121,7 +122,9 @@ class ChangeShard:
                 outcome.parts.append((query.name, changed[name]))
             elif self.clock is not None:
                 batches = together.answers(name, changed[name], until)
-                outcome.windows += len(batches) if query.emit == SNAPSHOT else 0
+                if query.emit == SNAPSHOT:  # each is one window
+                    ends = [batch.column("window_end").cast(pa.int64())[0].as_py() for batch in batches]
+                    outcome.answer(name, np.array(ends, np.int64))
                 for asking in self._asking[name]:
                     outcome.add(asking, batches)
 

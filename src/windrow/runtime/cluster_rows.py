@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.clustering import Clustering, Report
 from windrow.clustering.identity import Seen
 from windrow.kernels import Fields, Lowered, ended, take
+from windrow.kernels.rounding import rounding_of
 from windrow.plan.aggregates import Aggregate
 from windrow.plan.clusters import CLUSTER, ClusterPartial
 from windrow.runtime.follow import Followed
@@ -62,6 +63,13 @@ class ClusterRows:
         centers = self.report.centers
         offsets = np.arange(len(centers) + 1, dtype=np.int32) * centers.shape[1]
         return Lowered(pa.ListArray.from_arrays(pa.array(offsets), pa.array(centers.reshape(-1))))
+
+    def rounding(self, aggregate: Aggregate) -> np.ndarray | None:
+        """How far `lower` may be off because of rounding."""
+        if aggregate.partial == CLUSTER:
+            return None
+        number = self.partial.attached.index(aggregate.partial)
+        return rounding_of(self.kernel.attached[number].kernel, self.report.partials[number], aggregate.answer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.clustering.identity import CHANGES, KEPT
+from windrow.kernels.rounding import alike, numbers_in
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.window import TimeWindow
 from windrow.runtime.cluster_rows import ClusterRows
@@ -19,6 +21,9 @@ from windrow.storage.columns import decode, encode
 
 Fates = dict[tuple[int, int], tuple[str, int]]
 """By slot and number, what became of a cluster, and the number of the other that had to do with it."""
+
+Noise = Mapping[str, np.ndarray]
+"""The columns whose values may be off by rounding, with how far in each row."""
 
 _LEFT = -1
 """The slot of a group that has left every window."""
@@ -50,8 +55,13 @@ class Differences:
         self._held = Held(np.empty(0, np.int64), np.empty(0, np.int64), nothing)
         self._nothing, self._stale, self._changed = self._held, snapshot is not None, False
 
-    def told(self, answers: pa.RecordBatch, slots: np.ndarray, clusters: ClusterRows | None) -> list[pa.RecordBatch]:
-        """What the answers of some windows change; row i of `answers` is of the group in slot `slots[i]`."""
+    def told(
+        self, answers: pa.RecordBatch, slots: np.ndarray, clusters: ClusterRows | None, noise: Noise
+    ) -> list[pa.RecordBatch]:
+        """What the answers of some windows change; row i of `answers` is of the group in slot `slots[i]`.
+
+        `noise` are columns that may be off by rounding, with how far: what differs by no more stays what it was.
+        """
         self._load()
         ends = pc.cast(answers.column("window_end"), pa.int64()).to_numpy()
         edges = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)] if len(ends) else []
@@ -63,7 +73,7 @@ class Differences:
             found += self.emptied(window - 1)
             fates = {} if clusters is None else clusters.followed[window].fates()
             held = Held(slots[low:high], numbers[low:high], rows.slice(low, high - low))
-            found.append(self._compared(window, held, fates))
+            found.append(self._compared(window, held, fates, {name: far[low:high] for name, far in noise.items()}))
         return [batch for batch in found if batch.num_rows]
 
     def emptied(self, last: int) -> list[pa.RecordBatch]:
@@ -71,7 +81,7 @@ class Differences:
         self._load()
         if self._last is None or self._last >= last or not len(self._held.slots):
             return []
-        return [self._compared(self._last + 1, self._nothing, {})]
+        return [self._compared(self._last + 1, self._nothing, {}, {})]
 
     def release(self, slots: np.ndarray) -> None:
         """The groups in `slots` have left every window; the slots will be given to others."""
@@ -97,13 +107,14 @@ class Differences:
     def snapshot(self) -> dict:
         return {"last": self._last}
 
-    def _compared(self, window: int, new: Held, fates: Fates) -> pa.RecordBatch:
+    def _compared(self, window: int, new: Held, fates: Fates, noise: Noise) -> pa.RecordBatch:
         """The groups that are in one of two windows, or whose answers differ."""
         old = self._held
-        self._last, self._held, self._changed = window, new, True
         place = _places(old, new)
         if not self._clustered:
             _again(old, new, place, self._keys)
+        new = _steady(old, new, place, noise)
+        self._last, self._held, self._changed = window, new, True
         both = np.flatnonzero(place >= 0)
         differs = np.ones(len(place), bool)
         differs[both] = ~_same(new.rows, both, old.rows, place[both], self._keys)
@@ -159,6 +170,27 @@ def _again(old: Held, new: Held, place: np.ndarray, keys: int) -> None:
     now = identity_of([column.take(pa.array(fresh)) for column in new.rows.columns[:keys]])
     found = pc.fill_null(pc.index_in(now, value_set=was), -1).to_numpy()
     place[fresh] = np.where(found < 0, -1, left[found])
+
+
+def _steady(old: Held, new: Held, place: np.ndarray, noise: Noise) -> Held:
+    """The new rows with the old values where these differ by no more than rounding.
+
+    What was told stays what it was, so that it can be taken back as it was told.
+    """
+    both = np.flatnonzero(place >= 0)
+    if not noise or not len(both):
+        return new
+    rows = new.rows
+    for name, far in noise.items():
+        was, mine = old.rows.column(name), rows.column(name)
+        kept = both[alike(numbers_in(was)[place[both]], numbers_in(mine)[both], far[both])]
+        if not len(kept):
+            continue
+        source = np.arange(len(mine))
+        source[kept] = len(mine) + place[kept]
+        steady = pa.concat_arrays([mine, was]).take(pa.array(source))
+        rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), steady)
+    return replace(new, rows=rows)
 
 
 def _same(new: pa.RecordBatch, news: np.ndarray, old: pa.RecordBatch, olds: np.ndarray, keys: int) -> np.ndarray:

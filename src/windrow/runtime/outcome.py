@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.operators.changes import Changes
@@ -14,13 +16,19 @@ RESULT_ROWS = 1 << 17
 """Results are packed in batches of at most so many rows."""
 
 
+_SPREAD = np.int64(-7046029254386353131)
+"""An odd number: times it, different ends stay different, and those of different kinds of windows hardly ever meet."""
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a batch gave: result rows by query, what goes on to the next stage by part, rejected rows, and counts.
 
     `impossible` counts events of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed`
     values that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the
-    events that a clustering has no place for, since a coordinate is missing.
+    events that a clustering has no place for, since a coordinate is missing. Of the windows that were answered, `alone`
+    counts those that no other shard has anything of, and `shared` tells the others by name, so that one that several
+    shards answer is counted once.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -33,7 +41,25 @@ class Outcome:
     ahead: int = 0
     failed: int = 0
     unplaced: int = 0
-    windows: int = 0
+    alone: int = 0
+    shared: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def windows(self) -> int:
+        """How many windows this shard has answered."""
+        return self.alone + len(self.shared_names)
+
+    @property
+    def shared_names(self) -> np.ndarray:
+        """The windows that other shards may answer too, each once."""
+        return np.concatenate([np.empty(0, np.int64), *self.shared])
+
+    def answer(self, place: str, ends: np.ndarray) -> None:
+        """Count windows of one kind, called `place` in all shards, by their ends: a run of equal ones is one window."""
+        first = ends[np.append(True, ends[1:] != ends[:-1])] if len(ends) else ends
+        seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little", signed=True)
+        with np.errstate(over="ignore"):
+            self.shared.append(first.astype(np.int64) * _SPREAD + np.int64(seed))
 
     def count(self, payload: Payload) -> None:
         """Add what a map task has counted."""

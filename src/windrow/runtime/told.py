@@ -13,7 +13,7 @@ from windrow.plan.parts import parts_of
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.spaces import RowSpace, Space
 from windrow.plan.window import TimeWindow
-from windrow.runtime.answer_rows import answer_rows
+from windrow.runtime.answer_rows import answer_rounding, answer_rows
 from windrow.runtime.answers import Answers
 from windrow.runtime.differences import Differences
 from windrow.runtime.groups import Groups
@@ -55,7 +55,10 @@ class Told:
 
     def answer(self, space: AnySpace, state: State, outcome: Outcome, answers: Answers) -> None:
         """Tell all who ask for them of the answers of a window."""
-        outcome.windows += answers.count
+        if isinstance(space, RowSpace) and space.is_alone:
+            outcome.alone += answers.count
+        else:
+            outcome.answer(_kind(space, answers), answers.told_apart)
         told: dict[str, list[pa.RecordBatch]] = {}
         compared = {query.name: name for name, query in self._changing[space]}
         for query in self._asking[space, answers.window]:  # type: ignore[index]
@@ -80,7 +83,8 @@ class Told:
                 clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
-                batches = told[name] = self._differences[name].told(batch, slots, clusters)
+                noise = answer_rounding(query, mine, self._user)
+                batches = told[name] = self._differences[name].told(batch, slots, clusters, noise)
             outcome.failed += overflows
             outcome.add(query.name, batches)
 
@@ -131,3 +135,8 @@ class Told:
         batches, overflows = rows_of_levels(query, answers, groups, self._user)
         outcome.failed += overflows
         outcome.add(query.name, batches)
+
+
+def _kind(space: AnySpace, answers: Answers) -> str:
+    """A name for the windows that are answered, the same in all shards."""
+    return f"{space.name}.{answers.window.label}" if isinstance(answers.window, TimeWindow) else space.name

@@ -20,7 +20,7 @@ from windrow.spark.regroup import regroup_payloads
 from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, slice_stream
 from windrow.spark.slice_changes import slice_changes
-from windrow.spark.slide import COUNTS, slide_payloads
+from windrow.spark.slide import COUNTS, SHARED, slide_payloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,8 @@ def packed_results(
     for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
         payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
     packed = slide_payloads(payloads, plan, shards, run)
-    return packed.observe(metrics, *(_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES)))
+    totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
+    return packed.observe(metrics, *totals, _windows().alias("windows"))
 
 
 def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRICS) -> DataFrame:
@@ -79,14 +80,13 @@ def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRIC
 
 
 def _total(name: str):
-    """Counts add up over shards; all shards answer the same windows and have the same clock."""
-    return (
-        F.max(name)
-        if name == "windows"
-        else F.max(F.when(F.col("query").isNull(), F.col(name)))
-        if name == "clock"
-        else F.sum(name)
-    )
+    """Counts add up over shards; all shards have the same clock."""
+    return F.max(F.when(F.col("query").isNull(), F.col(name))) if name == "clock" else F.sum(name)
+
+
+def _windows() -> Column:
+    """How many windows were answered, each once, in however many shards its groups are."""
+    return F.sum("alone") + F.size(F.array_distinct(F.flatten(F.collect_list(SHARED))))
 
 
 def _to_all(words: DataFrame, name: Column, probe: Column, keys: list[int]) -> DataFrame:

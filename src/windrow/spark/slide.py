@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REJECTED_ROWS = "#rejected"
-COUNTED = ("late", *TALLIES, "windows")
+COUNTED = ("late", *TALLIES, "alone")
 COUNTS = (*COUNTED, "groups", "clock")
-PACKED_DDL = measured_ddl("query STRING, rows BINARY", (*COUNTS, *SLIDE_MEASURES))
+SHARED = "shared"
+"""The windows that other shards may have answered too, by name."""
+PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
 
 def slide_payloads(payloads: DataFrame, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> DataFrame:

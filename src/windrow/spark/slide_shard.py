@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 
+import numpy as np
 import pandas as pd
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
@@ -23,7 +24,7 @@ from windrow.runtime.regroup import passed_on, regrouped
 from windrow.runtime.shard import Shard
 from windrow.spark.shards import shard_keys
 from windrow.spark.slice import NO_PROBE, packed
-from windrow.spark.slide import COUNTED, COUNTS, REJECTED_ROWS
+from windrow.spark.slide import COUNTED, COUNTS, REJECTED_ROWS, SHARED
 from windrow.spark.state import StateBlocks
 from windrow.storage.columns import encode_batch
 
@@ -34,7 +35,7 @@ _HELD: OrderedDict[tuple[str, str | None, int], tuple[AnyShard, StateBlocks, str
 plan the one that runs."""
 
 _HELD_MOST = 64
-_ALIKE = ("windows", "clock")
+_ALIKE = ("clock",)
 """What all stages of a shard count alike."""
 
 FRAME_BYTES = 1 << 24
@@ -168,22 +169,23 @@ def _payloads(frame: pd.DataFrame) -> list[Payload]:
 def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
     """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one."""
     waiting: list[tuple[str | None, bytes | None]] = [(None, None)]
-    size = 0
+    size, shared = 0, outcome.shared_names
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
     for query, batch in [*outcome.results, *rejected]:
         rows = encode_batch(batch)
         waiting.append((query, rows))
         size += len(rows)
         if size >= FRAME_BYTES:
-            yield _frame(waiting, counts)
+            yield _frame(waiting, counts, shared)
             waiting, size = [], 0
     if waiting:
-        yield _frame(waiting, counts)
+        yield _frame(waiting, counts, shared)
 
 
-def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int]) -> pd.DataFrame:
-    """Packed rows; the one of no query carries the counts."""
+def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int], shared: np.ndarray) -> pd.DataFrame:
+    """Packed rows; the one of no query carries the counts, and tells which windows were answered."""
     columns: dict[str, list] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
+    columns[SHARED] = [None if query else shared for query, _ in rows]
     return pd.DataFrame(
         columns | {name: [0 if query else value for query, _ in rows] for name, value in counts.items()}
     )
