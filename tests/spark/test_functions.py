@@ -35,6 +35,18 @@ QUERIES = {
     "grouped": "SELECT shout(k) AS k, COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY shout(k)",
     "own": """SELECT k, joined(i) AS merged, path(text) AS kept, weighted(i, z) AS mean, spread(i) * 2 AS spread
               FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k""",
+    "lambdas": """SELECT SUM(TRANSFORM(ARRAY(i, z), v -> v + i)[1]) AS plus,
+                         SUM(AGGREGATE(ARRAY(i, z, 1), 0, (acc, v) -> acc + v, acc -> acc * 2)) AS folded,
+                         SUM(SIZE(FILTER(ARRAY(i, z), i -> i > 1))) AS shadowed,
+                         COUNT_IF(EXISTS(ARRAY(i, z), X -> x > 3)) AS found,
+                         SUM(TRANSFORM(ARRAY(ARRAY(z)), v -> AGGREGATE(v, 0, (s, w) -> s + w + SIZE(v)))[0]) AS nested,
+                         COUNT(TRANSFORM(ARRAY(big), v -> v + v)[0]) AS fits,
+                         SUM(MAP_VALUES(TRANSFORM_VALUES(MAP('a', z), (k, v) -> v * i))[0]) AS mapped,
+                         SUM(ZIP_WITH(ARRAY(i), ARRAY(z), (a, b) -> a - b)[0]) AS zipped,
+                         TRANSFORM(COLLECT_LIST(i), n -> n + COUNT(*)) AS over
+                  FROM ticks [RANGE 10 SECONDS SLIDE 10 SECONDS]""",
+    "captured": """SELECT SUM(TRANSFORM(ARRAY(z), i -> i * 100 + y)[0]) AS total
+                   FROM (SELECT ts, z, i AS y FROM ticks) AS q WINDOW 10 SECONDS EMIT INSERTS""",
     "failing": """SELECT COUNT(*) AS n, SUM(CAST(text AS INT)) AS cast, SUM(100 / z) AS ratio, SUM(100 % z) AS rest,
                          COUNT(big + big) AS added, COUNT(i * 1000000000) AS times, MAX(CAST(text AS DATE)) AS day,
                          SUM(big) AS total, SUM(z) / (COUNT(*) - COUNT(*)) AS over
@@ -141,6 +153,22 @@ def test_a_udf_makes_a_key(results: dict[str, Rows]):
         (SECOND_END, "A!", 1),
         (SECOND_END, "B!", 1),
     }
+
+
+def test_lambdas_keep_their_variables_and_see_columns(results: dict[str, Rows]):
+    columns = ("plus", "folded", "shadowed", "found", "nested", "fits", "mapped", "zipped")
+    assert values(results["lambdas"], *columns) == {
+        (FIRST, 13, 34, 4, 1, 7, 2, 7, 7),
+        (SECOND_END, 10, 22, 2, 1, 7, 2, 24, 2),
+    }
+    assert [sorted(row["over"]) for row in sorted(results["lambdas"], key=lambda row: row["window_end"])] == [
+        [5, 6, 7, 8],
+        [8],
+    ]
+
+
+def test_a_variable_does_not_catch_a_column_of_its_name(results: dict[str, Rows]):
+    assert {row["total"] for row in results["captured"]} >= {101, 103, 306, 310}
 
 
 def test_users_aggregates_see_exactly_the_rows_of_each_window(results: dict[str, Rows]):

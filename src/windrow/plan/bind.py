@@ -18,7 +18,7 @@ from windrow.plan.from_clause import bind_stream, bind_window, needs_window, rea
 from windrow.plan.names import both, check_qualifiers, output_name, substituted
 from windrow.plan.order import bind_limit, bind_order
 from windrow.plan.pipeline import Output
-from windrow.plan.refuse import not_yet, refuse_changes, refuse_unsupported
+from windrow.plan.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
 from windrow.plan.result_columns import leading_columns
 from windrow.plan.typing import checked_condition, checked_type
 
@@ -41,13 +41,14 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
 
 
 def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
+    if tree.args.get("with_"):
+        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
     if isinstance(tree, exp.Subquery):
+        refuse_around(tree, scope.text)
         return _bind(tree.this, named, scope)
     if not isinstance(tree, exp.Select):
         raise not_yet(tree, type(tree).__name__.upper(), scope.text)
     refuse_unsupported(tree, scope.text)
-    if tree.args.get("with_"):
-        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
     source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
     refuse_cluster_calls(tree, source.columns, scope)

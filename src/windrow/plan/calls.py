@@ -52,6 +52,7 @@ ALIASES |= {"APPROX_PERCENTILE": "APPROX_QUANTILE", "PERCENTILE_APPROX": "APPROX
 RECURRING = "RECURRING"
 """Asks of the levels of a nested window whether each of them holds something."""
 
+_WITH_NULLS = ("FIRST", "LAST", "COLLECT_LIST")
 _WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
 _KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
 
@@ -80,12 +81,14 @@ def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
 
 def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     """The aggregate that a call asks for; its arguments are over the columns of a stream."""
-    call, filter, ignore_nulls = written, None, False
+    call, filter, nulls = written, None, None
     while isinstance(call, _WRAPPERS):
         if isinstance(call, exp.Filter):
             filter = checked_condition(call.expression.this, schema, scope)
-        ignore_nulls |= isinstance(call, exp.IgnoreNulls)
+        else:
+            nulls = call
         call = call.this
+    ignore_nulls = isinstance(nulls, exp.IgnoreNulls)
     if any(calls_in(inner, scope) for inner in call.iter_expressions()):
         raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
@@ -101,6 +104,9 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     if isinstance(call, exp.Count | exp.CountIf):
         return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
+    if nulls is not None and name not in _WITH_NULLS:
+        words = "IGNORE NULLS" if isinstance(nulls, exp.IgnoreNulls) else "RESPECT NULLS"
+        raise error_at(written, f"{words} is for FIRST and LAST", scope.text, f"leave {words} out")
     if name is None:
         raise not_yet(written, _function_name(call), scope.text, _KNOWN)
     if name in SHARES:

@@ -14,7 +14,7 @@ from windrow.plan.bound import Scope
 from windrow.plan.calls import calls_in, is_call
 from windrow.plan.catalog import Stream
 from windrow.plan.changes import Column, Computed, Node, Project, Scan
-from windrow.plan.names import both, placed_as, substituted, unknown_name, with_parts
+from windrow.plan.names import both, has_variables, placed_as, substituted, unknown_name, with_parts
 from windrow.plan.typing import checked_condition, checked_type
 
 
@@ -114,7 +114,7 @@ class Sources:
         if not columns:
             return node
         numbers = {self._found(column)[0] for column in columns}
-        if len(numbers) == 1 and _is_value(node) and not calls_in(node, self._scope):
+        if len(numbers) == 1 and _is_value(node) and not calls_in(node, self._scope) and not has_variables(node):
             (number,) = numbers
             source = self.named[number][1]
             whole = number not in outer and not self._is_of_keys(number, node, keys)

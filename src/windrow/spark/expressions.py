@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType as SparkType
-from pyspark.sql.types import IntegralType, NumericType
+from pyspark.sql.types import IntegralType, NullType, NumericType
 from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language import expression_sql, parse_expression
 from windrow.language.spelling import closest
 from windrow.plan.aggregates import RULES
+from windrow.spark.lambda_types import probe, within
 
 _TRIED: dict[type[exp.Expr], str] = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
 _EPOCHS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000}
@@ -39,8 +40,12 @@ def guarded(text: str, frame: DataFrame) -> str:
 
 
 def type_in(node: exp.Expr, frame: DataFrame) -> SparkType:
-    """The type of `node` over the columns of `frame`."""
-    return frame.select(F.expr(expression_sql(node))).schema[0].dataType
+    """The type of `node`, which may stand inside of a lambda, over the columns of `frame`."""
+    asked = probe(node)
+    if asked is None:
+        return NullType()
+    text, depth = asked
+    return within(frame.select(F.expr(text)).schema[0].dataType, depth)
 
 
 def _may_not_fit(node: exp.Expr, frame: DataFrame) -> bool:

@@ -17,7 +17,8 @@ def failures(frame: DataFrame, texts: Iterable[str]) -> Column | None:
     """How many of the operations in `texts` fail in a row; None if none of them can."""
     conditions: dict[str, None] = {}
     for text in texts:
-        for node in parse_expression(text).walk():
+        # What a lambda does to an element happens once for each of them, and cannot be asked for outside of it.
+        for node in parse_expression(text).walk(prune=lambda node: isinstance(node, exp.Lambda)):
             condition = _fails(node, frame)
             if condition is not None:
                 conditions[condition] = None

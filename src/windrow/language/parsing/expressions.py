@@ -57,6 +57,11 @@ class ExpressionParser(TokenParser):
         name: parse for name, parse in TokenParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "ANY"
     }
 
+    # Spark has none of the others: -> stands in a lambda, which is an argument of a function.
+    COLUMN_OPERATORS: ClassVar[Any] = {
+        word: TokenParser.COLUMN_OPERATORS[word] for word in (TokenType.DOT, TokenType.DCOLON)
+    }
+
     PRIMARY_PARSERS: ClassVar[Any] = {
         **TokenParser.PRIMARY_PARSERS,
         TokenType.RAW_STRING: lambda self, token: exp.Literal.string(token.text),
@@ -124,10 +129,23 @@ class ExpressionParser(TokenParser):
         return self._spanned(super()._parse_atom)
 
     def _parse_primary(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_primary)
+        """A literal; strings beside each other are one."""
+        node = self._spanned(super()._parse_primary)
+        if isinstance(node, exp.Concat):
+            whole = exp.Literal.string("".join(part.name for part in node.expressions))
+            return remember_span(whole, *node.meta["span"])
+        return node
 
     def _parse_column(self) -> exp.Expr | None:
         return self._spanned(super()._parse_column)
+
+    def _replace_lambda(self, node: exp.Expr | None, expressions: list[exp.Expr]) -> exp.Expr | None:
+        """Tell the variables of a lambda from columns: they may be written in any case, as columns may."""
+        written = {variable.name.lower(): variable.name for variable in expressions}
+        for column in node.find_all(exp.Column) if node is not None else ():
+            first = column.parts[0]
+            first.set("this", written.get(first.name.lower(), first.name))
+        return super()._replace_lambda(node, expressions)
 
     def _parse_null(self) -> exp.Expr | None:
         return self._spanned(super()._parse_null)
