@@ -32,7 +32,6 @@ EXPRESSION = "language/statement_text.py"
 """Written out as it was read, to be evaluated by Spark or by replay."""
 
 _OF_ANY_QUERY = {
-    "with_": BIND,
     "order": ORDER,
     "limit": ORDER,
     "offset": REFUSED,
@@ -43,6 +42,7 @@ _OF_ANY_QUERY = {
 CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     exp.Select: {
         **_OF_ANY_QUERY,
+        "with_": BIND,
         "expressions": AGGREGATE,
         "distinct": "plan/bind_change_groups.py",
         "from_": "plan/from_clause.py",
@@ -52,7 +52,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         "having": AGGREGATE,
         CLUSTER: "plan/bind_clusters.py",
     },
-    exp.SetOperation: {**_OF_ANY_QUERY, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
+    exp.SetOperation: {**_OF_ANY_QUERY, "with_": CHANGES, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
     exp.Subquery: {**_OF_ANY_QUERY, "this": BIND, "alias": "plan/column_aliases.py"},
     exp.Table: {"this": "plan/from_clause.py", "alias": "plan/column_aliases.py", STREAM_WINDOW: WINDOWS},
     exp.TableAlias: {"this": NAMES, "columns": "plan/column_aliases.py"},
@@ -69,7 +69,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     exp.Having: {"this": AGGREGATE},
     exp.Group: {
         "expressions": AGGREGATE,
-        **dict.fromkeys(("cube", "rollup", "grouping_sets", "all", "totals"), REFUSED),
+        **dict.fromkeys(("cube", "rollup", "grouping_sets", "all"), REFUSED),
     },
     **dict.fromkeys((exp.Cube, exp.Rollup, exp.GroupingSets), {"expressions": REFUSED}),
     exp.Order: {"expressions": ORDER},

@@ -44,6 +44,8 @@ _HINTS = {
     "materialized": "leave it out",
     "natural": "JOIN ... USING (the columns)",
 }
+_GENERATORS = {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
+_GENERATORS |= {"json_tuple", "variant_explode", "variant_explode_outer", "unnest"}
 
 
 def refuse_clauses(tree: exp.Expr, text: str) -> None:
@@ -53,6 +55,9 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             continue
         if node.args.get(EMIT) is not None and node is not tree:
             raise error_at(node.args[EMIT], "EMIT stands at the end of the whole query", text)
+        if _function_name(node) in _GENERATORS:
+            message = f"{_function_name(node).upper()} makes several rows of one, and is not part of the language"
+            raise error_at(node, message, text)
         known = consumers_of(node)
         if known is None:
             raise _refusal(type(node).__name__, node, node, text)
@@ -63,6 +68,12 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
                 kind = type(node).__name__
                 aggregate = key == "this" and kind in ("Order", "Limit")  # COLLECT_LIST(x ORDER BY y)
                 raise _refusal(kind if aggregate else key, value, node, text)
+
+
+def _function_name(node: exp.Expr) -> str:
+    if not isinstance(node, exp.Func):
+        return ""
+    return (node.name if isinstance(node, exp.Anonymous) else node.sql_names()[0]).lower()
 
 
 def _refusal(key: str, value: object, node: exp.Expr, text: str) -> QueryError:

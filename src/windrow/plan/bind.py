@@ -41,14 +41,14 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
 
 
 def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
-    if tree.args.get("with_"):
-        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
     if isinstance(tree, exp.Subquery):
         refuse_around(tree, scope.text)
         return _bind(tree.this, named, scope)
     if not isinstance(tree, exp.Select):
         raise not_yet(tree, type(tree).__name__.upper(), scope.text)
     refuse_unsupported(tree, scope.text)
+    if tree.args.get("with_"):
+        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
     source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
     refuse_cluster_calls(tree, source.columns, scope)

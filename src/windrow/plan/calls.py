@@ -89,6 +89,9 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
             nulls = call
         call = call.this
     ignore_nulls = isinstance(nulls, exp.IgnoreNulls)
+    if nulls is not None and NAMES.get(type(call)) not in _WITH_NULLS:
+        words = "IGNORE NULLS" if ignore_nulls else "RESPECT NULLS"
+        raise error_at(written, f"{words} is for FIRST and LAST", scope.text, f"leave {words} out")
     if any(calls_in(inner, scope) for inner in call.iter_expressions()):
         raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
@@ -104,9 +107,6 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     if isinstance(call, exp.Count | exp.CountIf):
         return _count(call, filter, schema, scope)
     name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
-    if nulls is not None and name not in _WITH_NULLS:
-        words = "IGNORE NULLS" if isinstance(nulls, exp.IgnoreNulls) else "RESPECT NULLS"
-        raise error_at(written, f"{words} is for FIRST and LAST", scope.text, f"leave {words} out")
     if name is None:
         raise not_yet(written, _function_name(call), scope.text, _KNOWN)
     if name in SHARES:

@@ -49,7 +49,7 @@ def refuse_groupings(tree: exp.Select, text: str) -> None:
     group = tree.args.get("group")
     if group is None:
         return
-    for clause in ("cube", "rollup", "grouping_sets", "all", "totals"):
+    for clause in ("cube", "rollup", "grouping_sets", "all"):
         if group.args.get(clause):
             raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
     for node in group.expressions:
