@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test fuzz lint bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -28,6 +28,9 @@ demo: $(READY)  ## run the main job live: a stream of stock ticks, several queri
 
 test: $(WARM)  ## run all tests
 	@. scripts/java.sh && $(BIN)/python -m pytest
+
+fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
+	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)
 
 lint: $(READY)  ## style, types and who may import whom
 	$(BIN)/ruff check src tests benchmarks examples

@@ -8,10 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import windrow
 from windrow.errors import QueryError
+from windrow.language import parse_expression
+from windrow.runtime.top import Term, first_of_each_window
 from windrow.session import Session
+from windrow.spark.expressions import SparkEngine, guarded, quiet_analysis
 
 from .streams import SECOND, START, Rows, finish, instants, put, rows_of, stream_of
 
@@ -195,6 +199,29 @@ def test_a_row_whose_expression_fails_gives_null_and_is_counted(results: dict[st
     days = {row["window_end"] - START: row["day"] for row in results["failing"]}
     assert str(days[FIRST]) == "2024-02-29" and days[SECOND_END] is None
     assert results["progress"][0]["failed"] > 0
+
+
+def test_a_chain_of_a_thousand_operators_is_what_it_is_one_by_one(spark: SparkSession):
+    frame = spark.sql("SELECT * FROM VALUES (1, 2L, 1.5D, 2147483000), (NULL, 3L, NULL, 5) AS t(i, b, d, big)")
+    chains = {
+        "i" + " + 1 - 1" * 500: [1, None],
+        "big" + " + 1" * 1000: [None, 1005],
+        "i" + " + 1" * 100 + " + b" + " - 1" * 100 + " + d" + " * 1 + 0.5D" * 100: [54.5, None],
+    }
+    shown = frame.select(*(F.expr(guarded(text, frame)) for text in chains)).collect()
+    assert [list(column) for column in zip(*shown)] == list(chains.values())
+    with quiet_analysis(), pytest.raises(QueryError, match="too deeply for Spark"):
+        SparkEngine(spark).type_of(parse_expression("i" + " + 1.5" * 999), pa.schema({"i": pa.int32()}))
+
+
+def test_arrays_are_ordered_as_spark_orders_them(spark: SparkSession):
+    lists = [[2.0], [1.0, None], [1.0], [], None, [float("nan")], [1.0, -5.0], [None], [float("inf")]]
+    rows = pa.table({"window_end": [1] * len(lists), "l": lists})
+    frame = spark.createDataFrame([(value,) for value in lists], "l ARRAY<DOUBLE>").coalesce(1)
+    for descending in (False, True):
+        mine = first_of_each_window(rows, [Term("l", descending, not descending)], None)["l"].to_pylist()
+        theirs = [row.l for row in frame.orderBy(F.desc("l") if descending else F.asc("l")).collect()]
+        assert repr(mine) == repr(theirs)
 
 
 def test_a_function_that_spark_does_not_know_is_refused_by_name(spark: SparkSession, tmp_path: Path):

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language.clauses import REFUSED_WHOLE, TYPES, consumers_of
+from windrow.language.durations import CALENDAR_UNITS, UNIT_WORDS, UNITS_US
 from windrow.language.nodes import EMIT
 from windrow.language.spans import Span, error_at, span_of
+from windrow.language.spelling import did_you_mean
 
 _NAMES = {
     "distribute": "DISTRIBUTE BY",
@@ -37,7 +39,6 @@ _HINTS = {
     "except_": "name the columns",
     "sort": "use ORDER BY",
     "distribute": "leave it out",
-    "hint": "leave it out",
     "db": "a stream, a table or a name of WITH has one name; in backticks it may have dots",
     "Fetch": "ORDER BY ... LIMIT 10",
     "WithinGroup": "QUANTILE(price, 0.9)",
@@ -63,11 +64,19 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             raise _refusal(type(node).__name__, node, node, text)
         if isinstance(node, exp.DataType) and isinstance(node.this, exp.DType) and node.this not in TYPES:
             raise _refusal(f"the type {node.this.value}", node, node, text)
+        if isinstance(node, exp.Interval) and isinstance(node.args.get("unit"), exp.Var):
+            _refuse_unit(node, text)
         for key, value in node.args.items():
             if value and key not in known:
                 kind = type(node).__name__
                 aggregate = key == "this" and kind in ("Order", "Limit")  # COLLECT_LIST(x ORDER BY y)
                 raise _refusal(kind if aggregate else key, value, node, text)
+
+
+def _refuse_unit(interval: exp.Interval, text: str) -> None:
+    unit = interval.args["unit"].name
+    if unit.upper().removesuffix("S") not in (*UNITS_US, *CALENDAR_UNITS):
+        raise error_at(interval, f"unknown unit of time {unit!r}", text, did_you_mean(unit, UNIT_WORDS))
 
 
 def _function_name(node: exp.Expr) -> str:
@@ -78,14 +87,12 @@ def _function_name(node: exp.Expr) -> str:
 
 def _refusal(key: str, value: object, node: exp.Expr, text: str) -> QueryError:
     spelt = key if " " in key else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").strip().upper()
-    at, end = _place(value, text) or _place_around(node) or (None, None)
+    at, end = _place(value) or _place_around(node) or (None, None)
     message = f"{_NAMES.get(key, spelt)} is not part of the language"
     return QueryError(message, text=text, at=at, end=end, hint=_HINTS.get(key))
 
 
-def _place(value: object, text: str) -> Span | None:
-    if isinstance(value, exp.Hint):  # read by itself, so that its places are not those of the text
-        return text.find("/*+"), text.find("*/", text.find("/*+")) + 2
+def _place(value: object) -> Span | None:
     parts = value if isinstance(value, list) else [value]
     return next((span for part in parts if isinstance(part, exp.Expr) and (span := span_of(part))), None)
 

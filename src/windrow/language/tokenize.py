@@ -71,8 +71,11 @@ def _refuse_half_characters(text: str) -> None:
 
 
 def _refuse_foreign(tokens: list[Token], text: str) -> None:
-    """Raise for braces, which Spark has not, and for what begins as a number and ends as none, which it calls a name."""
+    """Raise for hints, for braces, which Spark has not, and for a number that ends as none, which it calls a name."""
     for token in tokens:
+        if token.token_type == TokenType.HINT:
+            message = "a HINT is not part of the language"
+            raise QueryError(message, text=text, at=token.start, end=token.end + 1, hint="leave it out")
         if token.token_type in (TokenType.L_BRACE, TokenType.R_BRACE):
             raise QueryError(f"unexpected {token.text!r}", text=text, at=token.start, end=token.end + 1)
         written = text[token.start : token.end + 1]

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from windrow.language.balance import balanced
-from windrow.language.long_lists import Lists
+from windrow.language.long_lists import MANY, Lists, constants_of
 from windrow.language.nodes import Constants
 from windrow.language.parsing.keep_calls import kept_as_written
 from windrow.language.parsing.tokens import SyntaxMistakeError, TokenParser
@@ -96,12 +96,22 @@ class ExpressionParser(TokenParser):
 
     def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
         if not self._match(TokenType.L_PAREN, advance=False) or self._next.start not in self._lists:
-            return super()._parse_in(this, alias)
+            return self._with_one_list(super()._parse_in(this, alias))
         self._advance(2)
         index = self._index - 1
         constants = remember_span(Constants(this=self._lists[self._prev.start]), *self._span_since(index))
         self._match_r_paren()
         return self.expression(exp.In(this=this, expressions=[constants]))
+
+    def _with_one_list(self, node: exp.In) -> exp.In:
+        """A long list that was read word by word, for a comment in it perhaps, is the same as one that was not."""
+        items = node.expressions
+        if len(items) >= MANY and all(isinstance(item, exp.Literal | exp.Neg | exp.Null) for item in items):
+            constants = constants_of([item.sql(dialect=self.dialect, comments=False) for item in items])
+            if constants is not None:
+                place = items[0].meta.get("span", (0, 0))[0], items[-1].meta.get("span", (0, 0))[1]
+                node.set("expressions", [remember_span(Constants(this=constants), *place)])
+        return node
 
     def _parse_unary(self) -> exp.Expr | None:
         return self._spanned(super()._parse_unary)
@@ -146,6 +156,23 @@ class ExpressionParser(TokenParser):
             first = column.parts[0]
             first.set("this", written.get(first.name.lower(), first.name))
         return super()._replace_lambda(node, expressions)
+
+    def _parse_interval_span(self, *args: Any, **options: Any) -> exp.Interval:
+        interval = super()._parse_interval_span(*args, **options)
+        if self._match(TokenType.PLUS, advance=False):
+            interval.meta["plus"] = self._index
+        return interval
+
+    def _parse_interval(self, *args: Any, **options: Any) -> exp.Expr | None:
+        """An interval; sqlglot takes a number that is added to one for a part of it."""
+        node = super()._parse_interval(*args, **options)
+        if isinstance(node, exp.Add) and "plus" in node.this.meta:
+            self._retreat(node.this.meta["plus"])
+            return node.this
+        if isinstance(node, exp.Add) and isinstance(node.expression, exp.Add):  # 1 DAY 2 HOURS 3 MINUTES, from the left
+            first = node.expression.this
+            return exp.Add(this=exp.Add(this=node.this, expression=first), expression=node.expression.expression)
+        return node
 
     def _parse_null(self) -> exp.Expr | None:
         return self._spanned(super()._parse_null)
