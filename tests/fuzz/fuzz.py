@@ -1,6 +1,6 @@
 """Random statements through every door that needs no Spark: whatever is written, only errors of ours come out.
 
-    python -m fuzz.fuzz 20000 [seed]        from tests/; `make fuzz` does this
+python -m fuzz.fuzz 20000 [seed]        from tests/; `make fuzz` does this
 """
 
 from __future__ import annotations

@@ -28,26 +28,234 @@ SEEDS = [
     "SELECT COLLECT_LIST(i) AS l FROM ev [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY k ORDER BY l LIMIT 2",
 ]
 WORDS = [
-    *("(", ")", "[", "]", ",", ".", "*", "+", "-", "/", "=", "<", "||", "::", "->", ";", "'", "`", "'a'", "1", "0", "-1", "1e400"),
-    *("99999999999999999999", "0.5", "1e", "NULL", "TRUE", "NaN", "i", "x", "k", "ts", "xs", "ev", "t", "q", "window_end", "nothing"),
-    *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "WITH", "AS", "JOIN", "ON", "USING", "UNION", "ALL", "DISTINCT"),
-    *("AND", "OR", "NOT", "IN", "IS", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "INTERVAL", "FILTER", "OVER"),
-    *("RANGE", "ROWS", "SLIDE", "SLIDES", "RANGES", "ABOUT", "OFFSET", "EMIT", "EVERY", "CHANGES", "AGING", "PARTITION BY", "UNBOUNDED"),
-    *("WINDOW", "CLUSTER BY", "SECONDS", "MONTHS", "SUM", "COUNT", "MAX", "QUANTILE", "FIRST", "IGNORE NULLS", "STRUCT", "ARRAY", "DATE"),
-    *("DECIMAL(40, 2)", "TABLESAMPLE", "LATERAL VIEW", "\ud800", "\x00", "é", "😀", "--", "/*", "*/", "@", "?", "{", "}", "$", "#"),
+    *(
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        ".",
+        "*",
+        "+",
+        "-",
+        "/",
+        "=",
+        "<",
+        "||",
+        "::",
+        "->",
+        ";",
+        "'",
+        "`",
+        "'a'",
+        "1",
+        "0",
+        "-1",
+        "1e400",
+    ),
+    *(
+        "99999999999999999999",
+        "0.5",
+        "1e",
+        "NULL",
+        "TRUE",
+        "NaN",
+        "i",
+        "x",
+        "k",
+        "ts",
+        "xs",
+        "ev",
+        "t",
+        "q",
+        "window_end",
+        "nothing",
+    ),
+    *(
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "GROUP BY",
+        "HAVING",
+        "ORDER BY",
+        "LIMIT",
+        "WITH",
+        "AS",
+        "JOIN",
+        "ON",
+        "USING",
+        "UNION",
+        "ALL",
+        "DISTINCT",
+    ),
+    *(
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "IS",
+        "BETWEEN",
+        "LIKE",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "CAST",
+        "INTERVAL",
+        "FILTER",
+        "OVER",
+    ),
+    *(
+        "RANGE",
+        "ROWS",
+        "SLIDE",
+        "SLIDES",
+        "RANGES",
+        "ABOUT",
+        "OFFSET",
+        "EMIT",
+        "EVERY",
+        "CHANGES",
+        "AGING",
+        "PARTITION BY",
+        "UNBOUNDED",
+    ),
+    *(
+        "WINDOW",
+        "CLUSTER BY",
+        "SECONDS",
+        "MONTHS",
+        "SUM",
+        "COUNT",
+        "MAX",
+        "QUANTILE",
+        "FIRST",
+        "IGNORE NULLS",
+        "STRUCT",
+        "ARRAY",
+        "DATE",
+    ),
+    *(
+        "DECIMAL(40, 2)",
+        "TABLESAMPLE",
+        "LATERAL VIEW",
+        "\ud800",
+        "\x00",
+        "é",
+        "😀",
+        "--",
+        "/*",
+        "*/",
+        "@",
+        "?",
+        "{",
+        "}",
+        "$",
+        "#",
+    ),
 ]
-LEAVES = ["i", "x", "k", "ts", "xs", "1", "0.5", "'a'", "NULL", "TRUE", "DATE '2020-01-01'", "INTERVAL 1 DAY", "-3", "1e3", "2147483647"]
+LEAVES = [
+    "i",
+    "x",
+    "k",
+    "ts",
+    "xs",
+    "1",
+    "0.5",
+    "'a'",
+    "NULL",
+    "TRUE",
+    "DATE '2020-01-01'",
+    "INTERVAL 1 DAY",
+    "-3",
+    "1e3",
+    "1000",
+]
 SHAPES = [
-    *("({} + {})", "({} - {})", "({} * {})", "({} / {})", "({} % {})", "({} || {})", "({} = {})", "({} < {})", "({} <=> {})"),
-    *("({} AND {})", "({} OR {})", "NOT {}", "-{}", "({} IS NULL)", "({} IN ({}, {}))", "({} BETWEEN {} AND {})", "({} LIKE {})"),
-    *("CASE WHEN {} THEN {} ELSE {} END", "CAST({} AS INT)", "CAST({} AS STRING)", "CAST({} AS DECIMAL(12, 3))", "{}::DATE", "ABS({})"),
-    *("COALESCE({}, {})", "IF({}, {}, {})", "CONCAT({}, {})", "SUBSTRING({}, {}, {})", "ROUND({}, {})", "STRUCT({} AS a, {} AS b)"),
-    *("DATE_TRUNC('day', {})", "YEAR({})", "LPAD({}, {}, {})", "TRANSFORM({}, v -> {})", "{}[0]", "{}.a", "NULLIF({}, {})", "POWER({}, {})"),
-    *("REPEAT({}, {})", "GREATEST({}, {})", "EXTRACT(HOUR FROM {})", "({} RLIKE {})", "TRIM({})", "SPLIT({}, {})", "nothing({})"),
+    *(
+        "({} + {})",
+        "({} - {})",
+        "({} * {})",
+        "({} / {})",
+        "({} % {})",
+        "({} || {})",
+        "({} = {})",
+        "({} < {})",
+        "({} <=> {})",
+    ),
+    *(
+        "({} AND {})",
+        "({} OR {})",
+        "NOT {}",
+        "-{}",
+        "({} IS NULL)",
+        "({} IN ({}, {}))",
+        "({} BETWEEN {} AND {})",
+        "({} LIKE {})",
+    ),
+    *(
+        "CASE WHEN {} THEN {} ELSE {} END",
+        "CAST({} AS INT)",
+        "CAST({} AS STRING)",
+        "CAST({} AS DECIMAL(12, 3))",
+        "{}::DATE",
+        "ABS({})",
+    ),
+    *(
+        "COALESCE({}, {})",
+        "IF({}, {}, {})",
+        "CONCAT({}, {})",
+        "SUBSTRING({}, {}, {})",
+        "ROUND({}, {})",
+        "STRUCT({} AS a, {} AS b)",
+    ),
+    *(
+        "DATE_TRUNC('day', {})",
+        "YEAR({})",
+        "LPAD({}, {}, {})",
+        "TRANSFORM({}, v -> {})",
+        "{}[0]",
+        "{}.a",
+        "NULLIF({}, {})",
+        "POWER({}, {})",
+    ),
+    *(
+        "REPEAT({}, {})",
+        "GREATEST({}, {})",
+        "EXTRACT(HOUR FROM {})",
+        "({} RLIKE {})",
+        "TRIM({})",
+        "SPLIT({}, {})",
+        "nothing({})",
+    ),
 ]
-CALLS = ["SUM({})", "AVG({})", "MIN({})", "COUNT({})", "STDDEV({})", "MEDIAN({})", "QUANTILE({}, 0.5)", "FIRST({})", "MODE({})", "BOOL_OR({})"]
-CALLS += ["COLLECT_LIST({})", "COUNT(DISTINCT {})", "REGR_SLOPE({}, {})", "MAX({}) FILTER (WHERE {})", "APPROX_QUANTILE({}, 0.9)", "MAD({})"]
-WINDOWS = ["[RANGE 9 SECONDS SLIDE 3 SECONDS]", "[RANGE 3 SECONDS]", "[ROWS 3 SLIDE 2]", "[RANGE UNBOUNDED SLIDE 5 SECONDS]"]
+CALLS = [
+    "SUM({})",
+    "AVG({})",
+    "MIN({})",
+    "COUNT({})",
+    "STDDEV({})",
+    "MEDIAN({})",
+    "QUANTILE({}, 0.5)",
+    "FIRST({})",
+    "MODE({})",
+    "BOOL_OR({})",
+]
+CALLS += [
+    "COLLECT_LIST({})",
+    "COUNT(DISTINCT {})",
+    "REGR_SLOPE({}, {})",
+    "MAX({}) FILTER (WHERE {})",
+    "APPROX_QUANTILE({}, 0.9)",
+    "MAD({})",
+]
+WINDOWS = [
+    "[RANGE 9 SECONDS SLIDE 3 SECONDS]",
+    "[RANGE 3 SECONDS]",
+    "[ROWS 3 SLIDE 2]",
+    "[RANGE UNBOUNDED SLIDE 5 SECONDS]",
+]
 
 
 def statements(seed: int, count: int) -> Iterator[str]:
@@ -75,7 +283,9 @@ def number(chance: random.Random, depth: int) -> str:
     """An expression that is a number, so that most of what is made of it is answered."""
     if depth == 0:
         return chance.choice(["i", "x", "1", "0.5", "-3", "NULL", "2147483647", "1e300", "LENGTH(k)", "CAST(k AS INT)"])
-    shape = chance.choice([*SHAPES[:5], "-{}", "ABS({})", "COALESCE({}, {})", "CAST({} AS BIGINT)", "IF({} > {}, {}, {})"])
+    shape = chance.choice(
+        [*SHAPES[:5], "-{}", "ABS({})", "COALESCE({}, {})", "CAST({} AS BIGINT)", "IF({} > {}, {}, {})"]
+    )
     return shape.format(*(number(chance, depth - 1) for _ in range(shape.count("{}"))))
 
 
@@ -95,7 +305,9 @@ def generated(chance: random.Random) -> str:
 
 def mutated(chance: random.Random, text: str, other: str) -> str:
     """A statement with some of its words cut, doubled, exchanged, replaced, or taken from another one."""
-    words = text.replace("(", " ( ").replace(")", " ) ").replace("[", " [ ").replace("]", " ] ").replace(",", " , ").split()
+    words = (
+        text.replace("(", " ( ").replace(")", " ) ").replace("[", " [ ").replace("]", " ] ").replace(",", " , ").split()
+    )
     for _ in range(chance.choice([0, 1, 1, 2, 3, 6])):
         at = chance.randrange(len(words)) if words else 0
         to = min(at + chance.randrange(1, 6), len(words))

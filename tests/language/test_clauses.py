@@ -14,8 +14,8 @@ from sqlglot import exp
 import windrow
 from windrow.errors import QueryError, WindrowError
 from windrow.language import Query, Windrow, parse_query, parse_script, to_sql
-from windrow.language.nodes import StreamWindow
 from windrow.language.clauses import CONSUMERS, EXPRESSION, REFUSED_WHOLE, consumers_of
+from windrow.language.nodes import StreamWindow
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes, is_over_changes
@@ -80,7 +80,21 @@ def test_who_makes_something_of_a_clause_is_there(consumer):
 # words that mean the same without them, or under another name
 NOISE = {
     *("+", "==", "!=", "<=>", "::", "(", ")", "[", "]", ",", "ALL", "AS", "ASC", "ROWS", "INNER", "OUTER"),
-    *("ISNULL", "NOTNULL", "REGEXP", "SOME", "SAFE_CAST", "CONVERT", "VARCHAR", "L", "BD", "D", "S", "MINUS", "DISTINCT"),
+    *(
+        "ISNULL",
+        "NOTNULL",
+        "REGEXP",
+        "SOME",
+        "SAFE_CAST",
+        "CONVERT",
+        "VARCHAR",
+        "L",
+        "BD",
+        "D",
+        "S",
+        "MINUS",
+        "DISTINCT",
+    ),
     *("TRIM", "TRAILING", "FROM", "FOR", "IN", "POSITION", "NAMED_STRUCT", "TRUE", "APPROX_PERCENTILE", "CHAR"),
     *("NULLS", "FIRST", "LAST"),  # where they are the default
 }
@@ -189,7 +203,11 @@ REFUSED = [
     ("SELECT a FROM x.s", "x", "a name with dots is not part"),
     ("SELECT a FROM s TABLESAMPLE (10 PERCENT)", "10", "TABLESAMPLE"),
     ("SELECT COLLECT_LIST(a ORDER BY b) FROM s", "a", "ORDER BY in an aggregate"),
-    ("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a) FROM s", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a)", "WITHIN GROUP"),
+    (
+        "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a) FROM s",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY a)",
+        "WITHIN GROUP",
+    ),
     ("SELECT a FROM s ORDER BY a FETCH FIRST 3 ROWS ONLY", "3", "FETCH"),
     ("SELECT DISTINCT ON (a) b FROM s", "a", "DISTINCT ON"),
     ("SELECT a AT TIME ZONE 'x' FROM s", "a AT TIME ZONE 'x'", "AT TIME ZONE"),

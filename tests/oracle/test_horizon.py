@@ -137,7 +137,11 @@ def test_a_query_that_came_later_says_from_when_it_knows():
         ("SELECT COUNT(*) AS n FROM ticks [RANGE 4 SECONDS SLIDE 2 SECONDS]", "1 second", "only a query with levels"),
         ("SELECT COUNT(*) AS n FROM ticks [ROWS 20, 4 SLIDES 4, 2]", "1 second", "only a query with levels in time"),
         (f"SELECT COUNT(*) AS n FROM ticks {LEVELS[:-1]} AGING (1, 0.5)]", "1 second", "AGING is of whole levels"),
-        (f"SELECT COUNT(*) AS n FROM ticks {LEVELS} GROUP BY x HAVING RECURRING(x)", "1 second", "RECURRING is of whole levels"),
+        (
+            f"SELECT COUNT(*) AS n FROM ticks {LEVELS} GROUP BY x HAVING RECURRING(x)",
+            "1 second",
+            "RECURRING is of whole levels",
+        ),
     ],
 )
 def test_a_horizon_that_cannot_be_answered_says_why(query, horizon, message):

@@ -98,7 +98,10 @@ def test_the_rows_of_a_level_say_when_its_window_began_and_ended():
         ("SELECT COUNT(*) AS n FROM ticks [ROWS 9, 4 SLIDES 3, 2 AGING (1, 0.5)]", "AGING needs slides"),
         ("SELECT COUNT(*) AS n FROM ticks [ROWS 8, 4 SLIDES 4, 2 AGING (1)]", "2 levels need 2 weights"),
         ("SELECT MAX(ts) AS t FROM ticks [ROWS 8, 4 SLIDES 4, 2 AGING (1, 0.5)]", "AGING weighs SUM, COUNT and AVG"),
-        ("SELECT COUNT(*) AS n FROM ticks [ROWS 9, 4 SLIDES 3, 2] GROUP BY ts HAVING RECURRING(ts)", "RECURRING needs slides"),
+        (
+            "SELECT COUNT(*) AS n FROM ticks [ROWS 9, 4 SLIDES 3, 2] GROUP BY ts HAVING RECURRING(ts)",
+            "RECURRING needs slides",
+        ),
         ("SELECT COUNT(*) AS n FROM ticks [ROWS 9 SLIDE 3] HAVING RECURRING(ts)", "RECURRING looks at the levels"),
     ],
 )

@@ -27,7 +27,10 @@ def answers(text: str) -> list[dict]:
 # with other names for the columns, and the same without
 SAME = [
     (f"SELECT SUM(i) AS s FROM ev {SLIDING} AS t(ts, j, i, k)", f"SELECT SUM(j) AS s FROM ev {SLIDING}"),
-    (f"SELECT SUM(t.i) AS s FROM ev {HELD} AS t(k, j, i, ts) WHERE t.j > 1", f"SELECT SUM(j) AS s FROM ev {HELD} WHERE i > 1"),
+    (
+        f"SELECT SUM(t.i) AS s FROM ev {HELD} AS t(k, j, i, ts) WHERE t.j > 1",
+        f"SELECT SUM(j) AS s FROM ev {HELD} WHERE i > 1",
+    ),
     (
         f"SELECT a, SUM(b) AS s FROM ev {SLIDING} AS t(ts, b, i, a) GROUP BY a HAVING MAX(i) > 1 ORDER BY a LIMIT 2",
         f"SELECT k AS a, SUM(i) AS s FROM ev {SLIDING} GROUP BY k HAVING MAX(j) > 1 ORDER BY k LIMIT 2",
@@ -80,7 +83,11 @@ WRONG = [
     (f"SELECT SUM(a) AS s FROM ev {SLIDING} AS t(a, b, c, A)", "A", "two columns are named 'A'"),
     (f"SELECT SUM(i) AS s FROM ev {SLIDING} AS t(a, b, c, d)", "i", "unknown column 'i'"),
     (f"SELECT ev.a FROM ev {HELD} AS t(a, b, c, d)", "ev", "unknown stream 'ev'"),
-    (f"WITH q(a) AS (SELECT i, j FROM ev) SELECT SUM(a) AS s FROM q {SLIDING}", "q(a)", "'q' has 2 columns, and 1 name for"),
+    (
+        f"WITH q(a) AS (SELECT i, j FROM ev) SELECT SUM(a) AS s FROM q {SLIDING}",
+        "q(a)",
+        "'q' has 2 columns, and 1 name for",
+    ),
     (f"SELECT a FROM ev {HELD} AS t(a, b, c, d) JOIN fav AS f(d) ON t.d = f.d", "AS f(d)", "2 columns, and 1"),
     (f"SELECT b FROM (SELECT k, COUNT(*) AS n FROM ev {SLIDING} GROUP BY k) AS q(b)", "AS q(b)", "2 columns, and 1"),
 ]

@@ -15,19 +15,30 @@ EVENTS = pa.table(
         "half": [0.5] * 4,
     }
 )
-WINDOWS = ["[RANGE 3 SECONDS]", "[RANGE 5 SECONDS SLIDE 2 SECONDS]", "[ROWS 2 SLIDE 1]", "[RANGE UNBOUNDED SLIDE 4 SECONDS]"]
+WINDOWS = [
+    "[RANGE 3 SECONDS]",
+    "[RANGE 5 SECONDS SLIDE 2 SECONDS]",
+    "[ROWS 2 SLIDE 1]",
+    "[RANGE UNBOUNDED SLIDE 4 SECONDS]",
+]
 
 # with constants, and with columns that hold them
 SAME = [
     ("SELECT SUM(1) AS x FROM ev {}", "SELECT SUM(one) AS x FROM ev {}"),
     ("SELECT STDDEV(1) AS x FROM ev {}", "SELECT STDDEV(one) AS x FROM ev {}"),
     ("SELECT COUNT(*) AS n FROM ev {} GROUP BY 'a'", "SELECT COUNT(*) AS n FROM ev {} GROUP BY a"),
-    ("SELECT 'a' AS k, MAX('a') AS m FROM ev {} GROUP BY 'a', 1 + 1", "SELECT a AS k, MAX(a) AS m FROM ev {} GROUP BY a"),
+    (
+        "SELECT 'a' AS k, MAX('a') AS m FROM ev {} GROUP BY 'a', 1 + 1",
+        "SELECT a AS k, MAX(a) AS m FROM ev {} GROUP BY a",
+    ),
     ("SELECT 1 AS x FROM ev {} HAVING 1 = 1", "SELECT 1 AS x FROM ev {} HAVING COUNT(*) > 0"),
     ("SELECT AVG(CAST(0.5 AS DOUBLE)) + 1 AS x FROM ev {}", "SELECT AVG(half) + 1 AS x FROM ev {}"),
     ("SELECT SUM(1) FILTER (WHERE true) AS x FROM ev {}", "SELECT SUM(one) AS x FROM ev {}"),
     ("SELECT COUNT(*) FILTER (WHERE false) AS x FROM ev {}", "SELECT COUNT(*) FILTER (WHERE one = 2) AS x FROM ev {}"),
-    ("SELECT QUANTILE(1, 0.5) AS x, COLLECT_LIST('a') AS l FROM ev {}", "SELECT QUANTILE(one, 0.5) AS x, COLLECT_LIST(a) AS l FROM ev {}"),
+    (
+        "SELECT QUANTILE(1, 0.5) AS x, COLLECT_LIST('a') AS l FROM ev {}",
+        "SELECT QUANTILE(one, 0.5) AS x, COLLECT_LIST(a) AS l FROM ev {}",
+    ),
 ]
 
 

@@ -1,8 +1,7 @@
 """Which parts of a statement the language knows, and who makes something of each.
 
 sqlglot reads the SQL of thirty engines. What is not listed here is refused where it stands (refuse_clauses.py), so that
-no clause is read and then left out. A file is named by its path in src/windrow; `SPARK` and `TEXT` stand for what goes
-on as it was written, to whoever evaluates row expressions.
+no clause is read and then left out. A file is named by its path in src/windrow.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         "expressions": AGGREGATE,
         **dict.fromkeys(("cube", "rollup", "grouping_sets", "all"), REFUSED),
     },
-    **dict.fromkeys((exp.Cube, exp.Rollup, exp.GroupingSets), {"expressions": REFUSED}),
+    **{kind: {"expressions": REFUSED} for kind in (exp.Cube, exp.Rollup, exp.GroupingSets)},
     exp.Order: {"expressions": ORDER},
     exp.Ordered: {"this": ORDER, "desc": ORDER, "nulls_first": ORDER},
     exp.Limit: {"expression": ORDER},
@@ -89,13 +88,13 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     QueryWindow: {"this": WINDOWS},
     ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind_clusters.py"),
     Emit: {"this": "language/nodes.py"},
-    **dict.fromkeys((Duration, RowCount), {"this": WINDOWS}),
+    **{kind: {"this": WINDOWS} for kind in (Duration, RowCount)},
     Unbounded: {},
     Constants: {"this": "language/generator.py"},
     # expressions of rows and of answers
     exp.Identifier: {"this": EXPRESSION, "quoted": EXPRESSION},
     exp.Literal: {"this": EXPRESSION, "is_string": EXPRESSION},
-    **dict.fromkeys((exp.Var, exp.Boolean, exp.RawString, exp.Paren), {"this": EXPRESSION}),
+    **{kind: {"this": EXPRESSION} for kind in (exp.Var, exp.Boolean, exp.RawString, exp.Paren)},
     exp.HexString: {"this": EXPRESSION},
     exp.Null: {},
     exp.Tuple: {"expressions": EXPRESSION},
@@ -113,20 +112,30 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     exp.Bracket: dict.fromkeys(("this", "expressions", "offset", "safe"), EXPRESSION),
     exp.Dot: {"this": EXPRESSION, "expression": EXPRESSION},
     exp.Lambda: {"this": EXPRESSION, "expressions": EXPRESSION},
-    **dict.fromkeys((exp.Kwarg, exp.PropertyEQ), {"this": EXPRESSION, "expression": EXPRESSION}),
-    **dict.fromkeys((exp.Any, exp.All), {"this": EXPRESSION}),
+    **{kind: {"this": EXPRESSION, "expression": EXPRESSION} for kind in (exp.Kwarg, exp.PropertyEQ)},
+    **{kind: {"this": EXPRESSION} for kind in (exp.Any, exp.All)},
     exp.Anonymous: {"this": EXPRESSION, "expressions": EXPRESSION},
     exp.Trim: dict.fromkeys(("this", "expression", "position"), EXPRESSION),
     exp.Extract: {"this": EXPRESSION, "expression": EXPRESSION},
     # operators: any that Spark does not have, it refuses by itself
     exp.Binary: {"this": EXPRESSION, "expression": EXPRESSION, "negate": EXPRESSION},
-    **dict.fromkeys((exp.DPipe, exp.Div), dict.fromkeys(("this", "expression", "safe", "typed"), EXPRESSION)),
+    **{kind: dict.fromkeys(("this", "expression", "safe", "typed"), EXPRESSION) for kind in (exp.DPipe, exp.Div)},
     exp.Unary: {"this": EXPRESSION},
 }
 
 _TYPES = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "TEXT", "BINARY", "DATE")
-_TYPES += ("TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPLTZ", "TIMESTAMPNTZ", "VARIANT", "ARRAY", "MAP", "STRUCT", "INTERVAL")
-TYPES = {exp.DType[name] for name in _TYPES}
+_MORE_TYPES = (
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TIMESTAMPLTZ",
+    "TIMESTAMPNTZ",
+    "VARIANT",
+    "ARRAY",
+    "MAP",
+    "STRUCT",
+    "INTERVAL",
+)
+TYPES = {exp.DType[name] for name in (*_TYPES, *_MORE_TYPES, "INTERVAL")}
 """The types that Spark has too: sqlglot would write another one in place of any other."""
 
 REFUSED_WHOLE = (exp.Window,)
@@ -151,7 +160,7 @@ def consumers_of(node: exp.Expr) -> dict[str, str] | None:
 
 
 def _is_plain_call(node: exp.Expr) -> bool:
-    """Whether a call has nothing but arguments: words between them, such as in TRIM(LEADING ...), are known or refused."""
+    """Whether a call has nothing but arguments: words between them, as in TRIM(LEADING ...), are known or refused."""
     return bool(node.meta.get(AS_WRITTEN)) or not any(_is_word(value) for value in node.args.values())
 
 

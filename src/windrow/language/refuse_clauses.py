@@ -1,4 +1,4 @@
-"""What sqlglot's grammar reads and the language has no meaning for: refused where it stands, so that none is dropped."""
+"""What sqlglot's grammar reads and the language has no meaning for: refused where it stands, never dropped."""
 
 from __future__ import annotations
 

@@ -6,7 +6,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from windrow.language import Query, deep, emit_of, error_at, expression_sql, parse_expression, query_window_of, window_of
+from windrow.language import (
+    Query,
+    deep,
+    emit_of,
+    error_at,
+    expression_sql,
+    parse_expression,
+    query_window_of,
+    window_of,
+)
 from windrow.plan.bind_aggregate import bind_aggregate, check_outputs
 from windrow.plan.bind_clusters import refuse_cluster_calls
 from windrow.plan.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope

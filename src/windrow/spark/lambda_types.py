@@ -28,7 +28,7 @@ def probe(node: exp.Expr) -> tuple[str, int] | None:
     while (around := inner.find_ancestor(exp.Lambda)) is not None:
         call = around.parent
         taken = None if call is None else _taken(call, around)
-        if taken is None:
+        if call is None or taken is None:
             return None
         variables = ", ".join(expression_sql(variable) for variable in around.expressions)
         given = f"({variables})" if len(around.expressions) > 1 else variables
@@ -46,7 +46,8 @@ def within(type: SparkType, depth: int) -> SparkType:
 
 def _taken(call: exp.Expr, around: exp.Lambda) -> str | None:
     """The beginning of a call that takes the lambda `around`, and is an array or a map of what its body gives."""
-    name = (call.name if isinstance(call, exp.Anonymous) else call.sql_names()[0]).lower()
+    name = call.name if isinstance(call, exp.Anonymous) else call.sql_names()[0] if isinstance(call, exp.Func) else ""
+    name = name.lower()
     arguments = [value for given in call.args.values() for value in (given if isinstance(given, list) else [given])]
     arguments = [argument for argument in arguments if isinstance(argument, exp.Expr)]
     texts = [expression_sql(argument) for argument in arguments]

@@ -1,7 +1,7 @@
 """Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is long.
 
-Spark reads `a + b + c + ...` by calling itself for each operator, and stops with a stack overflow at some hundreds; tried
-sums, TRY_ADD(TRY_ADD(...)), it gives up on at a hundred. A fold over an array of the operands is flat.
+Spark reads `a + b + c + ...` by calling itself for each operator, and its stack overflows at some hundreds; tried sums,
+TRY_ADD(TRY_ADD(...)), it gives up on at a hundred. A fold over an array of the operands is flat.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ def _chain(node: exp.Expr) -> tuple[exp.Expr, list[tuple[str, exp.Expr]]]:
     return node, rest[::-1]
 
 
-def _folded(
-    first: exp.Expr, rest: list[tuple[str, exp.Expr]], type_of: Callable[[exp.Expr], SparkType]
-) -> str | None:
+def _folded(first: exp.Expr, rest: list[tuple[str, exp.Expr]], type_of: Callable[[exp.Expr], SparkType]) -> str | None:
     """A fold for each stretch in which the result has one type: it is the widest of all operands so far."""
     places = [_place(type_of(operand)) for operand in (first, *(operand for _, operand in rest))]
     if None in places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
@@ -131,8 +132,9 @@ class ExpressionParser(TokenParser):
     def build_cast(self, strict: bool, **parts: Any) -> exp.Expr:
         """A cast; `1.5BD` is one too, of as many digits as are written."""
         cast = super().build_cast(strict, **parts)
-        if isinstance(cast.to, exp.DataType) and cast.to.this == exp.DType.DECIMAL:
-            self._check_decimal([parameter.name for parameter in cast.to.expressions], self._index - 3)
+        type = cast.args["to"]
+        if isinstance(type, exp.DataType) and type.this == exp.DType.DECIMAL:
+            self._check_decimal([parameter.name for parameter in type.expressions], self._index - 3)
         return cast
 
     def _parse_atom(self) -> exp.Expr | None:
@@ -163,15 +165,14 @@ class ExpressionParser(TokenParser):
             interval.meta["plus"] = self._index
         return interval
 
-    def _parse_interval(self, *args: Any, **options: Any) -> exp.Expr | None:
+    def _parse_interval(self, *args: Any, **options: Any) -> Any:
         """An interval; sqlglot takes a number that is added to one for a part of it."""
         node = super()._parse_interval(*args, **options)
         if isinstance(node, exp.Add) and "plus" in node.this.meta:
             self._retreat(node.this.meta["plus"])
             return node.this
         if isinstance(node, exp.Add) and isinstance(node.expression, exp.Add):  # 1 DAY 2 HOURS 3 MINUTES, from the left
-            first = node.expression.this
-            return exp.Add(this=exp.Add(this=node.this, expression=first), expression=node.expression.expression)
+            return reduce(lambda sum, part: exp.Add(this=sum, expression=part), list(node.flatten()))
         return node
 
     def _parse_null(self) -> exp.Expr | None:
