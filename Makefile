@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
-.PHONY: help setup demo test torture lint bench clean
+.PHONY: help setup demo test torture fuzz lint bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -31,6 +31,9 @@ test: $(WARM)  ## run all tests; ORDER=seed runs them in an order drawn from it
 
 torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows
 	@. scripts/java.sh && PYTHONPATH=tests $(BIN)/python tests/cluster/torture.py $(TORTURE)
+
+fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
+	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)
 
 lint: $(READY)  ## style, types and who may import whom
 	$(BIN)/ruff check src tests benchmarks examples

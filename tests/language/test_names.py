@@ -63,3 +63,39 @@ def test_a_subscript_is_no_window():
 )
 def test_a_call_is_a_known_function_only_where_nothing_is_lost(call, kind):
     assert type(parse_query(f"SELECT {call} FROM s").tree.selects[0]) is kind
+
+
+@pytest.mark.parametrize(
+    ("expression", "columns"),
+    [
+        ("TRANSFORM(ARRAY(x), v -> v + 1)[0]", ["x"]),
+        ("AGGREGATE(xs, 0, (acc, v) -> acc + v, acc -> acc * 2)", ["xs"]),
+        ("FILTER(xs, v -> v > x)", ["xs", "x"]),
+        ("EXISTS(xs, xs -> xs IS NULL)", ["xs"]),
+        ("forall(xs, x -> x > 1)", ["xs"]),
+        ("zip_with(xs, ys, (a, b) -> a + b)", ["xs", "ys"]),
+        ("map_filter(m, (k, v) -> k > v)", ["m"]),
+        ("map_zip_with(m, n, (k, a, b) -> a || b || k || c)", ["m", "n", "c"]),
+        ("ARRAY_SORT(xs, (l, r) -> CASE WHEN l < r THEN -1 ELSE 1 END)", ["xs"]),
+        ("TRANSFORM(xs, v -> TRANSFORM(v, w -> w + v.a.b + x))", ["xs", "x"]),
+        ("TRANSFORM(xs, `v w` -> `v w` + 1)", ["xs"]),
+        ("my_function(xs, v -> v)", ["xs"]),
+    ],
+)
+def test_variables_of_a_lambda_are_no_columns_and_are_written_as_they_were_read(expression, columns):
+    query = parse_query(f"SELECT {expression} AS a FROM s")
+    assert to_sql(query) == f"SELECT {expression} AS a FROM s"
+    assert [column.name for column in query.tree.selects[0].find_all(exp.Column, bfs=False)] == columns
+
+
+def test_a_variable_may_be_written_in_any_case():
+    query = parse_query("SELECT TRANSFORM(xs, V -> v + 1) AS a FROM s")
+    assert to_sql(query) == "SELECT TRANSFORM(xs, V -> V + 1) AS a FROM s"
+
+
+@pytest.mark.parametrize("operator", ["->", "->>", "#>", "#>>"])
+def test_an_arrow_outside_of_an_argument_is_refused(operator):
+    text = f"SELECT x {operator} y FROM s"
+    with pytest.raises(QueryError, match="unexpected") as caught:
+        parse_query(text)
+    assert text[caught.value.at : caught.value.end] == operator

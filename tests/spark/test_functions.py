@@ -9,10 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import windrow
 from windrow.errors import QueryError
+from windrow.language import parse_expression
+from windrow.runtime.top import Term, first_of_each_window
 from windrow.session import Session
+from windrow.spark.expressions import SparkEngine, guarded, quiet_analysis
 
 from .streams import SECOND, START, Rows, finish, instants, put, rows_of, stream_of
 
@@ -36,6 +40,18 @@ QUERIES = {
     "grouped": "SELECT shout(k) AS k, COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY shout(k)",
     "own": """SELECT k, joined(i) AS merged, path(text) AS kept, weighted(i, z) AS mean, spread(i) * 2 AS spread
               FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k""",
+    "lambdas": """SELECT SUM(TRANSFORM(ARRAY(i, z), v -> v + i)[1]) AS plus,
+                         SUM(AGGREGATE(ARRAY(i, z, 1), 0, (acc, v) -> acc + v, acc -> acc * 2)) AS folded,
+                         SUM(SIZE(FILTER(ARRAY(i, z), i -> i > 1))) AS shadowed,
+                         COUNT_IF(EXISTS(ARRAY(i, z), X -> x > 3)) AS found,
+                         SUM(TRANSFORM(ARRAY(ARRAY(z)), v -> AGGREGATE(v, 0, (s, w) -> s + w + SIZE(v)))[0]) AS nested,
+                         COUNT(TRANSFORM(ARRAY(big), v -> v + v)[0]) AS fits,
+                         SUM(MAP_VALUES(TRANSFORM_VALUES(MAP('a', z), (k, v) -> v * i))[0]) AS mapped,
+                         SUM(ZIP_WITH(ARRAY(i), ARRAY(z), (a, b) -> a - b)[0]) AS zipped,
+                         TRANSFORM(COLLECT_LIST(i), n -> n + COUNT(*)) AS over
+                  FROM ticks [RANGE 10 SECONDS SLIDE 10 SECONDS]""",
+    "captured": """SELECT SUM(TRANSFORM(ARRAY(z), i -> i * 100 + y)[0]) AS total
+                   FROM (SELECT ts, z, i AS y FROM ticks) AS q WINDOW 10 SECONDS EMIT INSERTS""",
     "failing": """SELECT COUNT(*) AS n, SUM(CAST(text AS INT)) AS cast, SUM(100 / z) AS ratio, SUM(100 % z) AS rest,
                          COUNT(big + big) AS added, COUNT(i * 1000000000) AS times, MAX(CAST(text AS DATE)) AS day,
                          SUM(big) AS total, SUM(z) / (COUNT(*) - COUNT(*)) AS over
@@ -146,6 +162,22 @@ def test_a_udf_makes_a_key(results: dict[str, Rows]):
     }
 
 
+def test_lambdas_keep_their_variables_and_see_columns(results: dict[str, Rows]):
+    columns = ("plus", "folded", "shadowed", "found", "nested", "fits", "mapped", "zipped")
+    assert values(results["lambdas"], *columns) == {
+        (FIRST, 13, 34, 4, 1, 7, 2, 7, 7),
+        (SECOND_END, 10, 22, 2, 1, 7, 2, 24, 2),
+    }
+    assert [sorted(row["over"]) for row in sorted(results["lambdas"], key=lambda row: row["window_end"])] == [
+        [5, 6, 7, 8],
+        [8],
+    ]
+
+
+def test_a_variable_does_not_catch_a_column_of_its_name(results: dict[str, Rows]):
+    assert {row["total"] for row in results["captured"]} >= {101, 103, 306, 310}
+
+
 def test_users_aggregates_see_exactly_the_rows_of_each_window(results: dict[str, Rows]):
     expected = {
         (5, "a", "1,3,4", "7,2024-02-30,2024-02-29", 7 / 3, 6),
@@ -170,6 +202,29 @@ def test_a_row_whose_expression_fails_gives_null_and_is_counted(results: dict[st
     days = {row["window_end"] - START: row["day"] for row in results["failing"]}
     assert str(days[FIRST]) == "2024-02-29" and days[SECOND_END] is None
     assert results["progress"][0]["failed"] > 0
+
+
+def test_a_chain_of_a_thousand_operators_is_what_it_is_one_by_one(spark: SparkSession):
+    frame = spark.sql("SELECT * FROM VALUES (1, 2L, 1.5D, 2147483000), (NULL, 3L, NULL, 5) AS t(i, b, d, big)")
+    chains = {
+        "i" + " + 1 - 1" * 500: [1, None],
+        "big" + " + 1" * 1000: [None, 1005],
+        "i" + " + 1" * 100 + " + b" + " - 1" * 100 + " + d" + " * 1 + 0.5D" * 100: [54.5, None],
+    }
+    shown = frame.select(*(F.expr(guarded(text, frame)) for text in chains)).collect()
+    assert [list(column) for column in zip(*shown)] == list(chains.values())
+    with quiet_analysis(), pytest.raises(QueryError, match="too deeply for Spark"):
+        SparkEngine(spark).type_of(parse_expression("i" + " + 1.5" * 999), pa.schema({"i": pa.int32()}))
+
+
+def test_arrays_are_ordered_as_spark_orders_them(spark: SparkSession):
+    lists = [[2.0], [1.0, None], [1.0], [], None, [float("nan")], [1.0, -5.0], [None], [float("inf")]]
+    rows = pa.table({"window_end": [1] * len(lists), "l": lists})
+    frame = spark.createDataFrame([(value,) for value in lists], "l ARRAY<DOUBLE>").coalesce(1)
+    for descending in (False, True):
+        mine = first_of_each_window(rows, [Term("l", descending, not descending)], None)["l"].to_pylist()
+        theirs = [row.l for row in frame.orderBy(F.desc("l") if descending else F.asc("l")).collect()]
+        assert repr(mine) == repr(theirs)
 
 
 def test_a_function_that_spark_does_not_know_is_refused_by_name(spark: SparkSession, tmp_path: Path):

@@ -30,7 +30,8 @@ _DEEPEST_NODES = 400
 _CALLS = 20_000
 """To read a bracket takes 31 calls. Twice as many calls as this would still fit into the stack of a thread."""
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class _Room:

@@ -27,6 +27,8 @@ from windrow.language.nodes import (
 class WindrowGenerator(SparkGenerator):
     """Spark's text, and the clauses that the language adds."""
 
+    EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[Any] = set()  # a WITH stays where it stands, and so do its names
+
     # sqlglot finds methods by name only for nodes of its own.
     TRANSFORMS: ClassVar[Any] = {
         **SparkGenerator.TRANSFORMS,

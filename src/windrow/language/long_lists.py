@@ -41,5 +41,11 @@ def without_long_lists(text: str) -> tuple[str, Lists]:
     return "".join([*pieces, text[end:]]), lists
 
 
+def constants_of(texts: list[str]) -> tuple[str, ...] | None:
+    """The same constants as they are kept; None where one of them is not read at once."""
+    plain = all(_ONE.fullmatch(text) for text in texts)
+    return tuple(_canonical(text) for text in texts) if plain else None
+
+
 def _canonical(constant: str) -> str:
     return constant if constant[0] == "'" else constant.upper()

@@ -15,6 +15,7 @@ from windrow.language.spelling import QUERY_WORDS, closest
 _HINTS = {
     "AGING": "AGING stands inside the brackets of a window with RANGES",
     "EMIT": "EMIT stands at the end of the whole query; as a name it needs AS or backticks",
+    "->": "a lambda is an argument of a function, such as TRANSFORM(xs, x -> x + 1)",
     "CREATE": "end the statement before it with ;",
     "INSERT": "end the statement before it with ;",
 }

@@ -1,26 +1,18 @@
-"""Clauses that Spark's grammar reads and the language has no meaning for: refused, so that none is silently dropped."""
+"""What sqlglot's grammar reads and the language has no meaning for: refused where it stands, never dropped."""
 
 from __future__ import annotations
+
+import re
 
 from sqlglot import exp
 
 from windrow.errors import QueryError
-from windrow.language.nodes import CLUSTER, EMIT, QUERY_WINDOW, STREAM_WINDOW
+from windrow.language.clauses import REFUSED_WHOLE, TYPES, consumers_of
+from windrow.language.durations import CALENDAR_UNITS, UNIT_WORDS, UNITS_US
+from windrow.language.nodes import EMIT
 from windrow.language.spans import Span, error_at, span_of
+from windrow.language.spelling import did_you_mean
 
-_OF_ANY_QUERY = {"with_", "order", "limit", "offset", EMIT, QUERY_WINDOW}
-_KNOWN: dict[type[exp.Expr], set[str]] = {
-    exp.Select: {
-        *_OF_ANY_QUERY,
-        *("expressions", "distinct", "from_", "joins", "where", "group", "having", CLUSTER),
-    },
-    exp.SetOperation: {*_OF_ANY_QUERY, "this", "expression", "distinct"},
-    exp.Subquery: {*_OF_ANY_QUERY, "this", "alias", "joins"},
-    exp.Table: {"this", "db", "catalog", "alias", "joins", STREAM_WINDOW},
-    exp.Join: {"this", "on", "using", "method", "side", "kind"},
-    exp.Distinct: {"expressions"},
-    exp.Star: set(),
-}
 _NAMES = {
     "distribute": "DISTRIBUTE BY",
     "sort": "SORT BY",
@@ -32,33 +24,83 @@ _NAMES = {
     "match": "MATCH_RECOGNIZE",
     "version": "TIME TRAVEL",
     "when": "TIME TRAVEL",
+    "joins": "a join in brackets",
+    "db": "a name with dots",
+    "on": "DISTINCT ON",
+    "Order": "ORDER BY in an aggregate",
+    "Limit": "LIMIT in an aggregate",
+    "HavingMax": "HAVING in an aggregate",
+    "Aliases": "several names for one column",
+    "Placeholder": "a parameter",
+    "Parameter": "a parameter",
+    "with_ties": "WITH TIES",
 }
-_HINTS = {"except_": "name the columns", "sort": "use ORDER BY", "distribute": "leave it out", "hint": "leave it out"}
+_HINTS = {
+    "except_": "name the columns",
+    "sort": "use ORDER BY",
+    "distribute": "leave it out",
+    "db": "a stream, a table or a name of WITH has one name; in backticks it may have dots",
+    "Fetch": "ORDER BY ... LIMIT 10",
+    "WithinGroup": "QUANTILE(price, 0.9)",
+    "materialized": "leave it out",
+    "natural": "JOIN ... USING (the columns)",
+}
+_GENERATORS = {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
+_GENERATORS |= {"json_tuple", "variant_explode", "variant_explode_outer", "unnest"}
 
 
 def refuse_clauses(tree: exp.Expr, text: str) -> None:
-    """Raise the error of the first clause of `tree` that is not part of the language."""
-    for node in tree.walk():
-        if isinstance(node, exp.Command):
-            raise error_at(node, "this is not part of the language", text)
+    """Raise the error of the first part of `tree` that is not part of the language."""
+    for node in tree.walk(bfs=False, prune=lambda node: isinstance(node, REFUSED_WHOLE)):
+        if isinstance(node, REFUSED_WHOLE):
+            continue
         if node.args.get(EMIT) is not None and node is not tree:
             raise error_at(node.args[EMIT], "EMIT stands at the end of the whole query", text)
-        for kind, known in _KNOWN.items():
-            if isinstance(node, kind):
-                _refuse_unknown(node, known, text)
+        if _function_name(node) in _GENERATORS:
+            message = f"{_function_name(node).upper()} makes several rows of one, and is not part of the language"
+            raise error_at(node, message, text)
+        known = consumers_of(node)
+        if known is None:
+            raise _refusal(type(node).__name__, node, node, text)
+        if isinstance(node, exp.DataType) and isinstance(node.this, exp.DType) and node.this not in TYPES:
+            raise _refusal(f"the type {node.this.value}", node, node, text)
+        if isinstance(node, exp.Interval) and isinstance(node.args.get("unit"), exp.Var):
+            _refuse_unit(node, text)
+        for key, value in node.args.items():
+            if value and key not in known:
+                kind = type(node).__name__
+                aggregate = key == "this" and kind in ("Order", "Limit")  # COLLECT_LIST(x ORDER BY y)
+                raise _refusal(kind if aggregate else key, value, node, text)
 
 
-def _refuse_unknown(node: exp.Expr, known: set[str], text: str) -> None:
-    for key, value in node.args.items():
-        if key in known or not value:
-            continue
-        name = _NAMES.get(key, key.strip("_").upper().replace("_", " "))
-        at, end = _place(value, text) or span_of(node) or (None, None)
-        raise QueryError(f"{name} is not part of the language", text=text, at=at, end=end, hint=_HINTS.get(key))
+def _refuse_unit(interval: exp.Interval, text: str) -> None:
+    unit = interval.args["unit"].name
+    if unit.upper().removesuffix("S") not in (*UNITS_US, *CALENDAR_UNITS):
+        raise error_at(interval, f"unknown unit of time {unit!r}", text, did_you_mean(unit, UNIT_WORDS))
 
 
-def _place(value: object, text: str) -> Span | None:
-    if isinstance(value, exp.Hint):  # read by itself, so that its places are not those of the text
-        return text.find("/*+"), text.find("*/", text.find("/*+")) + 2
+def _function_name(node: exp.Expr) -> str:
+    if not isinstance(node, exp.Func):
+        return ""
+    return (node.name if isinstance(node, exp.Anonymous) else node.sql_names()[0]).lower()
+
+
+def _refusal(key: str, value: object, node: exp.Expr, text: str) -> QueryError:
+    spelt = key if " " in key else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").strip().upper()
+    at, end = _place(value) or _place_around(node) or (None, None)
+    message = f"{_NAMES.get(key, spelt)} is not part of the language"
+    return QueryError(message, text=text, at=at, end=end, hint=_HINTS.get(key))
+
+
+def _place(value: object) -> Span | None:
     parts = value if isinstance(value, list) else [value]
     return next((span for part in parts if isinstance(part, exp.Expr) and (span := span_of(part))), None)
+
+
+def _place_around(node: exp.Expr | None) -> Span | None:
+    """Where `node` stands, or the smallest part around it that has a place."""
+    while node is not None:
+        if (span := span_of(node)) is not None:
+            return span
+        node = node.parent
+    return None

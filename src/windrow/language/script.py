@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token
 
 from windrow.errors import QueryError
@@ -75,7 +75,7 @@ def _read(what: str, tokens: list[Token], text: str, lists: Lists) -> Any:
         return getattr(parser, what)(tokens, text, lists)
     except SyntaxMistakeError as mistake:
         raise explain_mistake(mistake, tokens, text) from None
-    except ParseError as error:
+    except (ParseError, TokenError) as error:  # what stands in a hint is taken apart while it is read
         at, end = tokens[0].start, tokens[-1].end + 1
         raise QueryError(f"this statement cannot be read: {error}", text=text, at=at, end=end) from None
     except RecursionError:

@@ -38,7 +38,7 @@ def statement_tokens(text: str) -> tuple[list[list[Token]], Lists]:
             statements[-1].append(token)
     found = [statement for statement in statements if statement]
     for statement in found:
-        _refuse_numbers(statement, text)
+        _refuse_foreign(statement, text)
         _refuse_unbalanced(statement, text)
     return found, lists
 
@@ -70,9 +70,14 @@ def _refuse_half_characters(text: str) -> None:
         raise QueryError(message, text=text, at=half.start(), end=half.end(), hint="leave it out")
 
 
-def _refuse_numbers(tokens: list[Token], text: str) -> None:
-    """What begins as a number and ends as none: Spark reads it as a name, which nobody means."""
+def _refuse_foreign(tokens: list[Token], text: str) -> None:
+    """Raise for hints, for braces, which Spark has not, and for a number that ends as none, which it calls a name."""
     for token in tokens:
+        if token.token_type == TokenType.HINT:
+            message = "a HINT is not part of the language"
+            raise QueryError(message, text=text, at=token.start, end=token.end + 1, hint="leave it out")
+        if token.token_type in (TokenType.L_BRACE, TokenType.R_BRACE):
+            raise QueryError(f"unexpected {token.text!r}", text=text, at=token.start, end=token.end + 1)
         written = text[token.start : token.end + 1]
         wrong = token.token_type == TokenType.NUMBER and token.text[-1] in "eE"
         if wrong or (token.token_type == TokenType.HEX_STRING and written[0] == "0"):

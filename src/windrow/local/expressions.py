@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.errors import NotSupportedYet
+from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import deep
 
 from .evaluate import arithmetic, choose, compare, dates, forms, instants, mathematics, rounding, search, texts
@@ -52,8 +52,11 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array
     if not table.num_rows:
         # Some types follow from the value of a literal, as ROUND's do, so there must be a row to show it.
         return evaluate(expression, _row_of_nulls(table.schema)).slice(0, 0)
-    with np.errstate(all="ignore"):  # overflow and NaN are answers here
-        return _Rows(table).of(expression)
+    try:
+        with np.errstate(all="ignore"):  # overflow and NaN are answers here
+            return _Rows(table).of(expression)
+    except (pa.ArrowCapacityError, MemoryError):
+        raise QueryError("the values of this are larger than memory can hold") from None
 
 
 def _row_of_nulls(schema: pa.Schema) -> pa.Table:

@@ -27,7 +27,7 @@ from windrow.plan.order import bind_limit, bind_order
 from windrow.plan.over_changes import aggregates
 from windrow.plan.pipeline import Output
 from windrow.plan.project_rows import filtered, projected
-from windrow.plan.refuse import not_yet, refuse_changes, refuse_unsupported
+from windrow.plan.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
 from windrow.plan.result_columns import leading_columns
 
 Named = dict[str, exp.Expr]
@@ -48,6 +48,7 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
 
 def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     if isinstance(tree, exp.Subquery):
+        refuse_around(tree, scope.text)
         return _bind(tree.this, named, scope)
     if not isinstance(tree, exp.Select):
         raise not_yet(tree, type(tree).__name__.upper(), scope.text)

@@ -16,7 +16,16 @@ from windrow.plan.calls import RECURRING, calls_in, is_call, resolve, unwrapped
 from windrow.plan.clusters import cluster_answer
 from windrow.plan.emission import SNAPSHOT
 from windrow.plan.from_clause import needs_window
-from windrow.plan.names import check_new, is_star, output_name, placed_as, substituted, unaliased, with_parts
+from windrow.plan.names import (
+    check_new,
+    has_variables,
+    is_star,
+    output_name,
+    placed_as,
+    substituted,
+    unaliased,
+    with_parts,
+)
 from windrow.plan.order import Term, bind_limit, bind_order, check_order, selected
 from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
@@ -173,7 +182,7 @@ class _Lift:
 
     def _key(self, node: exp.Expr) -> int | None:
         """Which of the keys `node` is."""
-        if not isinstance(node, (exp.Column, *self._kinds())):
+        if not isinstance(node, (exp.Column, *self._kinds())) or has_variables(node):
             return None
         columns = list(node.find_all(exp.Column))
         if not columns or calls_in(node, self.scope):

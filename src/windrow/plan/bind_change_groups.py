@@ -16,7 +16,7 @@ from windrow.plan.change_sources import Derived, Sources, plan_column
 from windrow.plan.changes import Computed, Distinct, Group, Measure, Node, Project, Select
 from windrow.plan.check_from import above
 from windrow.plan.edges import EDGES
-from windrow.plan.names import check_new, is_star, output_name, placed_as, unaliased, with_parts
+from windrow.plan.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.order import selected
 from windrow.plan.over_changes import aggregates
 from windrow.plan.refuse import refuse_groupings
@@ -129,7 +129,7 @@ class _Lift:
         return self._lifted(node.copy())
 
     def _lifted(self, node: exp.Expr) -> exp.Expr:
-        if isinstance(node, self.kinds) and (text := expression_sql(node)) in self.places:
+        if isinstance(node, self.kinds) and not has_variables(node) and (text := expression_sql(node)) in self.places:
             return placed_as(plan_column(self.places[text]), node)
         if is_call(node, self.scope):
             aggregate = resolve(node, self.plan.schema, self.scope)

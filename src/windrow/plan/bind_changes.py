@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -134,7 +135,11 @@ class _Binder:
 
     def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
         source = self._unnamed_source(table, named, window)
-        return replace(source, columns=renamed(source.columns, table, self.scope.text))
+        return self._renamed(source, table)
+
+    def _renamed(self, source: Source, place: exp.Expr) -> Source:
+        names: Any = renamed(source.columns, place, self.scope.text)  # what a name stands for depends on the source
+        return replace(source, columns=names)
 
     def _unnamed_source(self, table: exp.Expr, named: Named, window: object) -> Source:
         """What `table` names, with the names that its columns have by themselves."""
@@ -148,7 +153,7 @@ class _Binder:
             source = self.relation(body, others, window) if source is None else source
             if holder is table:
                 return source
-            return replace(source, columns=renamed(source.columns, holder, self.scope.text))
+            return self._renamed(source, holder)
         if not isinstance(table, exp.Table):
             raise not_yet(table, "this in FROM", self.scope.text)
         if self._is_table(table, named):

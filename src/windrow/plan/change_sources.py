@@ -15,7 +15,7 @@ from windrow.plan.calls import calls_in, is_call
 from windrow.plan.catalog import Stream
 from windrow.plan.changes import Column, Computed, Edge, Node, Project, Scan
 from windrow.plan.edges import EDGES, END, Windows, longest
-from windrow.plan.names import both, placed_as, substituted, unknown_name, with_parts
+from windrow.plan.names import both, has_variables, placed_as, substituted, unknown_name, with_parts
 from windrow.plan.typing import checked_condition, checked_type
 
 
@@ -156,7 +156,8 @@ class Sources:
             return node
         numbers = {self._found(column)[0] for column in columns}
         edges = self.reads_edges(node)
-        if len(numbers) == 1 and _is_value(node) and not edges and not calls_in(node, self._scope):
+        alone = len(numbers) == 1 and _is_value(node) and not has_variables(node)
+        if alone and not edges and not calls_in(node, self._scope):
             (number,) = numbers
             source = self.named[number][1]
             whole = number not in outer and not self._is_of_keys(number, node, keys)

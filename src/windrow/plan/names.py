@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language import error_at, expression_sql, span_of
+from windrow.plan.lambda_variables import renamed_apart
 
 
 def substituted(node: exp.Expr, columns: Mapping[str, exp.Expr], text: str) -> exp.Expr:
@@ -28,7 +29,11 @@ def substituted(node: exp.Expr, columns: Mapping[str, exp.Expr], text: str) -> e
         plain = isinstance(meant, exp.Column | exp.Func | exp.Literal | exp.Dot)
         return placed_as(meant if plain else exp.paren(meant, copy=False), part)
 
-    return node.copy().transform(replaced)
+    copied = node.copy()
+    if copied.find(exp.Lambda) is not None:
+        inside = {part.name for meant in columns.values() for part in meant.find_all(exp.Column)}
+        copied = renamed_apart(copied, inside)
+    return copied.transform(replaced)
 
 
 def check_qualifiers(tree: exp.Select, columns: Iterable[str], text: str) -> None:
@@ -61,6 +66,11 @@ def placed_as(node: exp.Expr, like: exp.Expr) -> exp.Expr:
     if span is not None:
         node.meta["span"] = span
     return node
+
+
+def has_variables(node: exp.Expr) -> bool:
+    """Whether `node` is a part of a lambda that may name its variables: more than a column, which is no variable."""
+    return not isinstance(node, exp.Column) and node.find_ancestor(exp.Lambda) is not None
 
 
 def with_parts(node: exp.Expr, rewrite: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:

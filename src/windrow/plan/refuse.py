@@ -14,18 +14,7 @@ from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.refuse_time_functions import refuse_spark_windows
 from windrow.plan.window import TimeWindow
 
-_CLAUSES = {
-    "joins": "JOIN",
-    "distinct": "DISTINCT",
-    "laterals": "LATERAL VIEW",
-    "qualify": "QUALIFY",
-    "offset": "OFFSET",
-    "pivots": "PIVOT",
-    "hint": "a hint",
-    "sort": "SORT BY",
-    "distribute": "DISTRIBUTE BY",
-    "windows": "WINDOW",
-}
+_CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
 
 
 def refuse_unsupported(tree: exp.Select, text: str) -> None:
@@ -39,6 +28,14 @@ def refuse_unsupported(tree: exp.Select, text: str) -> None:
             refuse_spark_windows(part, text)
             for node in part.find_all(exp.Window, exp.Query):
                 raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)
+
+
+def refuse_around(tree: exp.Subquery, text: str) -> None:
+    """Raise for what stands behind a query in brackets, and would have to be done to all of its answer."""
+    for clause, name in {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET"}.items():
+        if tree.args.get(clause):
+            hint = f"put {name} inside of the brackets"
+            raise not_yet(tree.args[clause], f"{name} behind a query in brackets", text, hint, tree=tree)
 
 
 def not_yet(
@@ -72,7 +69,7 @@ def refuse_groupings(tree: exp.Select, text: str) -> None:
     group = tree.args.get("group")
     if group is None:
         return
-    for clause in ("cube", "rollup", "grouping_sets", "all", "totals"):
+    for clause in ("cube", "rollup", "grouping_sets", "all"):
         if group.args.get(clause):
             raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
     for node in group.expressions:

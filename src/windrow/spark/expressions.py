@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType as SparkType
-from pyspark.sql.types import IntegralType, NumericType
+from pyspark.sql.types import IntegralType, NullType, NumericType
 from sqlglot import exp
 
 from windrow.errors import QueryError
-from windrow.language import expression_sql, parse_expression
+from windrow.language import deep, expression_sql, parse_expression
 from windrow.language.spelling import closest
 from windrow.plan.aggregates import RULES
+from windrow.spark.lambda_types import probe, within
+from windrow.spark.long_chains import fold_long_chains
 
 _TRIED: dict[type[exp.Expr], str] = {exp.Add: "TRY_ADD", exp.Sub: "TRY_SUBTRACT", exp.Mul: "TRY_MULTIPLY"}
 _EPOCHS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000}
 """What Spark throws for, ANSI or not, where the time is too far away, and how many microseconds its unit has."""
 
 
+@deep
 def guarded(text: str, frame: DataFrame) -> str:
     """The same expression over the columns of `frame`, with NULL for what does not fit.
 
@@ -32,23 +36,38 @@ def guarded(text: str, frame: DataFrame) -> str:
     numbers, which would wrap around: these are tried. Trying what cannot fail would cost a third of the speed.
     """
     tree = exp.paren(parse_expression(text), copy=False)
-    risky = [node for node in tree.walk() if _may_not_fit(node, frame)]
+    asked: dict[str, SparkType] = {}
+
+    def type_of(node: exp.Expr) -> SparkType:
+        probed = probe(node)
+        if probed is None:
+            return NullType()
+        if probed[0] not in asked:
+            asked[probed[0]] = within(frame.select(F.expr(probed[0])).schema[0].dataType, probed[1])
+        return asked[probed[0]]
+
+    fold_long_chains(tree, type_of)
+    risky = [node for node in tree.walk() if _may_not_fit(node, type_of)]
     for node in reversed(risky):  # what is inside comes first: a node that has been replaced is not looked into
         node.replace(_tried(node))
-    return expression_sql(tree.this) if risky else text
+    return expression_sql(tree.this)
 
 
 def type_in(node: exp.Expr, frame: DataFrame) -> SparkType:
-    """The type of `node` over the columns of `frame`."""
-    return frame.select(F.expr(expression_sql(node))).schema[0].dataType
+    """The type of `node`, which may stand inside of a lambda, over the columns of `frame`."""
+    asked = probe(node)
+    if asked is None:
+        return NullType()
+    text, depth = asked
+    return within(frame.select(F.expr(text)).schema[0].dataType, depth)
 
 
-def _may_not_fit(node: exp.Expr, frame: DataFrame) -> bool:
+def _may_not_fit(node: exp.Expr, type_of: Callable[[exp.Expr], SparkType]) -> bool:
     if isinstance(node, exp.Cast):
-        return isinstance(type_in(node.this, frame), NumericType)
+        return isinstance(type_of(node.this), NumericType)
     if _is_epoch(node):
-        return isinstance(type_in(node.expressions[0], frame), IntegralType)
-    return type(node) in _TRIED and isinstance(type_in(node, frame), IntegralType)
+        return isinstance(type_of(node.expressions[0]), IntegralType)
+    return type(node) in _TRIED and isinstance(type_of(node), IntegralType)
 
 
 def _tried(node: exp.Expr) -> exp.Expr:
@@ -85,6 +104,10 @@ class SparkEngine:
             )
         except (AnalysisException, ParseException) as error:
             raise _as_query_error(error) from None
+        except Py4JJavaError as error:
+            if "StackOverflowError" in str(error.java_exception) or "Max iterations" in str(error.java_exception):
+                raise _too_deep() from None
+            raise
         return to_arrow_type(field.dataType, timezone="UTC")
 
 
@@ -99,9 +122,16 @@ def quiet_analysis() -> Iterator[None]:
         logger.disabled = before
 
 
+def _too_deep() -> QueryError:
+    hint = "compute a part of it in a sub-query, or give Spark's driver more stack: -Xss16m"
+    return QueryError("this is nested too deeply for Spark", hint=hint)
+
+
 def _as_query_error(error: AnalysisException | ParseException) -> QueryError:
     """Spark's complaint in one sentence."""
     condition = error.getCondition() or ""
+    if condition == "FAILED_TO_PARSE_TOO_COMPLEX":
+        return _too_deep()
     parameters = error.getMessageParameters() or {}
     if condition == "UNRESOLVED_ROUTINE":
         name = parameters.get("routineName", "").strip("`").split(".")[-1]

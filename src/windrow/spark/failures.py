@@ -9,16 +9,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, IntegralType
 from sqlglot import exp
 
-from windrow.language import expression_sql, parse_expression
+from windrow.language import deep, expression_sql, parse_expression
 from windrow.spark.expressions import guarded, type_in
+from windrow.spark.long_chains import in_long_chain
 
 
 def failures(frame: DataFrame, texts: Iterable[str]) -> Column | None:
     """How many of the operations in `texts` fail in a row; None if none of them can."""
     conditions: dict[str, None] = {}
     for text in texts:
-        for node in parse_expression(text).walk():
-            condition = _fails(node, frame)
+        # What a lambda does to an element happens once for each of them, and cannot be asked for outside of it.
+        for node in parse_expression(text).walk(prune=lambda node: isinstance(node, exp.Lambda)):
+            condition = None if in_long_chain(node) else _fails(node, frame)
             if condition is not None:
                 conditions[condition] = None
     if not conditions:
@@ -27,6 +29,7 @@ def failures(frame: DataFrame, texts: Iterable[str]) -> Column | None:
     return sum(counted[1:], counted[0]).cast("bigint")
 
 
+@deep
 def _fails(node: exp.Expr, frame: DataFrame) -> str | None:
     """The condition under which `node` gives NULL although what it works on is there; None if it never does."""
     if isinstance(node, exp.Div | exp.Mod):

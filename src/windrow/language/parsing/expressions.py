@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from windrow.language.balance import balanced
-from windrow.language.long_lists import Lists
+from windrow.language.long_lists import MANY, Lists, constants_of
 from windrow.language.nodes import Constants
 from windrow.language.parsing.keep_calls import kept_as_written
 from windrow.language.parsing.tokens import SyntaxMistakeError, TokenParser
@@ -57,6 +58,11 @@ class ExpressionParser(TokenParser):
         name: parse for name, parse in TokenParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "ANY"
     }
 
+    # Spark has none of the others: -> stands in a lambda, which is an argument of a function.
+    COLUMN_OPERATORS: ClassVar[Any] = {
+        word: TokenParser.COLUMN_OPERATORS[word] for word in (TokenType.DOT, TokenType.DCOLON)
+    }
+
     PRIMARY_PARSERS: ClassVar[Any] = {
         **TokenParser.PRIMARY_PARSERS,
         TokenType.RAW_STRING: lambda self, token: exp.Literal.string(token.text),
@@ -91,12 +97,22 @@ class ExpressionParser(TokenParser):
 
     def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
         if not self._match(TokenType.L_PAREN, advance=False) or self._next.start not in self._lists:
-            return super()._parse_in(this, alias)
+            return self._with_one_list(super()._parse_in(this, alias))
         self._advance(2)
         index = self._index - 1
         constants = remember_span(Constants(this=self._lists[self._prev.start]), *self._span_since(index))
         self._match_r_paren()
         return self.expression(exp.In(this=this, expressions=[constants]))
+
+    def _with_one_list(self, node: exp.In) -> exp.In:
+        """A long list that was read word by word, for a comment in it perhaps, is the same as one that was not."""
+        items = node.expressions
+        if len(items) >= MANY and all(isinstance(item, exp.Literal | exp.Neg | exp.Null) for item in items):
+            constants = constants_of([item.sql(dialect=self.dialect, comments=False) for item in items])
+            if constants is not None:
+                place = items[0].meta.get("span", (0, 0))[0], items[-1].meta.get("span", (0, 0))[1]
+                node.set("expressions", [remember_span(Constants(this=constants), *place)])
+        return node
 
     def _parse_unary(self) -> exp.Expr | None:
         return self._spanned(super()._parse_unary)
@@ -116,18 +132,48 @@ class ExpressionParser(TokenParser):
     def build_cast(self, strict: bool, **parts: Any) -> exp.Expr:
         """A cast; `1.5BD` is one too, of as many digits as are written."""
         cast = super().build_cast(strict, **parts)
-        if isinstance(cast.to, exp.DataType) and cast.to.this == exp.DType.DECIMAL:
-            self._check_decimal([parameter.name for parameter in cast.to.expressions], self._index - 3)
+        type = cast.args["to"]
+        if isinstance(type, exp.DataType) and type.this == exp.DType.DECIMAL:
+            self._check_decimal([parameter.name for parameter in type.expressions], self._index - 3)
         return cast
 
     def _parse_atom(self) -> exp.Expr | None:
         return self._spanned(super()._parse_atom)
 
     def _parse_primary(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_primary)
+        """A literal; strings beside each other are one."""
+        node = self._spanned(super()._parse_primary)
+        if isinstance(node, exp.Concat):
+            whole = exp.Literal.string("".join(part.name for part in node.expressions))
+            return remember_span(whole, *node.meta["span"])
+        return node
 
     def _parse_column(self) -> exp.Expr | None:
         return self._spanned(super()._parse_column)
+
+    def _replace_lambda(self, node: exp.Expr | None, expressions: list[exp.Expr]) -> exp.Expr | None:
+        """Tell the variables of a lambda from columns: they may be written in any case, as columns may."""
+        written = {variable.name.lower(): variable.name for variable in expressions}
+        for column in node.find_all(exp.Column) if node is not None else ():
+            first = column.parts[0]
+            first.set("this", written.get(first.name.lower(), first.name))
+        return super()._replace_lambda(node, expressions)
+
+    def _parse_interval_span(self, *args: Any, **options: Any) -> exp.Interval:
+        interval = super()._parse_interval_span(*args, **options)
+        if self._match(TokenType.PLUS, advance=False):
+            interval.meta["plus"] = self._index
+        return interval
+
+    def _parse_interval(self, *args: Any, **options: Any) -> Any:
+        """An interval; sqlglot takes a number that is added to one for a part of it."""
+        node = super()._parse_interval(*args, **options)
+        if isinstance(node, exp.Add) and "plus" in node.this.meta:
+            self._retreat(node.this.meta["plus"])
+            return node.this
+        if isinstance(node, exp.Add) and isinstance(node.expression, exp.Add):  # 1 DAY 2 HOURS 3 MINUTES, from the left
+            return reduce(lambda sum, part: exp.Add(this=sum, expression=part), list(node.flatten()))
+        return node
 
     def _parse_null(self) -> exp.Expr | None:
         return self._spanned(super()._parse_null)

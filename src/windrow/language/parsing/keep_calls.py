@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 from sqlglot.tokens import Token, TokenType
+
+from windrow.language.clauses import AS_WRITTEN
 
 
 def kept_as_written(node: exp.Expr, name: Token, args: list[Any], dialect: Any) -> exp.Expr:
@@ -24,7 +26,11 @@ def kept_as_written(node: exp.Expr, name: Token, args: list[Any], dialect: Any) 
     quoted = name.token_type == TokenType.IDENTIFIER
     this: Any = exp.Identifier(this=name.text, quoted=True) if quoted else name.text
     written = exp.Anonymous(this=this, expressions=[arg.copy() for arg in args])
-    printed_name, _, printed_arguments = node.sql(dialect=dialect, comments=False).partition("(")
-    written_name, _, written_arguments = written.sql(dialect=dialect, comments=False).partition("(")
+    quiet: Any = {"dialect": dialect, "comments": False, "unsupported_level": ErrorLevel.IGNORE}
+    printed_name, _, printed_arguments = node.sql(**quiet).partition("(")
+    written_name, _, written_arguments = written.sql(**quiet).partition("(")
     same_name = printed_name.upper() == written_name.upper() or (isinstance(node, exp.AggFunc) and len(args) == 1)
-    return node if same_name and printed_arguments == written_arguments else written
+    if same_name and printed_arguments == written_arguments:
+        node.meta[AS_WRITTEN] = True
+        return node
+    return written

@@ -61,6 +61,8 @@ class QueryParser(WindowParser):
     def _parse_emit_into(self, query: Any) -> Any:
         if isinstance(query, exp.Query) and not isinstance(query, exp.Table) and self._word() == "EMIT":
             index = self._index
+            if query.args.get(EMIT) is not None:
+                self._fail("a query has only one EMIT")
             self._advance()
             if self._word() not in EMIT_MODES:
                 self._fail_expecting(EMIT_MODES, "EMIT")

@@ -45,6 +45,7 @@ def constant_columns(texts: tuple[str, ...]) -> list[pa.Array]:
     """
     columns: dict[pa.DataType, list[Any]] = {}
     for text in texts:
+        value: Any
         if text[0] == "'":
             value, kind = text[1:-1], types.STRING
         else:

@@ -1,0 +1,35 @@
+"""Whatever is written, only errors of ours come out; `make fuzz` tries many more."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .fuzz import tried
+from .statements import statements
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore")
+def test_random_statements_are_answered_or_refused_in_our_words(seed):
+    ends = Counter(tried(text) for text in statements(seed, 150))
+    assert min(ends["not read"], ends["refused"], ends["answered"]) > 0
+
+
+# statements that were broken once
+FOUND = [
+    "SELECT /*+ REPARTITION ( 3 3 ' */ a FROM s",
+    f"SELECT a FROM s WHERE a IN ({', '.join(map(str, range(120)))}, /* and */ 7)",
+    "SELECT /*+ */ FROM s a",
+    "SELECT INTERVAL '3' DAYS '3' INTERVAL AS z FROM s",
+    "SELECT INTERVAL 1 DAY 2 HOURS 3 MINUTES 4 SECONDS + 1e3 AS z FROM s",
+    "SELECT a GROUP BY ts WINDOW 1 SECONDS",
+    "SELECT SUM(1) AS a FROM ev [RANGE 3 SECONDS]",
+    "SELECT COUNT(*) AS n FROM ev [RANGE 3 SECONDS] GROUP BY 'a'",
+]
+
+
+@pytest.mark.parametrize("text", FOUND)
+def test_what_was_broken_once_is_not(text):
+    assert tried(text) in ("not read", "refused", "answered")
