@@ -12,6 +12,7 @@ from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError
 from windrow.language import Windrow
 from windrow.local.expressions import type_of
+from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
 
@@ -30,18 +31,20 @@ def local_catalog(
     time: str | None,
     lateness: str,
     idle_clock: bool,
+    ahead: str | None,
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],
 ) -> tuple[Catalog, dict[str, type]]:
     """The streams, tables and users' code of a replay, and that code by name."""
-    if time is None and (idle_clock or read_lateness(lateness)):
-        what = "idle clock" if idle_clock else "lateness"
+    limit = read_ahead(ahead)
+    if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
+        what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
         raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
     known = {}
     for name, events in streams.items():
         if time is not None and time not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
-        known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock)
+        known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock, limit)
     user = {
         name.lower(): UserAggregate(implementation, _result_type(implementation))
         for name, implementation in aggregates.items()

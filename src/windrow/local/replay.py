@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from windrow.errors import SettingsError
 from windrow.language import Windrow, parse_query
-from windrow.local.arrivals import Arrivals, Instant, wall_clock
+from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.changed import changed_rows
 from windrow.local.event_times import microseconds, possible
 from windrow.local.expressions import evaluate
@@ -46,6 +46,7 @@ def replay(
     arrivals: Arrivals | None = None,
     heartbeats: Iterable[Instant] = (),
     idle_clock: bool = False,
+    ahead: str | None = None,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     tables: Mapping[str, pa.Table] | None = None,
@@ -66,8 +67,8 @@ def replay(
     not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
-    batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
-    `heartbeats` are instants at which the wall clock is looked at although no event comes.
+    batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
+    with `ahead`, such as "1 hour", an event further ahead of it than that is rejected. `heartbeats` are instants at which the wall clock is looked at although no event comes.
 
     >>> counts = replay("SELECT COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks, time=None,
     ...                 batch_rows=2, arrivals=[times[0], times[2]], heartbeats=[datetime(2024, 1, 1, 10, tzinfo=UTC)])
@@ -79,14 +80,14 @@ def replay(
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}}
     query = parse_query(text)
     if is_over_changes(query.tree):
-        if time is None or idle_clock or arrivals is not None:
+        if time is None or idle_clock or (arrivals is not None and ahead is None):
             raise SettingsError("joins, set operators and windows without SLIDE need streams with times of their own")
-        settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
+        settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
         catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
         bound = bind_changes(query, catalog)
         changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
-        return changes.run(batch_rows, flush)
-    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, **plugged, **streams)
+        return changes.run(batch_rows, flush, arrivals)
+    replayed = Replay(text, time=time, lateness=lateness, idle_clock=idle_clock, ahead=ahead, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
 
@@ -100,6 +101,7 @@ class Replay:
         time: str | None = "ts",
         lateness: str = "0 seconds",
         idle_clock: bool = False,
+        ahead: str | None = None,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
         blocks: Blocks | None = None,
@@ -111,6 +113,7 @@ class Replay:
             time=time,
             lateness=lateness,
             idle_clock=idle_clock,
+            ahead=ahead,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
         )
@@ -133,7 +136,8 @@ class Replay:
         """Work off all events and return all results."""
         batches = list(self._batches(batch_rows))
         if arrivals is None:
-            self._need_no_arrivals(heartbeats)
+            if self.plan.timing.has_heartbeat or self.plan.ahead_us is not None or list(heartbeats):
+                raise SettingsError(NO_ARRIVALS)
             results = [rows for batch in batches for rows in self.step(batch)]
         else:
             results = []
@@ -164,10 +168,6 @@ class Replay:
         self.shard.save()
         return self._finished(outcome)
 
-    def _need_no_arrivals(self, heartbeats: Iterable[Instant]) -> None:
-        if self.plan.timing.has_heartbeat or list(heartbeats):
-            raise SettingsError("a replay reads no clock: say with arrivals=[...] when each batch arrives")
-
     def _batches(self, rows: int | None) -> Iterator[pa.Table]:
         step = rows or max(self._events.num_rows, 1)
         for start in range(0, self._events.num_rows, step):
@@ -178,7 +178,7 @@ class Replay:
         columns = {TIME: arrived if self._time is None else microseconds(events[self._time], self._time)}
         if self._time is not None:
             events = possible(events, self._time, columns[TIME])
-        if self.plan.timing is Timing.IDLE:
+        if self.plan.timing is Timing.IDLE or self.plan.ahead_us is not None:
             columns[ARRIVED] = arrived
         for i, expression in enumerate(self._row_expressions):
             columns[expression_column(i)] = evaluate(expression, events)
