@@ -21,6 +21,7 @@ from windrow.language import (
     span_of,
 )
 from windrow.language.spelling import closest
+from windrow.plan.ahead import ahead_text
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_holding
 from windrow.session import Session
 from windrow.spark.sinks import OWN_FORMATS
@@ -77,7 +78,15 @@ class Application:
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
         lateness = duration_sql(stream.lateness_us)
         with self._placed(place or stream.name_span):
-            self.session.stream(stream.name, frame, time, lateness, idle_clock=stream.idle_clock, corrupt=corrupt)
+            self.session.stream(
+                stream.name,
+                frame,
+                time,
+                lateness,
+                idle_clock=stream.idle_clock,
+                ahead=ahead_text(stream.ahead_us),
+                corrupt=corrupt,
+            )
         self._streams.append(stream.name)
 
     def _table(self, table: CreateTable) -> None:

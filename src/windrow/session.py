@@ -27,6 +27,7 @@ from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.optimize.refuse_large import refuse_large
 from windrow.optimize.round_slide import with_slide
 from windrow.optimize.share_clusters import share_clusters
+from windrow.plan.ahead import read_ahead
 from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes
 from windrow.plan.bound import Scope
@@ -49,7 +50,7 @@ from windrow.spark.runs import AnyQuery, Runs
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.slide import REJECTED_ROWS
 from windrow.spark.sources import time_expression
-from windrow.spark.stream_run import Trigger
+from windrow.spark.stream_run import Trigger, is_live
 
 
 class Session:
@@ -98,12 +99,15 @@ class Session:
         lateness: str = "0 seconds",
         *,
         idle_clock: bool = False,
+        ahead: str | None = None,
         corrupt: str | None = None,
     ) -> None:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
         Without `time`, an event happens when it arrives. `idle_clock` lets the wall clock close windows while no event
-        comes. `corrupt` names the column that holds the text of rows that could not be read, if there is one.
+        comes. An event further `ahead` than that of the instant at which its batch began is rejected: "1 day" unless you
+        say otherwise, "unbounded" for no limit, which is also what jobs have that only work off what is there. `corrupt`
+        names the column that holds the text of rows that could not be read, if there is one.
         """
         self._check_name(name)
         if name.startswith(CHANGES_OF):
@@ -112,13 +116,14 @@ class Session:
             )
         if not dataframe.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
-        if time is None and (idle_clock or read_lateness(lateness)):
-            what = "idle clock" if idle_clock else "lateness"
+        limit = read_ahead(ahead)
+        if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
+            what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
             raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")
-        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock)
+        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit)
 
     def table(self, name: str, dataframe: DataFrame) -> None:
         """Register a static DataFrame."""
@@ -222,7 +227,8 @@ class Session:
             queries = self._queries_in(checkpoint, sinks)
             check_places({name: sinks[name] for name in queries})
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
-            runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
+            plan_stream = partial(self.stream_plan, live=is_live(trigger))
+            runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, plan_stream, rejected)
             job = Job(queries, sinks, trigger, runs, checkpoint, hold)
         except BaseException:
             hold.release()
@@ -282,19 +288,21 @@ class Session:
             return plan_change(name, bind_changes(query, catalog), self._expiry)
         return plan_query(name, bind(query, catalog), [other for other in beside if isinstance(other, QueryPlan)])
 
-    def stream_plan(self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False) -> StreamPlan | ChangesPlan:
-        """What runs over one scan of the streams that all `queries` read."""
+    def stream_plan(
+        self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
+    ) -> StreamPlan | ChangesPlan:
+        """What runs over one scan of the streams that all `queries` read, in a job that goes on as events arrive or not."""
         code = {name: registered.implementation for name, registered in self._aggregates.items()}
         changes = [query for query in queries if isinstance(query, ChangePlan)]
         if changes:
             tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
-            over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code)
+            over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code, live=live)
             limited = replace(over_changes, memory_bytes=self.memory_bytes, keeps_rejected=keeps_rejected)
             return in_stages(limited)
         own = [query for query in queries if isinstance(query, QueryPlan)]
         stream = self._streams[own[0].stream]
         limits = (self.memory_bytes, self._keeping)
-        plan = plan_stream(stream, own, code | self._clusterings, *limits, keeps_rejected=keeps_rejected)
+        plan = plan_stream(stream, own, code | self._clusterings, *limits, keeps_rejected=keeps_rejected, live=live)
         refuse_large(plan, self.shards, self._measured().get(stream.name, Figures()))
         return plan
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from windrow.language.depth import deep
 from windrow.language.dialect import Windrow
-from windrow.language.durations import duration_sql
+from windrow.language.durations import LONGEST_US, duration_sql
 from windrow.language.identifiers import identifier_sql
 from windrow.language.statements import (
     ColumnDefinition,
@@ -81,8 +81,15 @@ def _timing(stream: CreateStream) -> str:
     return _join(
         f"TIMESTAMP BY {expression_sql(stream.timestamp_by)}" if stream.timestamp_by is not None else "",
         f"LATENESS {duration_sql(stream.lateness_us)}" if stream.lateness_us else "",
+        _ahead(stream.ahead_us),
         "IDLE CLOCK" if stream.idle_clock else "",
     )
+
+
+def _ahead(ahead_us: int | None) -> str:
+    if ahead_us is None:
+        return ""
+    return "AHEAD UNBOUNDED" if ahead_us == LONGEST_US else f"AHEAD {duration_sql(ahead_us)}"
 
 
 def _rejected(sink: CreateSink) -> str:

@@ -24,7 +24,10 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateStream:
-    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... IDLE CLOCK`."""
+    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... AHEAD ... IDLE CLOCK`.
+
+    `AHEAD UNBOUNDED` is the longest of all durations.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
@@ -33,6 +36,7 @@ class CreateStream:
     timestamp_by: exp.Expr | None = None
     lateness_us: int = 0
     idle_clock: bool = False
+    ahead_us: int | None = None
     text: str = field(default="", compare=False, repr=False)
     span: Span = field(default=_NOWHERE, compare=False)
     name_span: Span = field(default=_NOWHERE, compare=False)

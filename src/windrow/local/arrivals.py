@@ -12,6 +12,8 @@ Instant = datetime | int
 Arrivals = Iterable[Instant] | Callable[[int], Instant]
 """An instant for each batch, in order, or what gives it for the number of a batch, counted from 0."""
 
+NO_ARRIVALS = "a replay reads no clock: say with arrivals=[...] when each batch arrives"
+
 
 def microseconds(instant: Instant) -> int:
     """An instant in microseconds since the epoch; a datetime without a zone is in UTC.

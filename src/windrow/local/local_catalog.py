@@ -13,6 +13,7 @@ from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import parse_expression
 from windrow.local.expressions import type_of
+from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
 
@@ -31,19 +32,21 @@ def local_catalog(
     time: str | None,
     lateness: str,
     idle_clock: bool,
+    ahead: str | None,
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],
     states: Mapping[str, str],
 ) -> tuple[Catalog, dict[str, type]]:
     """The streams, tables and users' code of a replay, and that code by name."""
-    if time is None and (idle_clock or read_lateness(lateness)):
-        what = "idle clock" if idle_clock else "lateness"
+    limit = read_ahead(ahead)
+    if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
+        what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
         raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
     known = {}
     for name, events in streams.items():
         if time is not None and time not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
-        known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock)
+        known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock, limit)
     unknown = [name for name in states if name not in aggregates and name not in clusterings]
     if unknown:
         raise SettingsError(f"states names {unknown[0]!r}, which is neither an aggregate nor a clustering given here")

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_expression, parse_query
-from windrow.local.arrivals import Arrivals, Instant, wall_clock
+from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.changed import changed_rows
 from windrow.local.event_times import microseconds, possible
 from windrow.local.expressions import evaluate
@@ -47,6 +47,7 @@ def replay(
     arrivals: Arrivals | None = None,
     heartbeats: Iterable[Instant] = (),
     idle_clock: bool = False,
+    ahead: str | None = None,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     states: Mapping[str, str] | None = None,
@@ -70,8 +71,9 @@ def replay(
     cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
-    batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes.
-    `heartbeats` are instants at which the wall clock is looked at although no event comes.
+    batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
+    with `ahead`, such as "1 hour", an event further ahead of it than that is rejected. `heartbeats` are instants at
+    which the wall clock is looked at although no event comes.
 
     >>> counts = replay("SELECT COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks, time=None,
     ...                 batch_rows=2, arrivals=[times[0], times[2]], heartbeats=[datetime(2024, 1, 1, 10, tzinfo=UTC)])
@@ -82,14 +84,14 @@ def replay(
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states or {}}
     query = parse_query(text)
-    settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock}
+    settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
     if is_over_changes(query.tree, Scope(catalog, text)):
         bound = bind_changes(query, catalog)
-        if arrivals is not None or list(heartbeats):
+        if list(heartbeats) or (arrivals is not None and ahead is None):
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
         changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
-        return changes.run(batch_rows, flush)
+        return changes.run(batch_rows, flush, arrivals)
     replayed = Replay(query, **settings, **plugged, **streams)
     return replayed.run(batch_rows, flush, arrivals, heartbeats)
 
@@ -104,6 +106,7 @@ class Replay:
         time: str | None = "ts",
         lateness: str = "0 seconds",
         idle_clock: bool = False,
+        ahead: str | None = None,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
         states: Mapping[str, str] | None = None,
@@ -116,6 +119,7 @@ class Replay:
             time=time,
             lateness=lateness,
             idle_clock=idle_clock,
+            ahead=ahead,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
             states=states or {},
@@ -139,7 +143,8 @@ class Replay:
         """Work off all events and return all results."""
         batches = list(self._batches(batch_rows))
         if arrivals is None:
-            self._need_no_arrivals(heartbeats)
+            if self.plan.timing.has_heartbeat or self.plan.ahead_us is not None or list(heartbeats):
+                raise SettingsError(NO_ARRIVALS)
             results = [rows for batch in batches for rows in self.step(batch)]
         else:
             results = []
@@ -170,10 +175,6 @@ class Replay:
         self.shard.save()
         return self._finished(outcome)
 
-    def _need_no_arrivals(self, heartbeats: Iterable[Instant]) -> None:
-        if self.plan.timing.has_heartbeat or list(heartbeats):
-            raise SettingsError("a replay reads no clock: say with arrivals=[...] when each batch arrives")
-
     def _batches(self, rows: int | None) -> Iterator[pa.Table]:
         step = rows or max(self._events.num_rows, 1)
         for start in range(0, self._events.num_rows, step):
@@ -184,7 +185,7 @@ class Replay:
         columns = {TIME: arrived if self._time is None else microseconds(events[self._time], self._time)}
         if self._time is not None:
             events = possible(events, self._time, columns[TIME])
-        if self.plan.timing is Timing.IDLE:
+        if self.plan.timing is Timing.IDLE or self.plan.ahead_us is not None:
             columns[ARRIVED] = arrived
         for i, expression in enumerate(self._row_expressions):
             columns[expression_column(i)] = evaluate(expression, events)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
+from windrow.errors import SettingsError
 from windrow.language import parse_expression
+from windrow.local.arrivals import NO_ARRIVALS, Arrivals, wall_clock
 from windrow.local.event_times import microseconds, possible
 from windrow.local.expressions import evaluate
 from windrow.local.row_expressions import evaluate_text
@@ -16,7 +18,7 @@ from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan
 from windrow.plan.changes import Expiry
 from windrow.runtime.change_shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
-from windrow.runtime.reject import TIME
+from windrow.runtime.reject import ARRIVED, TIME
 from windrow.runtime.slice import expression_column
 from windrow.runtime.slice_changes import ChangeSlicer
 from windrow.storage.blocks import Blocks, MemoryBlocks
@@ -43,9 +45,13 @@ class ReplayChanges:
         self.blocks = MemoryBlocks() if blocks is None else blocks
         self.shard = ChangeShard(self.plan, self.blocks)
 
-    def run(self, batch_rows: int | None = None, flush: bool = False) -> pa.Table:
+    def run(self, batch_rows: int | None = None, flush: bool = False, arrivals: Arrivals | None = None) -> pa.Table:
         """Work off all events and return all results."""
-        results = [table for batch in self.batches(batch_rows) for table in self.step(batch)]
+        batches = list(self.batches(batch_rows))
+        if arrivals is None and self.plan.ahead:
+            raise SettingsError(NO_ARRIVALS)
+        instants = [None] * len(batches) if arrivals is None else [now for now, _ in wall_clock(len(batches), arrivals)]
+        results = [table for batch, now in zip(batches, instants) for table in self.step(batch, now)]
         if flush:
             results += self._results([Payload(0, 0, 0, None, FLUSH, b"")])
         return pa.concat_tables([self.query.emitted.empty_table(), *results])
@@ -56,13 +62,15 @@ class ReplayChanges:
         for start in range(0, longest, step):
             yield {name: table.slice(start, step) for name, table in self._events.items()}
 
-    def step(self, events: Mapping[str, pa.Table]) -> list[pa.Table]:
-        """Work off one batch of events of each stream, and return the results it gave."""
+    def step(self, events: Mapping[str, pa.Table], arrived_us: int | None = None) -> list[pa.Table]:
+        """Work off one batch of events of each stream, which arrived all at once, and return the results it gave."""
         payloads = []
         for task, (name, table) in enumerate(events.items()):
             slicer = ChangeSlicer(self.plan, name, task, [0])
             columns = {TIME: microseconds(table[self._times[name]], self._times[name])}
             table = possible(table, self._times[name], columns[TIME])
+            if self.plan.ahead_of(name) is not None:
+                columns[ARRIVED] = pa.repeat(pa.scalar(arrived_us, pa.int64()), table.num_rows)
             for i, text in enumerate(self.plan.expressions_of(name)):
                 columns[expression_column(i)] = evaluate(parse_expression(text), table)
             for batch in pa.table(columns).combine_chunks().to_batches():

@@ -86,6 +86,8 @@ def _timing(plan: StreamPlan) -> str:
     if plan.timing is Timing.ARRIVAL:
         return "timed by arrival; a heartbeat where a window ends"
     lateness = f"lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
+    if plan.ahead_us is not None:
+        lateness += f"; events more than {duration_sql(plan.ahead_us)} ahead of their batch are rejected"
     return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
 
 

@@ -18,6 +18,8 @@ def explain_changes(plan: ChangesPlan, shards: int) -> str:
     """The text of all queries that read the same streams."""
     names = ", ".join(name for name, _ in plan.streams)
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
+    for name, limit in plan.ahead:
+        lines.append(f"  events of {name} more than {duration_sql(limit)} ahead of their batch are rejected")
     roots: dict[str, Node] = {}
     for number, stage in enumerate(plan.stages, 1):
         if plan.before is not None:

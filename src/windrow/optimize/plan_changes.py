@@ -36,8 +36,11 @@ def plan_changes(
     evaluate: Evaluate,
     tables: Mapping[str, pa.Table],
     user_code: Mapping[str, type],
+    *,
+    live: bool = False,
 ) -> ChangesPlan:
-    """What runs of queries that read the same streams."""
+    """What runs of queries that read the same streams, in a job that is `live` or works off what is there."""
+    limits = {name: streams[name].limit_ahead(live) for name in queries[0].streams}
     used = sorted({name for query in queries for name in _users(query.root)})
     read = tuple((name, tables[name]) for name in tables_of(queries))
     return ChangesPlan(
@@ -47,6 +50,7 @@ def plan_changes(
         tuple((name, user_code[name]) for name in used),
         evaluate,
         read,
+        ahead=tuple((name, limit) for name, limit in limits.items() if limit is not None),
     )
 
 

@@ -44,12 +44,21 @@ def plan_stream(
     keeping: Keeping = PARTIALS_FIRST,
     *,
     keeps_rejected: bool = False,
+    live: bool = False,
 ) -> StreamPlan:
-    """What runs over one scan of `stream` that all `queries` read."""
+    """What runs over one scan of `stream` that all `queries` read, in a job that is `live` or works off what is there."""
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
     spaces: tuple[Space | RowSpace, ...] = (*map(keeping.decided, share_panes(queries)), *number_rows(queries))
     return StreamPlan(
-        stream.name, stream.lateness_us, tuple(queries), spaces, keeps_rejected, user, stream.timing, memory_bytes
+        stream.name,
+        stream.lateness_us,
+        tuple(queries),
+        spaces,
+        keeps_rejected,
+        user,
+        stream.timing,
+        memory_bytes,
+        stream.limit_ahead(live),
     )

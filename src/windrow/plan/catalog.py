@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 from sqlglot import exp
 
+from windrow.plan.ahead import ahead_limit
 from windrow.plan.timing import Timing
 
 
@@ -41,13 +42,21 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock."""
+    """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock.
+
+    `ahead_us` is how far ahead of their batch events may be, if something was said of it.
+    """
 
     name: str
     schema: pa.Schema
     time: str | None
     lateness_us: int = 0
     idle_clock: bool = False
+    ahead_us: int | None = None
+
+    def limit_ahead(self, live: bool) -> int | None:
+        """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""
+        return None if self.time is None else ahead_limit(self.ahead_us, live=live)
 
     @property
     def timing(self) -> Timing:

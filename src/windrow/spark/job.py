@@ -26,7 +26,7 @@ from windrow.spark.hold import Hold
 from windrow.spark.missing_files import vanished
 from windrow.spark.progress import Progress
 from windrow.spark.runs import AnyQuery
-from windrow.spark.stream_run import StreamRun, Trigger, as_trigger
+from windrow.spark.stream_run import StreamRun, Trigger, is_live
 
 _COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _LOOK = 1.0
@@ -72,7 +72,7 @@ class Job:
         self._plans, self._sinks = dict(queries), dict(sinks)
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
-        self._progress = Progress(live="availableNow" not in as_trigger(trigger))
+        self._progress = Progress(live=is_live(trigger))
         planner.share_out(list(self._plans.values()))
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
         self._queries: dict[str, StreamingQuery] = {}

@@ -121,6 +121,15 @@ class StreamRun:
                 batch.unpersist()
 
 
+def is_live(trigger: Trigger) -> bool:
+    """Whether a job goes on as events arrive, rather than end with what is there.
+
+    >>> is_live(None), is_live("5 seconds"), is_live("available now"), is_live({"once": True})
+    (True, True, False, False)
+    """
+    return not as_trigger(trigger).keys() & {"availableNow", "once"}
+
+
 def as_trigger(trigger: Trigger) -> dict[str, Any]:
     """Spark's trigger: 'available now', an interval such as '5 seconds', or Spark's own keywords.
 

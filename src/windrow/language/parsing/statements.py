@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from windrow.language.depth import refuse_deep
+from windrow.language.durations import LONGEST_US
 from windrow.language.long_lists import Lists
 from windrow.language.parsing.name_clause_words import name_clause_words
 from windrow.language.parsing.options import OptionsParser
@@ -96,7 +97,7 @@ class StatementParser(OptionsParser):
         return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
 
     def _parse_timing(self) -> dict[str, Any]:
-        """TIMESTAMP BY, LATENESS and IDLE CLOCK, in any order."""
+        """TIMESTAMP BY, LATENESS, AHEAD and IDLE CLOCK, in any order."""
         timing: dict[str, Any] = {}
         words: list[Token] = []
         while self._curr:
@@ -112,19 +113,22 @@ class StatementParser(OptionsParser):
                     self._fail("expected a column or an expression after TIMESTAMP BY")
             elif name == "lateness_us":
                 timing[name] = self._parse_duration("lateness", least_us=0).us
+            elif name == "ahead_us":
+                unbounded = self._match_text_seq("UNBOUNDED")
+                timing[name] = LONGEST_US if unbounded else self._parse_duration("time ahead", least_us=0).us
             else:
                 self._expect("CLOCK", after="IDLE")
                 timing[name] = True
         if timing and "timestamp_by" not in timing:
-            what = "IDLE CLOCK" if words[0].text.upper() == "IDLE" else "LATENESS"
+            what = words[0].text.upper().replace("IDLE", "IDLE CLOCK")
             message = f"{what} needs TIMESTAMP BY: without it a stream goes by the wall clock alone"
             self._fail(message, words[0], f"add TIMESTAMP BY and a column, or leave {what} out")
         return timing
 
     def _timing_name(self) -> str:
-        names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "IDLE": "idle_clock"}
+        names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "AHEAD": "ahead_us", "IDLE": "idle_clock"}
         if self._word() not in names:
-            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "IDLE CLOCK"])
+            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "AHEAD", "IDLE CLOCK"])
         return names[self._word()]
 
     def _parse_rejected(self) -> tuple[bool, tuple[str, ...], tuple[Span, ...]]:
