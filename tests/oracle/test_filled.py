@@ -12,7 +12,9 @@ import windrow
 from windrow.errors import QueryError
 
 T = pa.timestamp("us", tz="UTC")
-SELECTED = ", ".join(f"FILLED_{name}(y, ts, '{{step}} seconds') AS {name.lower()}" for name in ("SLOPE", "INTERCEPT", "R2"))
+SELECTED = ", ".join(
+    f"FILLED_{name}(y, ts, '{{step}} seconds') AS {name.lower()}" for name in ("SLOPE", "INTERCEPT", "R2")
+)
 
 
 def line(known: list[tuple[float, float | None]], until: float, step: float) -> list[float | None]:

@@ -104,7 +104,9 @@ class _Lift:
         if is_call(node, self.scope):
             aggregate = resolve(node, self.plan.schema, self.scope)
             if isinstance(aggregate.partial, FilledPartial):
-                message = "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
+                message = (
+                    "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
+                )
                 way_out = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
                 raise error_at(node, message, self.scope.text, way_out)
             return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
