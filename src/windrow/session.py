@@ -142,8 +142,8 @@ class Session:
     ) -> None:
         """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`.
 
-        Its states are stored as plain values, or as its own `dump` and `load` make them; with `state="pickle"` as pickles,
-        which run code when they are read: who can write to the checkpoint is to be trusted then.
+        Its states are stored as plain values, or as its own `dump` and `load` make them; with `state="pickle"` as
+        pickles, which run code when they are read: who can write to the checkpoint is to be trusted then.
         """
         result: str | DataType = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
         missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]

@@ -14,7 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from windrow.kernels.plain_values import DEEPEST, Extension, NotPlain, PlainValues
+from windrow.kernels.plain_parts import NotPlain
+from windrow.kernels.plain_values import DEEPEST, Extension, PlainValues
 
 PLAIN = PlainValues()
 zones = st.none() | st.sampled_from([UTC, timezone(timedelta(hours=-3, minutes=7)), ZoneInfo("Europe/Berlin")])

@@ -136,7 +136,13 @@ def test_a_state_that_is_not_plain_is_the_users_error_with_three_ways_out():
     local = kernel("local", Local)
     with pytest.raises(AggregateError) as refused:
         to_arrow(local, lifted(local, pa.array([1, 2, 3])))
-    for part in ("aggregate 'local'", "builtins.function", "plain values", "dump(state) and load(plain)", "state='pickle'"):
+    for part in (
+        "aggregate 'local'",
+        "builtins.function",
+        "plain values",
+        "dump(state) and load(plain)",
+        "state='pickle'",
+    ):
         assert part in str(refused.value)
 
 

@@ -136,7 +136,9 @@ def test_a_class_may_take_back_its_wish_where_it_is_registered():
 
 
 def test_a_dump_that_fails_or_is_not_plain_is_blamed():
-    kernel = kernel_for(Partial("user", "x", pa.int64(), user="m"), {"m": type("Bad", (Mean,), {"dump": lambda s, x: x})})
+    kernel = kernel_for(
+        Partial("user", "x", pa.int64(), user="m"), {"m": type("Bad", (Mean,), {"dump": lambda s, x: x})}
+    )
     partials = identity(kernel, 1)
     partials["state"][0] = Fraction(1)
     with pytest.raises(AggregateError, match=r"aggregate 'm': what dump gives holds a fractions\.Fraction"):
@@ -217,7 +219,10 @@ def test_summaries_of_clusterings_are_stored_as_states_are():
         windrow.replay(text, spots=spots, clusterings={"mine": Points})
     told = windrow.replay(text, spots=spots, clusterings={"mine": Declared}, batch_rows=1)["n"].to_pylist()
     assert told == [2, 3, 2, 2]
-    assert windrow.replay(text, spots=spots, clusterings={"mine": Points}, states={"mine": "pickle"})["n"].to_pylist() == told
+    assert (
+        windrow.replay(text, spots=spots, clusterings={"mine": Points}, states={"mine": "pickle"})["n"].to_pylist()
+        == told
+    )
 
 
 def test_pickles_are_read_in_one_place_only():

@@ -55,8 +55,8 @@ def rows_after(moves: Moves, known: int) -> int:
 
 
 class SummaryCodec:
-    """Summaries as Arrow: a list of rows for each, where the plug-in has columns, or its state as bytes, and beside it a
-    list of the attached partials of its rows.
+    """Summaries as Arrow: a list of rows for each, where the plug-in has columns, or its state as bytes, and beside it
+    a list of the attached partials of its rows.
 
     A plug-in has columns if it has `rows(summary)`, arrays of as many rows by name, and `from_rows(parameters, rows)`.
     """
@@ -78,10 +78,10 @@ class SummaryCodec:
             return _lists(columns | partials, [len(next(iter(table.values()))) for table in tables], missing)
         states = np.empty(len(objects), object)
         states[:] = [None if summary is None else summary.state for summary in objects]
-        columns = [self._states.to_arrow(states)]
+        stored = [self._states.to_arrow(states)]
         if self._kernels:
-            columns.append(_lists(partials, [len(next(iter(s.partials[0].values()))) for s in held], missing))
-        return pa.StructArray.from_arrays(columns, names=["state", "rows"][: len(columns)], mask=pa.array(missing))
+            stored.append(_lists(partials, [len(next(iter(s.partials[0].values()))) for s in held], missing))
+        return pa.StructArray.from_arrays(stored, names=["state", "rows"][: len(stored)], mask=pa.array(missing))
 
     def from_arrow(self, column: pa.Array) -> np.ndarray:
         found = np.empty(len(column), object)

@@ -91,10 +91,10 @@ class Kernel(Protocol):
 
     `combine` is associative, has the fields' identities as its unit, and takes older before newer. Where slots
     repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place. May have
-    `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker. May have `ended(partials,
-    ends)`, which gives partials that know where their windows end, where `lower` needs that. May have `running`, the
-    kernel of windows that are kept folded, which is given these partials and holds others. `calls_code` marks those that
-    call users' code, which takes longer than all else.
+    `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker. May have
+    `ended(partials, ends)`, which gives partials that know where their windows end, where `lower` needs that. May have
+    `running`, the kernel of windows that are kept folded, which is given these partials and holds others. `calls_code`
+    marks those that call users' code, which takes longer than all else.
     """
 
     @property

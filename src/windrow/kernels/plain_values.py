@@ -6,26 +6,12 @@ import struct
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
-from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
-import numpy as np
+from windrow.kernels.plain_parts import PARTS, put_together, taken_apart
 
 DEEPEST = 200
 """Values may be nested so deep."""
-
-_NUMBERS = frozenset("biufcSUmM?")
-"""The kinds of numpy arrays that are numbers, texts and times, and not objects."""
-
-
-class NotPlain(TypeError):
-    """A value that is not made of plain ones; `kind` is its type."""
-
-    def __init__(self, kind: type) -> None:
-        super().__init__(f"{kind.__module__}.{kind.__qualname__}")
-        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +27,9 @@ class Extension:
 class PlainValues:
     """A tag of one byte, then the value. Equal values give equal bytes: sets are put in order, dicts keep theirs.
 
-    None, booleans, whole numbers of any size, floats, texts, bytes, lists, tuples, dicts, sets, dates and times, decimals,
-    deques, counters, and numpy's scalars and arrays of these; of exactly these types, since what a class of its own
-    adds would be lost.
+    None, booleans, whole numbers of any size, floats, texts, bytes, lists, tuples, dicts, sets, dates and times,
+    decimals, deques, counters, and numpy's scalars and arrays of these; of exactly these types, since what a class of
+    its own adds would be lost.
 
     >>> values = PlainValues()
     >>> values.decode(values.encode({"n": 2**70, "seen": {"b", "a"}, "at": (1.5, None)})) == {
@@ -51,7 +37,7 @@ class PlainValues:
     True
     >>> values.encode(object())
     Traceback (most recent call last):
-    windrow.kernels.plain_values.NotPlain: builtins.object
+    windrow.kernels.plain_parts.NotPlain: builtins.object
     """
 
     def __init__(self, extensions: Sequence[Extension] = ()) -> None:
@@ -107,7 +93,7 @@ class PlainValues:
             out.append(b"x")
             self._write_all((extension.name, extension.dump(value)), out, depth)
         else:
-            tag, parts = _taken_apart(value)
+            tag, parts = taken_apart(value)
             out.append(tag)
             self._write_all(parts, out, depth)
 
@@ -136,9 +122,9 @@ class PlainValues:
             if len(held) != size:
                 raise ValueError("these are no plain values: they end too early")
             return _UNSIZED[tag](held), at + size
-        if tag in _PARTS:
-            parts_, at = self._read_all(data, at, depth, _PARTS[tag])
-            return _put_together(tag, parts_), at
+        if tag in PARTS:
+            parts_, at = self._read_all(data, at, depth, PARTS[tag])
+            return put_together(tag, parts_), at
         if tag == b"x":
             (name, dumped), at = self._read_all(data, at, depth, 2)
             return self._by_name[name].load(dumped), at
@@ -172,70 +158,6 @@ _UNSIZED: dict[bytes, Callable[[bytes], Any]] = {
     b"b": bytes,
     b"B": bytearray,
 }
-_PARTS = {b"M": 8, b"D": 3, b"H": 6, b"L": 3, b"V": 1, b"Z": 1, b"O": 1, b"a": 3, b"n": 2}
-"""Values that are made of a known number of others."""
-
-
-def _taken_apart(value: Any) -> tuple[bytes, tuple[Any, ...]]:
-    """The tag of a value, and the plain values that it is made of."""
-    kind = type(value)
-    if kind is datetime:
-        parts = (value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond)
-        return b"M", (*parts, (value.fold, value.tzinfo))
-    if kind is date:
-        return b"D", (value.year, value.month, value.day)
-    if kind is time:
-        return b"H", (value.hour, value.minute, value.second, value.microsecond, value.fold, value.tzinfo)
-    if kind is timedelta:
-        return b"L", (value.days, value.seconds, value.microseconds)
-    if kind is Decimal:
-        return b"V", (str(value),)
-    if kind is ZoneInfo and value.key is not None:
-        return b"Z", (value.key,)
-    if kind is timezone:
-        return b"O", (value.utcoffset(None),)
-    if kind is np.ndarray and value.dtype.kind in _NUMBERS and value.dtype.names is None:
-        return b"a", (value.dtype.str, value.shape, value.tobytes())
-    if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS and kind is value.dtype.type:
-        return b"n", (value.dtype.str, value.tobytes())
-    raise NotPlain(kind)
-
-
-def _put_together(tag: bytes, parts: list[Any]) -> Any:
-    match tag:
-        case b"M":
-            *fields, (fold, zone) = parts
-            return datetime(*fields, tzinfo=_zone(zone), fold=fold)
-        case b"D":
-            return date(*parts)
-        case b"H":
-            *fields, fold, zone = parts
-            return time(*fields, tzinfo=_zone(zone), fold=fold)
-        case b"L":
-            return timedelta(*parts)
-        case b"V":
-            return Decimal(parts[0])
-        case b"Z":
-            return ZoneInfo(parts[0])
-        case b"O":
-            return timezone(parts[0])
-        case b"a":
-            dtype, shape, held = parts
-            return np.frombuffer(held, _dtype(dtype)).reshape(shape).copy()
-    return np.frombuffer(parts[1], _dtype(parts[0]))[0]
-
-
-def _zone(zone: Any) -> tzinfo | None:
-    if zone is not None and not isinstance(zone, tzinfo):
-        raise TypeError("no time zone")
-    return zone
-
-
-def _dtype(text: Any) -> np.dtype:
-    dtype = np.dtype(str(text))
-    if dtype.kind not in _NUMBERS:
-        raise TypeError(f"no array of numbers: {text}")
-    return dtype
 
 
 def _count(number: int) -> bytes:

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from windrow.errors import SettingsError, StateError, WindrowError
 from windrow.kernels import pickled
-from windrow.kernels.plain_values import Extension, NotPlain, PlainValues
+from windrow.kernels.plain_parts import NotPlain
+from windrow.kernels.plain_values import Extension, PlainValues
 
 PICKLE, PLAIN = "pickle", "plain"
 
@@ -92,7 +93,7 @@ class StateCodec:
     def _refusal(self, kind: type) -> str:
         held = "what dump gives" if self._dump is not None else "its state"
         return (
-            f"{self._what}: {held} holds a {kind.__module__}.{kind.__qualname__}, which cannot be stored: keep plain values"
-            " (None, numbers, texts, bytes, lists, tuples, dicts, sets, times, numpy arrays), or give the class dump(state)"
-            " and load(plain), or register it with state='pickle'"
+            f"{self._what}: {held} holds a {kind.__module__}.{kind.__qualname__}, which cannot be stored: keep plain"
+            " values (None, numbers, texts, bytes, lists, tuples, dicts, sets, times, numpy arrays), or give the class"
+            " dump(state) and load(plain), or register it with state='pickle'"
         )

@@ -22,9 +22,9 @@ ROWS, STATE, COUNT = "rows", "state", "n"
 class UserRows:
     """A user's aggregate whose partial is the rows, which are added one by one when it is answered.
 
-    Rows are added in the order of their times, and of their folding where times are equal. Where a window is kept folded,
-    its partial is a state instead (see `running`): rows that enter are added to it, and, if the class has `remove`, rows
-    that leave are removed, so that a slide calls the class once for each row that came and went.
+    Rows are added in the order of their times, and of their folding where times are equal. Where a window is kept
+    folded, its partial is a state instead (see `running`): rows that enter are added to it, and, if the class has
+    `remove`, rows that leave are removed, so that a slide calls the class once for each row that came and went.
 
     >>> from windrow.kernels.partials import identity
     >>> class Steps:

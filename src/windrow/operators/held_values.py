@@ -7,9 +7,11 @@ import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, Rows, take
 from windrow.kernels.edge_value import EdgeValue
+from windrow.kernels.user import User
 from windrow.operators.group_partials import GroupPartials
 from windrow.operators.instants import Instants
 from windrow.operators.interval_fold import Intervals, fold_intervals
+from windrow.operators.merge_fold import fold_in_order
 from windrow.operators.row_table import RowTable
 from windrow.storage.blocks import Blocks
 
@@ -57,7 +59,8 @@ class HeldValues:
         before = self._last.of(pairs.slots[firsts])
         moves = np.searchsorted(entries, slots)
         there = _intervals(moves, pairs.codes, weights, side["n"][entries], firsts[owners], lasts[owners] + 1)
-        after = fold_intervals(self._kernel, values, there, len(pairs))
+        fold = fold_in_order if isinstance(self._kernel, User) else fold_intervals
+        after = fold(self._kernel, values, there, len(pairs))
         self.show(pairs, after)
         np.add.at(side["n"], slots, weights)
         if self._table.crowded:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, Rows, identity, take
-from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
 from windrow.operators.measures import repeated
 
@@ -27,10 +26,10 @@ def fold_intervals(kernel: Kernel, rows: Rows, intervals: Intervals, places: int
 
     A segment tree over the places: an interval is the disjoint union of at most 2 log2(places) nodes, each entry is
     lifted into those, and then every node is combined with the one above it, level by level. So nothing has to be
-    taken back. Users' own aggregates may want their rows in order, and have them folded place by place.
+    taken back. Users' aggregates that cannot merge have their rows in order, and are folded place by place.
     """
     size = 1 << max(places - 1, 0).bit_length()
-    if isinstance(kernel, (User, UserRows)):
+    if isinstance(kernel, UserRows):
         counts = intervals.high - intervals.low
         which = np.repeat(np.arange(len(counts)), counts)
         nodes = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts - intervals.low, counts)

@@ -90,7 +90,9 @@ def running(partial: Partial, what: str) -> tuple[str, str]:
 
 def removing(what: str) -> Alternative:
     """The one way for users' aggregates that can remove: what they are called for is what enters and leaves."""
-    return Alternative("subtract", 2, f"calls add for the rows of the {what} that enter and remove for those that leave")
+    return Alternative(
+        "subtract", 2, f"calls add for the rows of the {what} that enter and remove for those that leave"
+    )
 
 
 def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:

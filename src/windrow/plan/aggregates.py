@@ -80,8 +80,8 @@ HELD = frozenset({"values", "counted"}) | LISTS
 REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth", "user_rows"}) | HELD
 
 USERS = frozenset({"user", "user_rows"})
-"""Users' own aggregates: panes keep states that are merged (or the rows, for a class without `merge`), or the rows, since
-they are added and removed one by one."""
+"""Users' own aggregates: panes keep states that are merged (or the rows, for a class without `merge`), or the rows,
+since they are added and removed one by one."""
 
 Rule = Callable[[pa.DataType], tuple[str, pa.DataType]]
 

@@ -29,7 +29,12 @@ class KeyRunning:
     """
 
     def __init__(
-        self, kernels: Sequence[Kernel], members: Sequence[int], space: str, blocks: Blocks, snapshot: dict | None = None
+        self,
+        kernels: Sequence[Kernel],
+        members: Sequence[int],
+        space: str,
+        blocks: Blocks,
+        snapshot: dict | None = None,
     ) -> None:
         self.members = tuple(members)
         self._kernels = [running(kernels[i]) for i in self.members]

@@ -59,12 +59,19 @@ class KeySums:
 
         There are groups in `width` slots.
         """
-        folded = [take(fields, slots) for fields in self.held(width)]
-        if len(new):
-            runs = GroupRuns(new.slots, new.panes, new.partials)
-            newer = runs.fold(self._entering.kernels, slots, np.full(len(slots), START), highs)
-            for kernel, into, added in zip(self._entering.kernels, folded, newer):
-                kernel.combine(into, np.arange(len(slots)), added)
+        held = self.held(width)
+        if not len(new):
+            return [take(fields, slots) for fields in held]
+        runs, kernels = GroupRuns(new.slots, new.panes, new.partials), self._entering.kernels
+        users = [i for i, kernel in enumerate(kernels) if getattr(kernel, "calls_code", False)]
+        newer = runs.fold(kernels, slots, np.full(len(slots), START), highs, users)
+        folded = []
+        for i, (kernel, fields) in enumerate(zip(kernels, held)):
+            if i in users:
+                folded.append(_in_turn(kernel, fields, runs, i, slots, highs))
+                continue
+            folded.append(take(fields, slots))
+            kernel.combine(folded[-1], np.arange(len(slots)), newer[i])
         return folded
 
     def held(self, width: int) -> list[Fields]:
@@ -91,3 +98,20 @@ class KeySums:
 
     def snapshot(self) -> dict:
         return {"batches": self._batches, "sums": self._sums.snapshot()}
+
+
+def _in_turn(
+    kernel: Kernel, held: Fields, runs: GroupRuns, number: int, slots: np.ndarray, highs: np.ndarray
+) -> Fields:
+    """The fold of each of `slots` up to each of `highs`, each from the one before it, so that users' code is called
+    once for a row; kernel `number` of the runs."""
+    state, told = {name: column.copy() for name, column in held.items()}, take(held, slots)
+    passed: dict[int, int] = {}
+    for i in np.lexsort((highs, slots)).tolist():
+        slot, high = int(slots[i]), int(highs[i])
+        entering = runs.part(number, runs.places(slot, passed.get(slot, START), high))
+        kernel.combine(state, np.full(len(next(iter(entering.values()))), slot), entering)
+        passed[slot] = high
+        for name, column in state.items():
+            told[name][i] = column[slot]
+    return told

@@ -8,12 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
+from windrow.kernels.user import User
 from windrow.plan.spaces import RowSpace
 from windrow.runtime.answers import Answers
 from windrow.runtime.key_counts import KeyCounts
 from windrow.runtime.key_running import KeyRunning
 from windrow.runtime.key_runs import HeldRows, each_group
 from windrow.runtime.key_sums import START, KeySums
+from windrow.runtime.key_tree import KeyTree
 from windrow.runtime.key_windows import KeyWindows, due_key_windows
 from windrow.runtime.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.keyed_space import KeyedSpace
@@ -47,10 +49,9 @@ class PartitionSpaceState(KeyedSpace):
         self._rows = KeyedRows(f"{space.name}.rows", [Place(), *self._kernels], blocks, kept.get("rows"))
         self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
         removing = [i for i, partial in enumerate(space.partials) if partial.kind == "user_rows"]
-        self._running: KeyRunning | None = None
-        if removing and self._window.bounded:
-            place = f"{space.name}.running"
-            self._running = KeyRunning(self._kernels, removing, place, blocks, kept.get("running"))
+        merging = [i for i, kernel in enumerate(self._kernels) if isinstance(kernel, User)]
+        self._running = KeyRunning(self._kernels, removing, f"{space.name}.running", blocks, kept.get("running"))
+        self._tree = KeyTree(self._kernels, merging)
         self._new = nothing([Place(), *self._kernels])
         self._were: Needed = _all
 
@@ -101,26 +102,26 @@ class PartitionSpaceState(KeyedSpace):
         freed = np.empty(0, np.int64)
         if self._owners is not self.groups:
             freed = self.groups.forget(np.concatenate([gone.slots, self._new.slots[~staying]]))
-        if self._running is not None:
-            self._running.leave(joined([gone, self._new.part(~staying)]), freed)
+        for users in (self._running, self._tree):
+            if users.members:
+                users.leave(joined([gone, self._new.part(~staying)]), freed)
         self._new = nothing([Place(), *self._kernels])
 
     @property
     def bytes_held(self) -> int:
         """What must be in memory: sums without bound, windows kept folded, how many rows each key had, the groups."""
-        folded = 0 if self._running is None else self._running.nbytes
-        return folded + self._sums.nbytes + self._counts.nbytes + self._bytes_of_keys
+        folded = self._running.nbytes + self._tree.nbytes + self._sums.nbytes
+        return folded + self._counts.nbytes + self._bytes_of_keys
 
     def save(self, version: int) -> None:
         self._save_keys(version)
         for part in (self._counts, self._rows, self._sums, self._running):
-            if part is not None:
-                part.save(version)
+            part.save(version)
 
     def snapshot(self) -> dict:
         own = {"passed": self._passed, "counts": self._counts.snapshot(), "rows": self._rows.snapshot()}
-        folded = None if self._running is None else self._running.snapshot()
-        return self._keys_snapshot() | own | {"sums": self._sums.snapshot(), "running": folded}
+        folded = {"sums": self._sums.snapshot(), "running": self._running.snapshot()}
+        return self._keys_snapshot() | own | folded
 
     def _numbered(self, rows: pa.RecordBatch | None) -> Entries:
         """Rows in order of time, each with its position among those of its key."""
@@ -167,12 +168,13 @@ class PartitionSpaceState(KeyedSpace):
         if not whole.all():
             windows, lows = windows.part(whole), lows[whole]
         number, slots = each_group(windows.owners, *held.groups)
-        going_on = () if self._running is None else self._running.members
-        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number], going_on)
-        if self._running is not None:
-            told = self._running.slide(slots, lows[number], windows.highs[number], held.by_group)
-            for i, fields in zip(self._running.members, told):
-                folded[i] = fields
+        users = (*self._running.members, *self._tree.members)
+        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number], users)
+        for going_on in (self._running, self._tree):
+            if going_on.members:
+                told = going_on.slide(slots, lows[number], windows.highs[number], held.by_group)
+                for i, fields in zip(going_on.members, told):
+                    folded[i] = fields
         return windows.answers(held.times(windows.owners, lows), number, slots, folded)
 
     def _unbounded(self, windows: KeyWindows, new: Entries) -> Answers | None:

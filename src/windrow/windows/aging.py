@@ -20,8 +20,8 @@ class Weighed:
     """SUM, COUNT and AVG of some groups as weighted sums over the own stretches of levels, AVG divided by the weighted
     count (Patroumpas and Sellis 2010, section IV-A).
 
-    Sums are pairs of doubles, from the partials on, and rounded once, when they are lowered. A weight of 0 leaves a level
-    out: neither an infinity nor NaN is seen there, nor a sum that its own type cannot hold.
+    Sums are pairs of doubles, from the partials on, and rounded once, when they are lowered. A weight of 0 leaves a
+    level out: neither an infinity nor NaN is seen there, nor a sum that its own type cannot hold.
     """
 
     def __init__(self, kernel: Kernel, groups: int) -> None:
