@@ -192,5 +192,8 @@ def test_an_interrupted_spark_is_gone_before_its_temporary_files_are(ends: bool)
     process = SimpleNamespace(
         stdin=SimpleNamespace(close=lambda: done.append("closed")), wait=wait, kill=lambda: done.append("killed")
     )
-    _end_at_once(SimpleNamespace(sparkContext=SimpleNamespace(_gateway=SimpleNamespace(proc=process))))  # type: ignore[arg-type]
+    server = SimpleNamespace(handle_error=lambda request, client: done.append("printed"))
+    context = SimpleNamespace(_gateway=SimpleNamespace(proc=process), _accumulatorServer=server)
+    _end_at_once(SimpleNamespace(sparkContext=context))  # type: ignore[arg-type]
+    server.handle_error(None, None)  # as PySpark does when the JVM is gone
     assert done == ["closed", "waited"] + ([] if ends else ["killed"])

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -47,8 +48,13 @@ def quiet_spark(master: str, options: dict[str, str]) -> Iterator[SparkSession]:
 
 
 def _end_at_once(spark: SparkSession) -> None:
-    """End the JVM, as it would end with this process: what is removed now must not be written to any more."""
-    process = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
+    """End the JVM, as it would end with this process: what is removed now must not be written to any more.
+
+    PySpark would print a trace when it finds the JVM gone, and nobody needs to be told.
+    """
+    context: Any = spark.sparkContext
+    context._accumulatorServer.handle_error = lambda *_: None
+    process = context._gateway.proc
     process.stdin.close()
     try:
         process.wait(_PATIENCE)
