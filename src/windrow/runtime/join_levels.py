@@ -60,7 +60,10 @@ def rows_of_levels(
     for number, level in enumerate(levels):
         if not len(level.places):
             continue
-        columns = [shown_starts(level.starts).cast(schema.field(0).type), pa.array(level.ends).cast(schema.field(1).type)]
+        columns = [
+            shown_starts(level.starts).cast(schema.field(0).type),
+            pa.array(level.ends).cast(schema.field(1).type),
+        ]
         columns += [pa.array(level.last)] if isinstance(window, NestedRows) else []
         columns += [pa.repeat(pa.scalar(number, pa.int32()), len(level.places)), *groups.keys_of(level.slots)]
         for aggregate in query.aggregates:

@@ -20,7 +20,8 @@ class Outcome:
 
     `impossible` counts events of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed`
     values that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the
-    events that a clustering has no place for, since a coordinate is missing.
+    events that a clustering has no place for, since a coordinate is missing; `dropped` what went since the clock was
+    set back: groups in panes, and rows that waited.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -34,6 +35,7 @@ class Outcome:
     failed: int = 0
     unplaced: int = 0
     windows: int = 0
+    dropped: int = 0
 
     def count(self, payload: Payload) -> None:
         """Add what a map task has counted."""
