@@ -74,7 +74,7 @@ WINDOWS = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     window=st.sampled_from(WINDOWS),
     steps=st.lists(st.integers(0, 6), min_size=1, max_size=12),
@@ -115,7 +115,7 @@ def _start(row: str) -> int:
     return -1 if start == "None" else int(start)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seconds=st.lists(st.integers(0, 60), min_size=5, max_size=25),
     far=st.integers(FAR, FAR + 80),
@@ -314,3 +314,18 @@ def test_a_worker_that_missed_the_reset_takes_nothing_over_from_before(way):
         row for row in answers(wanted, 6) if _start(row) >= low
     ]
     assert found
+
+
+@pytest.mark.parametrize("every", ["", " EMIT EVERY 2 SECONDS"])
+def test_windows_without_bound_go_on_from_what_they_have_taken_in(every):
+    """With a lateness, what came after the clock is in them since the far event: who comes before it now is late."""
+    text = f"SELECT COUNT(*) AS n FROM ticks [RANGE UNBOUNDED SLIDE 5 SECONDS{every}]"
+    core = Core(plan_of([text], SCHEMA, 6 * SECOND), reopen="fresh")
+    core.step(events([1, 9, 14]))
+    core.step(events([FAR], 3))
+    reset(core, 8)
+    (outcome,) = core.step(events([9, 13, 15], 10))
+    assert outcome.late == 1
+    found = rows_of([outcome, *core.step(events([40], 20))])
+    ends = {row["window_end"] // SECOND: row["agg_0"] for row in found if row.get("final", True)}
+    assert ends == {15: 4, 20: 5, 25: 5, 30: 5}

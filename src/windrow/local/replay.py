@@ -27,8 +27,8 @@ from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
-from windrow.runtime.shard import Shard
 from windrow.runtime.reject import ARRIVED, TIME
+from windrow.runtime.shard import Shard
 from windrow.runtime.slice import Slicer, expression_column
 from windrow.runtime.state_at import state_at
 from windrow.runtime.top import Term, first_of_each_window
@@ -68,7 +68,8 @@ def replay(
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
-    with `ahead`, such as "1 hour", an event further ahead of it than that is rejected. `heartbeats` are instants at which the wall clock is looked at although no event comes.
+    with `ahead`, such as "1 hour", an event further ahead of it than that is rejected. `heartbeats` are instants at
+    which the wall clock is looked at although no event comes.
 
     >>> counts = replay("SELECT COUNT(*) AS n FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=ticks, time=None,
     ...                 batch_rows=2, arrivals=[times[0], times[2]], heartbeats=[datetime(2024, 1, 1, 10, tzinfo=UTC)])

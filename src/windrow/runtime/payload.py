@@ -19,7 +19,8 @@ class Payload:
     """Columns from one map task to one shard.
 
     `task` and `part` order the payloads of a batch. `probe` is the newest event time that the task saw, None if it saw
-    none; of a heartbeat, the wall clock; of a reset, where to. `name` is the space that `body` belongs to, or one of the names above.
+    none; of a heartbeat, the wall clock; of a reset, where to. `name` is the space that `body` belongs to, or one of
+    the names above.
     """
 
     shard: int

@@ -160,8 +160,8 @@ class RowSpaceState:
     def rewind(self, newest: int, clock: int) -> int | None:
         """Let go of the rows after `newest`; returns how many there were. The clock had come to `clock`.
 
-        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more: None
-        says that the space has to begin anew.
+        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more:
+        None says that the space has to begin anew.
         """
         if self._last is not None and self._last > newest:
             return None

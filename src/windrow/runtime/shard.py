@@ -42,7 +42,7 @@ class Shard:
         self._blocks = blocks = WorkingSet(self._home, plan.memory_bytes)
         self.version: int = kept["version"]
         self._rewinds: int = kept.get("rewinds", 0)
-        self._numbered_to: int | None = kept.get("numbered_to")
+        self._settled_to: int | None = kept.get("settled_to")
         self._newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
         self._rows: int = kept.get("rows", 0)
@@ -70,11 +70,11 @@ class Shard:
         outcome = Outcome()
         for to in sorted(payload.probe for payload in payloads if payload.name == RESET and payload.probe is not None):
             self._rewind(to, outcome)
-        before, numbered = self.clock, self._numbered_to
+        before, settled = self.clock, self._settled_to
         self._advance(payloads)
         closed = None if before is None else self._cuts.pane_at(before)
-        if self.plan.numbered:
-            closed = _latest(closed, numbered)
+        if settled is not None and any(_is_final(space) for space in self._spaces):
+            closed = _latest(closed, self._cuts.pane_at(settled))
         for payload in payloads:
             self._count(payload, closed, outcome)
         newest = self._newest if any(payload.name == FLUSH for payload in payloads) else None
@@ -82,8 +82,8 @@ class Shard:
         for space, state in self._spaces.items():
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             since, clock = before, self.clock
-            if isinstance(space, RowSpace):  # rows keep their numbers when the clock goes back
-                since, clock = _latest(since, numbered), _latest(clock, numbered)
+            if _is_final(space):
+                since, clock = _latest(since, settled), _latest(clock, settled)
             state.absorb(own, since)
             if clock is not None:
                 try:
@@ -100,7 +100,7 @@ class Shard:
                     until = last if until is None else max(until, last)
         self._told.row_levels(outcome)
         self.clock = until
-        self._numbered_to = None if numbered is None or _latest(until, numbered) == until else numbered
+        self._settled_to = None if settled is None or _latest(until, settled) == until else settled
         self._check_memory()
         return outcome
 
@@ -113,7 +113,7 @@ class Shard:
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self._newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
-        kept |= {"rewinds": self._rewinds, "numbered_to": self._numbered_to}
+        kept |= {"rewinds": self._rewinds, "settled_to": self._settled_to}
         kept["differences"] = self._told.snapshot()
         return json.dumps({"format": FORMAT} | kept).encode()
 
@@ -180,20 +180,20 @@ class Shard:
         if self.clock is None or self._newest is None or self.clock <= to:
             return
         newest, was = to + self.plan.lateness_us, self.clock
-        numbered = max(was, was if self._numbered_to is None else self._numbered_to)
+        settled = max(was, was if self._settled_to is None else self._settled_to)
         anew = []
         for space, state in self._spaces.items():
             if isinstance(state, SpaceState):
-                dropped, freed = state.rewind(newest, was)
+                dropped, freed = state.rewind(newest)
                 outcome.dropped += dropped
                 self._told.release(space, freed)
             else:
-                waited = state.rewind(newest, numbered)
+                waited = state.rewind(newest, settled)
                 outcome.dropped += waited or 0
                 anew += [space.name] if waited is None else []
         self._told.rewind(to)
         self._newest, self.clock = min(self._newest, newest), to
-        self._numbered_to = min(numbered, newest)
+        self._settled_to = min(settled, newest)
         self._rewinds += 1
         kept = json.loads(self.save())
         kept["wall"] = None  # what was learnt of the delay of events was learnt from those that are gone, too
@@ -218,6 +218,12 @@ class Shard:
                 self._rows += int(counts.sum()) - late
         if payload.name == REJECTED:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
+
+
+def _is_final(space: Space | RowSpace) -> bool:
+    """Whether what the clock has passed is taken in for good: rows keep their numbers, and a window without bound only
+    grows. When the clock goes back, such a space stays where it is until the clock is there again."""
+    return isinstance(space, RowSpace) or space.unbounded
 
 
 def _latest(*instants: int | None) -> int | None:

@@ -72,6 +72,7 @@ class SpaceState:
         firsts: dict[str, int] = snapshot.get("firsts", {})
         self._firsts: dict[str, int] = {}
         self._needs: dict[TimeWindow, list[str]] = {}
+        self._asked: list[tuple[QueryPlan, TimeWindow]] = []
         for query in queries:
             assert isinstance(query.window, TimeWindow)
             for part in parts_of(query.window):
@@ -80,8 +81,8 @@ class SpaceState:
                 first = self._history.first_window(part.closes, self._kept_for(query)) if known is None else known
                 self._firsts[need] = first
                 self._needs.setdefault(part, []).append(need)
+                self._asked.append((query, part))
         self._kept = KeptPartials(space, user)
-        self._queries = tuple(queries)
         kept: dict[str, dict] = snapshot.get("folds", {})
         self._open_folds(kept)
         self._followers = Followers(space, self._kernels, blocks, snapshot.get("followers", {}))
@@ -187,10 +188,11 @@ class SpaceState:
         self._history.forget(before)
         return freed
 
-    def rewind(self, newest: int, clock: int) -> tuple[int, np.ndarray]:
-        """Let go of the panes that begin after `newest`; the clock, which had come to `clock`, goes back to before them.
+    def rewind(self, newest: int) -> tuple[int, np.ndarray]:
+        """Let go of the panes that begin after `newest`: the clock goes back to before them.
 
-        Returns how many entries went, and the slots of groups that are in no pane any more.
+        Returns how many entries went, and the slots of groups that are in no pane any more. What windows without bound
+        have taken in cannot be told from the rest, and stays.
         """
         first, stop = self._cuts.pane_at(newest), self._cuts.edge_from(newest + 1)
         late = self._belated.drop_from(stop)
@@ -199,19 +201,14 @@ class SpaceState:
             for maintenance in self._maintenances().values():
                 assert isinstance(maintenance, Accumulate)
                 maintenance.rewind(first, stop, self.groups.width)
-            for query in self._queries:  # what ends before has been told, and cannot be told without what is after it
-                for part in parts_of(query.window):
-                    self._firsts[query.need_of(part)] = part.closes.first_over(newest)
             self.log.keep(END, END)  # all of it has been taken in
             return len(gone) + len(late), np.empty(0, np.int64)
         freed = self.groups.forget(np.concatenate([gone.slots, late]))
         self.log.keep(self._history.kept_from, stop)
         self._history.rewind(stop)
-        for query in self._queries:
-            for part in parts_of(query.window):
-                need = query.need_of(part)
-                known = self._history.first_window(part.closes, self._kept_for(query))
-                self._firsts[need] = max(known, min(self._firsts[need], part.closes.first_from(stop)))
+        for query, part in self._asked:
+            need, known = query.need_of(part), self._history.first_window(part.closes, self._kept_for(query))
+            self._firsts[need] = max(known, min(self._firsts[need], part.closes.first_from(stop)))
         for name in self._maintenances():  # what is folded may hold what is gone: it is folded from the panes again
             self._blocks.delete_all(f"{self.space.name}.{name}.")
         self._open_folds({})

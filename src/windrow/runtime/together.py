@@ -15,8 +15,8 @@ from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.changes import Node, TableJoin
 from windrow.plan.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.regroup import Leaf, Regrouped
-from windrow.runtime.sampled import Sampled, at_slides
 from windrow.runtime.reject import TIME
+from windrow.runtime.sampled import Sampled, at_slides
 from windrow.storage.blocks import Blocks, PrefixedBlocks
 
 Queries = Mapping[str, ChangePlan]

@@ -29,14 +29,14 @@ class Letters:
 
     def ask(self, letter: Letter, patience: float = 120.0) -> Letter:
         """Send a letter to the job and wait for its answer."""
-        if not self._is_read():
+        if not self.is_read():
             raise ChangeError("no job runs on this checkpoint: start one with windrow run --checkpoint")
         name = uuid.uuid4().hex
         place, answer = (os.path.join(self._folder, f"{name}.{kind}") for kind in ("letter", "answer"))
         write_whole(place, letter)
         until = time.monotonic() + patience
         while not os.path.exists(answer):
-            if time.monotonic() > until or not self._is_read():
+            if time.monotonic() > until or not self.is_read():
                 with suppress(FileNotFoundError):
                     os.remove(place)
                 raise ChangeError("the job has not answered: it may have ended meanwhile")
@@ -67,7 +67,7 @@ class Letters:
             os.remove(entry.path)
             write_whole(entry.path.removesuffix("letter") + "answer", reply(letter))
 
-    def _is_read(self) -> bool:
+    def is_read(self) -> bool:
         """Whether a job reads letters here; of one on another machine, its word is taken."""
         try:
             with open(self._reader) as file:

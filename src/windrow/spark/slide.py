@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REJECTED_ROWS = "#rejected"
-COUNTED = ("late", *TALLIES, "windows")
+COUNTED = ("late", *TALLIES, "windows", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
 PACKED_DDL = measured_ddl("query STRING, rows BINARY", (*COUNTS, *SLIDE_MEASURES))
 

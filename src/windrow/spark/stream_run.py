@@ -13,7 +13,7 @@ from windrow.errors import SettingsError
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.payload import FLUSH
+from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.deliver import deliver
 from windrow.spark.heartbeat import keep_timing
 from windrow.spark.pipeline import Sources, packed_results
@@ -22,6 +22,7 @@ from windrow.spark.rejected import rejected_rows
 from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
 from windrow.spark.state_at import stored_state_at
+from windrow.spark.words import control_folder, say
 
 Trigger = str | Mapping[str, Any] | None
 
@@ -43,7 +44,7 @@ class StreamRun:
         """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory."""
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
         self._folder = os.path.join(checkpoint, plan.stream)
-        self._control = os.path.join(self._folder, "control")
+        self._control = control_folder(checkpoint, plan.stream)
         os.makedirs(self._control, exist_ok=True)
         if isinstance(plan, StreamPlan):
             keep_timing(self._folder, plan)
@@ -68,11 +69,11 @@ class StreamRun:
 
     def flush(self) -> None:
         """Say to all shards that the input has ended: the next run closes every window that holds an event."""
-        name = f"{len(os.listdir(self._control)):09d}.txt"
-        hidden = os.path.join(self._control, f".{name}")  # Spark passes over it until it is whole
-        with open(hidden, "w") as file:
-            file.write(FLUSH)
-        os.replace(hidden, os.path.join(self._control, name))
+        say(self._control, FLUSH)
+
+    def reset_clock(self, to_us: int) -> None:
+        """Say to all shards that the clock goes back, before anything else is done in the next batch."""
+        say(self._control, RESET, to_us)
 
     def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
         """What the last finished batch has left of a query with levels, over `horizon`."""

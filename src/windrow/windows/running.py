@@ -12,7 +12,6 @@ from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import Entries, fields_of
 from windrow.windows.maintenance import PaneSource, fold_into
 
-
 FIRST = -(1 << 62)
 """An instant before all panes."""
 
