@@ -1,4 +1,4 @@
-"""Changes to a running job as text: what `windrow add` and `windrow drop` send it."""
+"""Changes to a running job as text: what `windrow add`, `windrow drop` and `windrow reset-clock` send it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ def obey(job: Job, letter: Letter) -> Letter:
         case {"drop": str(name)}:
             job.drop(name)
             return {"dropped": [name], "queries": job.queries}
+        case {"reset_clock": str(stream), "to": str(to)}:
+            job.reset_clock(stream, to)
+            return {"reset": stream}
         case {"list": _}:
             return {"queries": job.queries}
     raise ChangeError(f"the job does not know what to do with {sorted(letter)}")

@@ -105,8 +105,8 @@ class Session:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
         Without `time`, an event happens when it arrives. `idle_clock` lets the wall clock close windows while no event
-        comes. An event further `ahead` than that of the instant at which its batch began is rejected: "1 day" unless you
-        say otherwise, "unbounded" for no limit, which is also what jobs have that only work off what is there. `corrupt`
+        comes. An event further `ahead` than that of the instant at which its batch began is rejected: "1 day" unless
+        you say otherwise, "unbounded" for no limit, which is what jobs have that only work off what is there. `corrupt`
         names the column that holds the text of rows that could not be read, if there is one.
         """
         self._check_name(name)
@@ -291,7 +291,7 @@ class Session:
     def stream_plan(
         self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
     ) -> StreamPlan | ChangesPlan:
-        """What runs over one scan of the streams that all `queries` read, in a job that goes on as events arrive or not."""
+        """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself."""
         code = {name: registered.implementation for name, registered in self._aggregates.items()}
         changes = [query for query in queries if isinstance(query, ChangePlan)]
         if changes:

@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,55 @@ def test_results_can_be_a_stream_of_their_own(spark: SparkSession, tmp_path: Pat
     expected = windrow.replay(outer, time="window_end", flush=True, seconds=between)
     assert_same(rows_of(tmp_path / "out"), rows_of(expected), ["k"])
     assert job.progress()["seconds"]["events"] == events.num_rows
+
+
+def test_a_clock_that_one_event_has_moved_far_ahead_is_set_back_while_the_job_runs_and_when_it_does_not(
+    spark: SparkSession, tmp_path: Path
+):
+    """All events after the far one would be late; afterwards windows are as if it had not been, from the reset on."""
+    text = "SELECT k, COUNT(*) AS n, SUM(x) AS total FROM ticks [RANGE 6 SECONDS SLIDE 2 SECONDS] GROUP BY k"
+    year = 365 * 86_400 * SECOND
+
+    def some(*seconds: int) -> pa.Table:
+        times = [START + second * SECOND if second >= 0 else START + year for second in seconds]
+        ks = pa.array(["ab"[second % 2] for second in seconds])
+        return pa.table({"ts": instants(times), "k": ks, "x": pa.array([float(second) for second in seconds])})
+
+    def over() -> Session:
+        session = windrow.Session(spark, shards=2)
+        frame = stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING, x DOUBLE")
+        session.stream("ticks", frame, time="ts", ahead="unbounded")
+        session.query("q", text)
+        return session
+
+    sinks, checkpoint = {"q": windrow.sink("parquet", path=tmp_path / "out")}, str(tmp_path / "checkpoint")
+    put(tmp_path / "in", some(1, 2, 5), some(-1), some(7))
+    job = over().start(checkpoint, sinks)
+    until(lambda: job.progress()["ticks"]["rejected"]["late"] == 1)
+    letters = Letters(checkpoint)
+    told = letters.ask({"reset_clock": "ticks", "to": "2123-11-14 22:14:08"})
+    assert "can only be set back" in told["error"]
+    assert letters.ask({"reset_clock": "ticks", "to": "2023-11-14 22:14:08"}) == {"reset": "ticks"}
+    until(lambda: job.progress()["ticks"]["dropped"] == 1)
+    put(tmp_path / "in", some(9, 11, 12, 13), some(16, 19, 20))
+    until(lambda: job.progress()["ticks"]["events"] == 12)
+    put(tmp_path / "in", some(-1))
+    until(lambda: job.progress()["ticks"]["events"] == 13)
+    job.stop()
+    assert job.progress()["ticks"]["rejected"]["late"] == 1
+    job.reset_clock("ticks", datetime(2023, 11, 14, 22, 14, 21, tzinfo=UTC))
+    put(tmp_path / "in", some(22, 23, 27), some(30, 34))
+    job = over().start(checkpoint, sinks, trigger="available now")
+    finish(job)
+    assert job.progress()["ticks"]["rejected"]["late"] == 0
+    good = [1, 2, 5, 9, 11, 12, 13, 16, 19, 20, 22, 23, 27, 30, 34]
+    plain = rows_of(windrow.replay(text, ticks=some(*good), flush=True))
+    first, second = START + 8 * SECOND, START + 22 * SECOND
+    known = [row for row in plain if row["window_start"] >= second]
+    between = [row for row in plain if row["window_start"] >= first and row["window_end"] <= START + 20 * SECOND]
+    found = rows_of(tmp_path / "out")
+    assert_same(
+        [row for row in found if row["window_start"] >= second and row["window_end"] < START + year], known, ["k"]
+    )
+    told_before = [row for row in found if row["window_start"] >= first and row["window_end"] <= START + 20 * SECOND]
+    assert_same(told_before, between, ["k"])

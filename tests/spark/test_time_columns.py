@@ -35,7 +35,7 @@ EVENTS = pa.table(
             pa.int64(),
         ).cast(pa.timestamp("us")),
         "day": pa.array(
-            [*((date(2024, 3, day) - date(1970, 1, 1)).days for day in (9, 10, 10, 11, 11, 11, 11, 11))]
+            [(date(2024, 3, day) - date(1970, 1, 1)).days for day in (9, 10, 10, 11, 11, 11, 11, 11)]
             + [10**8, -(10**8)],
             pa.int32(),
         ).cast(pa.date32()),

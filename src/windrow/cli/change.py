@@ -1,4 +1,4 @@
-"""Queries that come to a running job and go, from another terminal."""
+"""What changes in a job from another terminal: queries that come and go, and a clock that goes back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import typer
 
 from windrow.cli.launch import read_script
 from windrow.errors import ChangeError, SettingsError
+from windrow.plan.instants import read_instant, shown_instant
 from windrow.spark.letters import Letter, Letters
+from windrow.spark.reset_clock import reset_stopped
 
 
 def add_queries(checkpoint: Path, queries: str) -> None:
@@ -22,6 +24,21 @@ def drop_queries(checkpoint: Path, names: list[str]) -> None:
     for name in names:
         told = _asked(checkpoint, {"drop": name})
         typer.echo(f"dropped {name}; running: {', '.join(told['queries'])}")
+
+
+def reset_clock(checkpoint: Path, stream: str, time: str) -> None:
+    """Set the clock of a stream back, of a job that runs, or of one that is started again later."""
+    to = shown_instant(read_instant(time))
+    if not checkpoint.is_dir():
+        raise SettingsError(f"there is no checkpoint {checkpoint}")
+    runs = Letters(str(checkpoint)).is_read()
+    if runs:
+        _asked(checkpoint, {"reset_clock": stream, "to": to.isoformat()})
+    else:
+        reset_stopped(str(checkpoint), stream, to.isoformat())
+    when = "with its next batch" if runs else "when the job is started again"
+    typer.echo(f"the clock of {stream} goes back to {to:%Y-%m-%d %H:%M:%S.%f} UTC {when}")
+    typer.echo("windows that end after it are answered again; what sinks hold of them stays there")
 
 
 def _asked(checkpoint: Path, letter: Letter) -> Letter:

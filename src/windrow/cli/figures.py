@@ -17,6 +17,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "windows": f"{figures['windows']:,} answered",
         "rejected": rejected(figures),
         "overflows": overflows(figures),
+        "dropped": dropped(figures),
         "delay": delay(figures),
         "state": f"{state(figures)}   {groups(figures)}",
         "time": shares(figures),
@@ -32,6 +33,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"{figures['windows']:,} windows",
         f"rejected: {rejected(figures)}",
         f"overflows: {overflows(figures)}",
+        *([f"dropped: {dropped(figures)}"] if figures["dropped"] else []),
         f"delay: {delay(figures)}",
         f"state: {state(figures)}, {groups(figures)}",
         f"time: {shares(figures)}",
@@ -64,6 +66,11 @@ def rejected(figures: Figures) -> str:
 def overflows(figures: Figures) -> str:
     """How many values are NULL since their type could not hold them, or since nothing sensible was to be had."""
     return f"{figures['failed']:,} values made NULL" if figures["failed"] else "none"
+
+
+def dropped(figures: Figures) -> str:
+    """What went because the clock was set back."""
+    return f"{figures['dropped']:,} panes and rows, by setting the clock back" if figures["dropped"] else "none"
 
 
 def delay(figures: Figures) -> str:

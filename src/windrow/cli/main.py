@@ -1,4 +1,4 @@
-"""The command line: `windrow run`, `add`, `drop`, `explain`, `check`, `demo` and `bench`."""
+"""The command line: `windrow run`, `add`, `drop`, `reset-clock`, `explain`, `check`, `demo` and `bench`."""
 
 from __future__ import annotations
 
@@ -141,6 +141,28 @@ def drop(
         from windrow.cli.change import drop_queries
 
         drop_queries(checkpoint, names)
+
+
+@app.command("reset-clock")
+def reset_clock(
+    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the job, which may run or not.")],
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The stream, by its name.")],
+    time: Annotated[str, typer.Argument(metavar="TIME", help="Where to, such as '2024-01-31 12:00:00', in UTC.")],
+) -> None:
+    """Set the clock of a stream back to TIME, after an event that was far ahead has made all others late.
+
+    What is later than TIME and the stream's lateness is dropped and counted. Windows that end after TIME are answered
+    again, from the first one of which all is known. What sinks hold of them stays there. AHEAD in CREATE STREAM keeps
+    such events out from the start.
+
+    \b
+    Example:
+      windrow reset-clock checkpoints/app ticks '2024-01-31 12:00:00'
+    """
+    with user_errors():
+        from windrow.cli.change import reset_clock
+
+        reset_clock(checkpoint, stream, time)
 
 
 @app.command()

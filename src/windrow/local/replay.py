@@ -66,8 +66,8 @@ def replay(
 
     `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
     that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and `clusterings` are
-    user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as pickles; `tables` do
-    not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
+    user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as pickles; `tables`
+    do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;

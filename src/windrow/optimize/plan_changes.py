@@ -39,7 +39,7 @@ def plan_changes(
     *,
     live: bool = False,
 ) -> ChangesPlan:
-    """What runs of queries that read the same streams, in a job that is `live` or works off what is there."""
+    """What runs of queries that read the same streams; `live` is a job that goes on as events arrive."""
     limits = {name: streams[name].limit_ahead(live) for name in queries[0].streams}
     used = sorted({name for query in queries for name in _users(query.root)})
     read = tuple((name, tables[name]) for name in tables_of(queries))

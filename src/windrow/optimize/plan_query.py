@@ -46,7 +46,7 @@ def plan_stream(
     keeps_rejected: bool = False,
     live: bool = False,
 ) -> StreamPlan:
-    """What runs over one scan of `stream` that all `queries` read, in a job that is `live` or works off what is there."""
+    """What runs over one scan of `stream` that all `queries` read; `live` is a job that goes on as events arrive."""
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)

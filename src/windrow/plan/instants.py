@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
+from windrow.errors import SettingsError
+
 EARLIEST_US = -62_135_596_800_000_000
 """The first microsecond of the year 1. Python, Arrow and files of results have nothing before it."""
 
@@ -22,6 +24,23 @@ def shown_instant(time_us: int) -> datetime:
     """
     within = min(max(time_us, EARLIEST_US), LATEST_US)
     return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=within)
+
+
+def read_instant(time: datetime | str) -> int:
+    """The microseconds since the epoch of a time, or of a text that says one; without a zone it is in UTC.
+
+    >>> read_instant("1970-01-01 00:00:02"), read_instant("1970-01-01T02:00:00+02:00")
+    (2000000, 0)
+    >>> read_instant("yesterday")
+    Traceback (most recent call last):
+    windrow.errors.SettingsError: 'yesterday' is not a time, such as 2024-01-31 12:00:00
+    """
+    try:
+        instant = datetime.fromisoformat(time) if isinstance(time, str) else time
+        since = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)) - datetime.fromtimestamp(0, UTC)
+    except (ValueError, AttributeError, TypeError, OverflowError):
+        raise SettingsError(f"{time!r} is not a time, such as 2024-01-31 12:00:00") from None
+    return since // timedelta(microseconds=1)
 
 
 def shown_starts(starts: np.ndarray) -> pa.Array:

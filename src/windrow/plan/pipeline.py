@@ -133,8 +133,8 @@ class QueryPlan:
 class StreamPlan:
     """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
 
-    A shard keeps at most `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of the
-    instant at which their batch began are rejected; None is no limit.
+    A shard keeps at most `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of
+    the instant at which their batch began are rejected; None is no limit.
     """
 
     stream: str

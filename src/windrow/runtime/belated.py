@@ -74,7 +74,13 @@ class Belated:
 
     def drop(self, before: int) -> np.ndarray:
         """Let go of entries before `before`; returns the slots of their groups."""
-        staying = self._entries.panes >= before
+        return self._stay(self._entries.panes >= before)
+
+    def drop_from(self, first: int) -> np.ndarray:
+        """Let go of entries from `first` on; returns the slots of their groups."""
+        return self._stay(self._entries.panes < first)
+
+    def _stay(self, staying: np.ndarray) -> np.ndarray:
         if staying.all():
             return np.empty(0, np.int64)
         gone = self._entries.slots[~staying]

@@ -92,6 +92,11 @@ class Differences:
                 self._held = Held(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
                 self._changed = True
 
+    def rewind(self, clock: int) -> None:
+        """Windows after `clock` are going to be told again; they differ from what was told last."""
+        if self._last is not None:
+            self._last = min(self._last, self._window.last_ended(clock))
+
     @property
     def nbytes(self) -> int:
         """What the last answer takes."""

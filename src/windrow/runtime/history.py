@@ -68,6 +68,14 @@ class History:
         while len(self._cuts) > 1 and self._cuts[1][0] <= before:
             del self._cuts[0]
 
+    def rewind(self, stop: int) -> None:
+        """Panes from `stop` on are as if they had never been: all that comes there is known."""
+        self.kept_from = min(self.kept_from, stop)
+        self._partials = {name: min(since, stop) for name, since in self._partials.items()}
+        self._cuts = [(min(since, stop), cuts) for since, cuts in self._cuts]
+        while len(self._cuts) > 1 and self._cuts[-2][0] == stop:
+            del self._cuts[-2]
+
     def is_cut(self, instant: int) -> bool:
         """Whether a pane ended at `instant`."""
         return bool(self._cut_at(np.array([instant]))[0])

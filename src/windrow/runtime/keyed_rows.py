@@ -104,6 +104,16 @@ class KeyedRows:
             self.add(rows)
         return joined(gone) if gone else nothing(self._kernels)
 
+    def keep(self, needed: Needed) -> None:
+        """Let go of all rows that are not `needed`, however few."""
+        for block in list(self._blocks):
+            rows = self._kept.get(block.number)
+            chosen = needed(rows)
+            if not chosen.any():
+                self._drop(block)
+            elif not chosen.all():
+                self._set(block, rows.part(chosen))
+
     def save(self, version: int) -> None:
         """Write what has changed since the last save."""
         self._kept.save(version)

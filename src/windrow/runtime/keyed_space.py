@@ -22,6 +22,7 @@ class KeyedSpace:
     def __init__(self, space: RowSpace, blocks: Blocks, kept: dict) -> None:
         self.space = space
         self._since: int | None = kept["since"]
+        self._last: int | None = kept.get("last")  # when the newest row happened that the clock has passed
         self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
         self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
         self._owners = self.groups
@@ -42,6 +43,18 @@ class KeyedSpace:
                 batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
             self._waiting.add(batch)
 
+    def rewind(self, newest: int, clock: int) -> int | None:
+        """As that of `RowSpaceState`."""
+        return None if self._last is not None and self._last > newest else self._waiting.rewind(newest)
+
+    def _taken(self, clock: int) -> pa.RecordBatch | None:
+        """The rows before `clock`, which wait no longer."""
+        rows = self._waiting.take(clock)
+        if rows is not None:
+            newest = int(rows.column(TIME).to_numpy().max())
+            self._last = newest if self._last is None else max(self._last, newest)
+        return rows
+
     @property
     def _bytes_of_keys(self) -> int:
         """What groups and keys take, which are in memory together."""
@@ -61,6 +74,7 @@ class KeyedSpace:
     def _keys_snapshot(self) -> dict:
         return {
             "since": self._since,
+            "last": self._last,
             "waiting": self._waiting.snapshot(),
             "groups": self.groups.snapshot(),
             "owners": None if self._owners is self.groups else self._owners.snapshot(),

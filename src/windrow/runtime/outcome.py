@@ -26,9 +26,10 @@ class Outcome:
 
     `impossible` counts events of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed`
     values that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the
-    events that a clustering has no place for, since a coordinate is missing. Of the windows that were answered, `alone`
-    counts those that no other shard has anything of, and `shared` tells the others by name, so that one that several
-    shards answer is counted once.
+    events that a clustering has no place for, since a coordinate is missing; `dropped` what went since the clock was
+    set back: groups in panes, and rows that waited. Of the windows that were answered, `alone` counts those that no
+    other shard has anything of, and `shared` tells the others by name, so that one that several shards answer is
+    counted once.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -41,6 +42,7 @@ class Outcome:
     ahead: int = 0
     failed: int = 0
     unplaced: int = 0
+    dropped: int = 0
     alone: int = 0
     shared: list[np.ndarray] = field(default_factory=list)
 

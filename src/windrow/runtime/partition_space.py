@@ -19,6 +19,7 @@ from windrow.runtime.key_tree import KeyTree
 from windrow.runtime.key_windows import KeyWindows, due_key_windows
 from windrow.runtime.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.keyed_space import KeyedSpace
+from windrow.runtime.row_space import known_since
 from windrow.runtime.waiting import TIME
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, fields_of, joined, nothing
@@ -70,7 +71,7 @@ class PartitionSpaceState(KeyedSpace):
         With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
         """
         clock = clock if newest is None else self.last_end(clock, newest)
-        new = self._numbered(self._waiting.take(clock))
+        new = self._numbered(self._taken(clock))
         self._counts.widen(self._owners.width)
         self._were = self._needed()
         held: HeldRows | None = None
@@ -106,6 +107,16 @@ class PartitionSpaceState(KeyedSpace):
             if users.members:
                 users.leave(joined([gone, self._new.part(~staying)]), freed)
         self._new = nothing([Place(), *self._kernels])
+
+    def rewind(self, newest: int, clock: int) -> int | None:
+        dropped = super().rewind(newest, clock)
+        if dropped is not None and self._passed is not None and self._window.range_us is not None:
+            self._rows.keep(self._needed())  # of some that are not, the groups are gone
+            self._counts.widen(self._owners.width)
+            first = int(self._counts.first[self._counts.count > 0].min(initial=newest))
+            self._since = known_since(self._since, first, self._passed - self._window.range_us, newest)
+            self._passed = min(self._passed, newest)
+        return dropped
 
     @property
     def bytes_held(self) -> int:

@@ -8,9 +8,10 @@ TALLIES = ("untimed", "unreadable", "impossible", "ahead", "failed", "unplaced")
 """What a map task counts of its events, and adds to one payload: see `Outcome`."""
 
 HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT, EARLIER = "", "counts", "rejected", "flush", "heartbeat", "earlier"
+RESET = "reset"
 """Names of payloads that belong to no space: a task's probe and how many events it saw when, for all shards; the same
 with what it rejected, for one shard; its rejected rows; the end of the input; the wall clock when the batch began; what
-an earlier stage has counted."""
+an earlier stage has counted; where the clock goes back to before anything else is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Payload:
     """Columns from one map task to one shard.
 
     `task` and `part` order the payloads of a batch. `probe` is the newest event time that the task saw, None if it saw
-    none; of a heartbeat, the wall clock. `name` is the space that `body` belongs to, or one of the names above.
+    none; of a heartbeat, the wall clock; of a reset, where to. `name` is the space that `body` belongs to, or one of
+    the names above.
     """
 
     shard: int

@@ -62,7 +62,7 @@ class PredicateSpaceState(KeyedSpace):
         With `newest`, the input has ended with an event at that time, and all rows up to it are followed. A window that
         is open then has no end, and is not answered.
         """
-        rows = self._known(self._waiting.take(clock if newest is None else self.last_end(clock, newest)))
+        rows = self._known(self._taken(clock if newest is None else self.last_end(clock, newest)))
         self._open.widen(self._owners.width)
         place = 0
         since = before if before is not None else (int(rows.times[0]) if len(rows.times) else clock)

@@ -77,6 +77,10 @@ class RowOrder:
         self.count = numbered.stop
         return numbered
 
+    def rewind(self, newest: int) -> int:
+        """Rows after `newest` get no number; returns how many there were."""
+        return self._waiting.rewind(newest)
+
     def save(self, version: int) -> None:
         self._waiting.save(version)
 

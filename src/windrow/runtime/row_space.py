@@ -28,6 +28,17 @@ EXPECTED_ROWS = 1 << 20
 """A tree over a range in time has levels for so many rows; windows of more take more nodes of the highest."""
 
 
+def known_since(since: int | None, first: int, gone: int, newest: int) -> int | None:
+    """Just after the newest row that a window may ask for and that is gone; rows up to `gone` are, from `first` on.
+
+    >>> known_since(None, 10, 7, 40), known_since(None, 10, 30, 40), known_since(20, 10, 90, 40)
+    (None, 31, 41)
+    """
+    if gone < first:
+        return since
+    return max(min(gone, newest) + 1, first if since is None else since)
+
+
 class RowSpaceState:
     """The order of a stream's rows, and the panes, groups and folded windows of one space in one shard.
 
@@ -145,6 +156,19 @@ class RowSpaceState:
             self.log.drop(before)
         self._kept_from = before
         self._times.drop(self._low)
+
+    def rewind(self, newest: int, clock: int) -> int | None:
+        """Let go of the rows after `newest`; returns how many there were. The clock had come to `clock`.
+
+        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more:
+        None says that the space has to begin anew.
+        """
+        if self._last is not None and self._last > newest:
+            return None
+        if self._window.range_us is not None and self._first is not None:
+            self._since = known_since(self._since, self._first, clock - self._window.range_us, newest)
+        self._rows.rewind(newest)
+        return self._order.rewind(newest)
 
     @property
     def bytes_held(self) -> int:

@@ -12,7 +12,7 @@ from windrow.plan.memory import too_large
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.spaces import RowSpace, Space
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, Payload
+from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, RESET, Payload
 from windrow.runtime.reject import rejected_of
 from windrow.runtime.space import SpaceState
 from windrow.runtime.states import State, state_of
@@ -33,12 +33,16 @@ class Shard:
     """
 
     def __init__(self, plan: StreamPlan, blocks: Blocks, snapshot: bytes | None = None, older: Shard | None = None):
-        self.plan = plan
-        self._blocks = blocks = WorkingSet(blocks, plan.memory_bytes)
-        kept: dict[str, Any] = (
-            opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}
-        )
+        self.plan, self._home = plan, blocks
+        self._open(opened(snapshot) if snapshot is not None else {"version": 0, "newest": None, "clock": None}, older)
+
+    def _open(self, kept: dict[str, Any], older: Shard | None) -> None:
+        """Be as `kept` has it; where the clock was not set back since, an `older` view gives what it has in memory."""
+        plan = self.plan
+        self._blocks = blocks = WorkingSet(self._home, plan.memory_bytes)
         self.version: int = kept["version"]
+        self._rewinds: int = kept.get("rewinds", 0)
+        self._settled_to: int | None = kept.get("settled_to")
         self.newest: int | None = kept["newest"]
         self.clock: int | None = kept["clock"]
         self._rows: int = kept.get("rows", 0)
@@ -47,7 +51,9 @@ class Shard:
         self._spaces: dict[Space | RowSpace, State] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
-        known = {} if older is None else {space.name: state for space, state in older._spaces.items()}
+        known = {}
+        if older is not None and older._rewinds == self._rewinds:
+            known = {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
             state = state_of(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
             if space.name in known:
@@ -62,30 +68,39 @@ class Shard:
         """Fold a batch's payloads into panes, answer the windows that are due, let go of what no window needs."""
         payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
         outcome = Outcome()
-        before = self.clock
+        for to in sorted(payload.probe for payload in payloads if payload.name == RESET and payload.probe is not None):
+            self._rewind(to, outcome)
+        before, settled = self.clock, self._settled_to
         self._advance(payloads)
         closed = None if before is None else self._cuts.pane_at(before)
+        if settled is not None and any(_is_final(space) for space in self._spaces):
+            closed = _latest(closed, self._cuts.pane_at(settled))
         for payload in payloads:
             self._count(payload, closed, outcome)
         newest = self.newest if any(payload.name == FLUSH for payload in payloads) else None
         until = self.clock
         for space, state in self._spaces.items():
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
-            state.absorb(own, before)
-            if self.clock is not None:
+            since, clock = before, self.clock
+            if _is_final(space):
+                since, clock = _latest(since, settled), _latest(clock, settled)
+            state.absorb(own, since)
+            if clock is not None:
                 try:
-                    state.answer(before, self.clock, partial(self._told.answer, space, state, outcome), newest)
+                    state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
                 except NoRoomError as error:
                     raise self._too_large(self._held(space, error.size)) from None
                 self._told.levels(state, outcome)
-                last = self.clock if newest is None else state.last_end(self.clock, newest)
-                self._told.empty(space, self.clock, newest, outcome)
+                last = clock if newest is None else state.last_end(clock, newest)
+                self._told.empty(space, clock, newest, outcome)
                 freed = state.expire(last)
                 if freed is not None:
                     self._told.release(space, freed)
-                until = last if until is None else max(until, last)
+                if newest is not None:
+                    until = last if until is None else max(until, last)
         self._told.row_levels(outcome)
         self.clock = until
+        self._settled_to = None if settled is None or _latest(until, settled) == until else settled
         self._check_memory()
         return outcome
 
@@ -98,6 +113,7 @@ class Shard:
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self.newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
+        kept |= {"rewinds": self._rewinds, "settled_to": self._settled_to}
         kept["differences"] = self._told.snapshot()
         return json.dumps({"format": FORMAT} | kept).encode()
 
@@ -153,7 +169,38 @@ class Shard:
         if newest is not None:
             self.newest = newest if self.newest is None else max(self.newest, newest)
             clocks.append(self.newest - self.plan.lateness_us)
-        self.clock = max((clock for clock in clocks if clock is not None), default=None)
+        self.clock = _latest(*clocks)
+
+    def _rewind(self, to: int, outcome: Outcome) -> None:
+        """Set the clock back to `to`, as if the newest event had been the lateness after it, and drop what is later.
+
+        Windows that end after `to` are answered again, from the first one that all is known of. What has been folded
+        with what is dropped is folded anew, so the shard is opened anew from what is left.
+        """
+        if self.clock is None or self.newest is None or self.clock <= to:
+            return
+        newest, was = to + self.plan.lateness_us, self.clock
+        settled = max(was, was if self._settled_to is None else self._settled_to)
+        anew = []
+        for space, state in self._spaces.items():
+            if isinstance(state, SpaceState):
+                dropped, freed = state.rewind(newest)
+                outcome.dropped += dropped
+                self._told.release(space, freed)
+            else:
+                waited = state.rewind(newest, settled)
+                outcome.dropped += waited or 0
+                anew += [space.name] if waited is None else []
+        self._told.rewind(to)
+        self.newest, self.clock = min(self.newest, newest), to
+        self._settled_to = min(settled, newest)
+        self._rewinds += 1
+        kept = json.loads(self.save())
+        kept["wall"] = None  # what was learnt of the delay of events was learnt from those that are gone, too
+        for name in anew:
+            del kept["spaces"][name]
+            self._blocks.delete_all(f"{name}.")
+        self._open(kept, None)
 
     def _count(self, payload: Payload, closed: int | None, outcome: Outcome) -> None:
         """Count rejected events by cause, and keep them where somebody asked for them.
@@ -171,6 +218,16 @@ class Shard:
                 self._rows += int(counts.sum()) - late
         if payload.name == REJECTED:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, closed))
+
+
+def _is_final(space: Space | RowSpace) -> bool:
+    """Whether what the clock has passed is taken in for good: rows keep their numbers, and a window without bound only
+    grows. When the clock goes back, such a space stays where it is until the clock is there again."""
+    return isinstance(space, RowSpace) or space.unbounded
+
+
+def _latest(*instants: int | None) -> int | None:
+    return max((instant for instant in instants if instant is not None), default=None)
 
 
 def opened(snapshot: bytes) -> dict:

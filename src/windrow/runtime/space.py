@@ -34,6 +34,10 @@ from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import bytes_held
 from windrow.windows.refold import Refold
+from windrow.windows.running import Accumulate
+
+END = 1 << 62
+"""An instant after all panes."""
 
 
 class SpaceState:
@@ -68,6 +72,7 @@ class SpaceState:
         firsts: dict[str, int] = snapshot.get("firsts", {})
         self._firsts: dict[str, int] = {}
         self._needs: dict[TimeWindow, list[str]] = {}
+        self._asked: list[tuple[QueryPlan, TimeWindow]] = []
         for query in queries:
             assert isinstance(query.window, TimeWindow)
             for part in parts_of(query.window):
@@ -76,10 +81,10 @@ class SpaceState:
                 first = self._history.first_window(part.closes, self._kept_for(query)) if known is None else known
                 self._firsts[need] = first
                 self._needs.setdefault(part, []).append(need)
+                self._asked.append((query, part))
+        self._kept = KeptPartials(space, user)
         kept: dict[str, dict] = snapshot.get("folds", {})
-        self._kept = made = KeptPartials(space, user)
-        self._shared = shared_folds(space, self.log, made, blocks, kept)
-        self._folds = [FoldState(fold, self.log, made, self._shared, space.name, blocks, kept) for fold in space.folds]
+        self._open_folds(kept)
         self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
         self._widest = [parts_of(query.window)[-1] for query in queries if isinstance(query.window, NestedWindow)]
@@ -103,6 +108,7 @@ class SpaceState:
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Fold payloads into panes; those of panes that were closed for all windows at `clock` are late."""
         closed = EVER if clock is None else min(cuts.pane_at(clock) for cuts in self._own_cuts)
+        closed = max(closed, self._history.kept_from)  # where the clock was set back, panes are open that are not whole
         parts = []
         for batch in payloads:
             panes = batch.column("pane").to_numpy()
@@ -184,6 +190,33 @@ class SpaceState:
         self.log.drop(before)
         self._history.forget(before)
         return freed
+
+    def rewind(self, newest: int) -> tuple[int, np.ndarray]:
+        """Let go of the panes that begin after `newest`: the clock goes back to before them.
+
+        Returns how many entries went, and the slots of groups that are in no pane any more. What windows without bound
+        have taken in cannot be told from the rest, and stays.
+        """
+        first, stop = self._cuts.pane_at(newest), self._cuts.edge_from(newest + 1)
+        late = self._belated.drop_from(stop)
+        gone = self.log.between(max(stop, self._history.kept_from), END)
+        if self.space.unbounded:
+            for maintenance in self._maintenances().values():
+                assert isinstance(maintenance, Accumulate)
+                maintenance.rewind(first, stop, self.groups.width)
+            self.log.keep(END, END)  # all of it has been taken in
+            return len(gone) + len(late), np.empty(0, np.int64)
+        freed = self.groups.forget(np.concatenate([gone.slots, late]))
+        self.log.keep(self._history.kept_from, stop)
+        self._history.rewind(stop)
+        for query, part in self._asked:
+            need, known = query.need_of(part), self._history.first_window(part.closes, self._kept_for(query))
+            self._firsts[need] = max(known, min(self._firsts[need], part.closes.first_from(stop)))
+        for name in self._maintenances():  # what is folded may hold what is gone: it is folded from the panes again
+            self._blocks.delete_all(f"{self.space.name}.{name}.")
+        self._open_folds({})
+        self._followers.release(freed)
+        return len(gone) + len(late), freed
 
     def known_from(self, start: int, granules: Cuts, query: QueryPlan) -> int:
         """The first edge of `granules` from `start` on after which all that `query` asks for is there."""
@@ -302,6 +335,14 @@ class SpaceState:
     def _kept_for(self, query: QueryPlan) -> list[Partial]:
         """What panes keep for a query."""
         return [kept_as(partial, self.space.keeps) for partial in query.partials]
+
+    def _open_folds(self, kept: Mapping[str, dict]) -> None:
+        """The folded windows as `kept` tells of them; of others there is nothing yet."""
+        space, blocks = self.space, self._blocks
+        self._shared = shared_folds(space, self.log, self._kept, blocks, kept)
+        self._folds = [
+            FoldState(fold, self.log, self._kept, self._shared, space.name, blocks, kept) for fold in space.folds
+        ]
 
     def _delete_others(self, kept: Mapping[str, dict]) -> None:
         """Delete what was kept folded for windows that nobody asks for any more."""

@@ -117,6 +117,11 @@ class Told:
         for name in self._compared(space):
             self._differences[name].release(slots)
 
+    def rewind(self, clock: int) -> None:
+        """Windows after `clock` are going to be told again."""
+        for differences in self._differences.values():
+            differences.rewind(clock)
+
     def nbytes(self, space: AnySpace) -> int:
         """What the last answers take that new ones are compared with."""
         return sum(self._differences[name].nbytes for name in self._compared(space))

@@ -76,6 +76,19 @@ class Waiting:
         parts = [part for part in parts if part.num_rows]
         return joined(parts) if parts else None
 
+    def rewind(self, newest: int) -> int:
+        """Rows after `newest` wait no longer, and the clock has passed none of the others; returns how many went."""
+        parts = [self._kept.get(block.number) for block in self._blocks]
+        if self._passed is not None:
+            parts = [rows.filter(pa.array(_times(rows) >= self._passed)) for rows in parts]
+        for block in self._blocks:
+            self._kept.drop(block.number)
+        waiting = [*parts, *self._pending]
+        self._blocks, self._passed = [], None
+        staying = [rows.filter(pa.array(_times(rows) <= newest)) for rows in waiting]
+        self._pending = [rows for rows in staying if rows.num_rows]
+        return sum(rows.num_rows for rows in waiting) - sum(rows.num_rows for rows in staying)
+
     def save(self, version: int) -> None:
         """Write what has come since the last save."""
         self._keep()

@@ -98,7 +98,7 @@ def keep_timing(folder: str, plan: StreamPlan) -> None:
     place = os.path.join(folder, "timing")
     began = Timing.EVENT if os.path.exists(os.path.join(folder, "spark", "metadata")) else plan.timing
     if os.path.exists(place):
-        began = _timing_in(place)
+        began = timing_in(place)
     elif began.has_heartbeat:
         with open(place, "w") as file:
             file.write(began.value)
@@ -109,7 +109,8 @@ def keep_timing(folder: str, plan: StreamPlan) -> None:
         )
 
 
-def _timing_in(place: str) -> Timing:
+def timing_in(place: str) -> Timing:
+    """How a stream was timed when its checkpoint began, as `place` has it."""
     try:
         with open(place) as file:
             return Timing(file.read())

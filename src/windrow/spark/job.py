@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from threading import RLock
 from typing import Any, Protocol
 
@@ -19,12 +20,14 @@ from pyspark.sql.streaming import StreamingQuery
 from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.horizon import Horizon, StateAt
+from windrow.plan.instants import read_instant
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
 from windrow.spark.hold import Hold
 from windrow.spark.missing_files import vanished
 from windrow.spark.progress import Progress
+from windrow.spark.reset_clock import check_goes_back, check_timing
 from windrow.spark.runs import AnyQuery
 from windrow.spark.stream_run import StreamRun, Trigger, is_live
 
@@ -180,6 +183,19 @@ class Job:
                 run.flush()
                 if not self._queries[stream].isActive:
                     self._queries[stream] = run.start(self._trigger, self._progress)
+
+    def reset_clock(self, stream: str, to: datetime | str) -> None:
+        """Set the clock of a stream back to `to`, with its next batch: for who had an event far ahead of all others.
+
+        What is later than `to` and the lateness is dropped and counted (`progress()[stream]["dropped"]`). Windows that
+        end after `to` are answered again, from the first one of which all is known: what the clock has let go of is
+        gone. What sinks hold of such windows stays there. A job that has ended does it when it is started again.
+        """
+        with self._lock:
+            instant, clock = read_instant(to), self.progress().get(stream, {}).get("clock")
+            check_goes_back(stream, instant, self._plans.values(), list(self._runs), clock)
+            check_timing(stream, self._runs[stream].plan.timing)
+            self._runs[stream].reset_clock(instant)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before.

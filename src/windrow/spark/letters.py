@@ -33,7 +33,7 @@ class Letters:
 
     def ask(self, letter: Letter, patience: float = 120.0) -> Letter:
         """Send a letter to the job and wait for its answer."""
-        if not self._is_read():
+        if not self.is_read():
             raise ChangeError("no job runs on this checkpoint: start one with windrow run --checkpoint")
         name = uuid.uuid4().hex
         place, answer = (os.path.join(self._folder, f"{name}.{kind}") for kind in ("letter", "answer"))
@@ -44,7 +44,7 @@ class Letters:
             raise ChangeError(f"no letter can be left in {self._folder}: {why}") from error
         until = time.monotonic() + patience
         while not os.path.exists(answer):
-            if time.monotonic() > until or not self._is_read():
+            if time.monotonic() > until or not self.is_read():
                 with suppress(FileNotFoundError):
                     os.remove(place)
                 raise ChangeError("the job has not answered: it may have ended meanwhile")
@@ -99,7 +99,7 @@ class Letters:
                     found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
         return [place for _, place in sorted(found)]
 
-    def _is_read(self) -> bool:
+    def is_read(self) -> bool:
         """Whether a job reads letters here; of one on another machine, its word is taken."""
         if not os.path.exists(self._reader):
             return False

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.payload import FLUSH, HEARTBEAT, TALLIES
+from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.premerge import premerge_payloads
@@ -46,14 +46,13 @@ def packed_results(
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
 
-    `control` is a stream of words to all shards; the only one so far is `flush`. Where the clock goes on without
+    `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
     payloads = _sliced(sources, plan, keys, metrics)
     if control is not None:
-        words = control.where(F.col("value") == FLUSH)
-        payloads = payloads.unionByName(_to_all(words, F.col("value"), F.lit(NO_PROBE), keys))
+        payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
     if isinstance(plan, StreamPlan):
         if plan.timing.has_heartbeat:
             beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
@@ -77,6 +76,13 @@ def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRIC
         own = (source.frame, plan.stages[0], name, source.time_sql, keys, source.corrupt)
         parts.append(slice_changes(*own, metrics))
     return reduce(DataFrame.unionByName, parts)
+
+
+def _words(lines: DataFrame) -> DataFrame:
+    """The words that were sent: `name`, and as `number` what goes with it, if anything does."""
+    number = f"coalesce(try_cast(get(split(value, ' '), 1) AS BIGINT), {NO_PROBE})"
+    words = lines.select(F.expr("get(split(value, ' '), 0)").alias("name"), F.expr(number).alias("number"))
+    return words.where(F.col("name").isin(FLUSH, RESET))
 
 
 def _total(name: str):

@@ -37,6 +37,7 @@ class _Watched:
     rejected: dict[str, int] = field(default_factory=lambda: {"late": 0, "no time": 0, "unreadable": 0})
     failed: int = 0
     windows: int = 0
+    dropped: int = 0
     clock: int | None = None
     groups: int = 0
     state_bytes: int = 0
@@ -98,6 +99,7 @@ class Progress:
             "rejected": dict(watched.rejected),
             "missing_files": watched.missing,
             "failed": watched.failed,
+            "dropped": watched.dropped,
             "delay": delays(list(watched.recent)) if self._live else None,
             "groups": watched.groups,
             "state_bytes": watched.state_bytes,
@@ -127,6 +129,7 @@ def _add(watched: _Watched, batch: Any) -> None:
         if counts[name]:
             watched.rejected[cause] = watched.rejected.get(cause, 0) + counts[name]
     watched.failed += counts["failed"]
+    watched.dropped += counts["dropped"]
     watched.windows += counts["windows"]
     watched.groups, watched.memory_bytes = counts["groups"], measures["memory"]
     if counts["clock"] is not None and counts["clock"] != NO_PROBE:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REJECTED_ROWS = "#rejected"
-COUNTED = ("late", *TALLIES, "alone")
+COUNTED = ("late", *TALLIES, "alone", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
 SHARED = "shared"
 """The windows that other shards may have answered too, by name."""

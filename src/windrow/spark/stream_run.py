@@ -16,7 +16,7 @@ from windrow.errors import SettingsError
 from windrow.plan.change_plan import ChangesPlan
 from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.payload import FLUSH
+from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.checkpoint import make_folder, not_writable
 from windrow.spark.deliver import deliver
 from windrow.spark.file_names import folder_of
@@ -29,6 +29,7 @@ from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
 from windrow.spark.sources import spark_reason
 from windrow.spark.state_at import stored_state_at
+from windrow.spark.words import control_folder, say
 
 Trigger = str | Mapping[str, Any] | None
 
@@ -55,7 +56,7 @@ class StreamRun:
         self._name = f"windrow {plan.stream} ({job})"
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
         self._folder = folder_of(checkpoint, plan.stream)
-        self._control = os.path.join(self._folder, "control")
+        self._control = control_folder(checkpoint, plan.stream)
         try:
             make_folder(self._folder)
             make_folder(self._control)
@@ -92,11 +93,11 @@ class StreamRun:
 
     def flush(self) -> None:
         """Say to all shards that the input has ended: the next run closes every window that holds an event."""
-        name = f"{len(os.listdir(self._control)):09d}.txt"
-        hidden = os.path.join(self._control, f".{name}")  # Spark passes over it until it is whole
-        with open(hidden, "w") as file:
-            file.write(FLUSH)
-        os.replace(hidden, os.path.join(self._control, name))
+        say(self._control, FLUSH)
+
+    def reset_clock(self, to_us: int) -> None:
+        """Say to all shards that the clock goes back, before anything else is done in the next batch."""
+        say(self._control, RESET, to_us)
 
     def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
         """What the last finished batch has left of a query with levels, over `horizon`."""

@@ -135,6 +135,19 @@ class PaneLog:
         elif not self._linger:
             self._let_go(before)
 
+    def keep(self, first: int, stop: int) -> None:
+        """Let go of all entries but those of panes first <= pane < stop, at once."""
+        self._dropped = []
+        for block in list(self._blocks):
+            if first <= block.first and block.last < stop:
+                continue
+            part = self._kept.get(block.number).between(first, stop)
+            if len(part):
+                self._set(block, part)
+            else:
+                self._kept.drop(block.number)
+                self._blocks.remove(block)
+
     def reaches(self, first: int) -> bool:
         """Whether all panes from `first` on are still there, dropped or not."""
         return self._gone is None or self._gone < first

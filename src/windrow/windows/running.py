@@ -12,6 +12,9 @@ from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import Entries, fields_of
 from windrow.windows.maintenance import PaneSource, fold_into
 
+FIRST = -(1 << 62)
+"""An instant before all panes."""
+
 
 class Accumulate:
     """A window that only grows: [RANGE UNBOUNDED]. A slide combines the new panes, whatever the kernel.
@@ -58,6 +61,12 @@ class Accumulate:
 
     def drop(self, before: int) -> None:
         pass
+
+    def rewind(self, first: int, stop: int, width: int) -> None:
+        """Take in the panes before `stop`, which are going to be forgotten; what comes from `first` on is new."""
+        if self.high is None or self.high < stop:
+            self.answer(range(FIRST, stop), width)
+        self.high = first
 
     def save(self, version: int) -> None:
         if self._loaded:
