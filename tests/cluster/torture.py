@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tortured_job
 from standalone import Standalone, wait_until
 
-BATCHES, FILE_ROWS, FILE_US = 8, 2_000, 2_000_000
+BATCHES, FILE_ROWS, FILE_US = 8, 600, 2_000_000
 BEGIN_US = 1_700_000_040_000_000
 
 
@@ -66,7 +66,7 @@ def write_events(folder: Path) -> None:
             events = {
                 "ts": pa.array(np.sort(times), pa.timestamp("us", tz="UTC")),
                 "k": pa.array(draw.choice(["a", "b", "c", "d", None], FILE_ROWS).tolist()),
-                "i": pa.array(draw.integers(0, 900, FILE_ROWS)),
+                "i": pa.array(draw.integers(0, 300, FILE_ROWS)),
                 "x": pa.array(np.round(draw.normal(0, 30, FILE_ROWS), 3)),
             }
             path = folder / name / f"{file:05d}.parquet"
