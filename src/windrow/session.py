@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType
 
 from windrow.clustering import KnownClusterings, check_plugin
@@ -34,9 +34,10 @@ from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.over_changes import is_over_changes
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink, check_places
+from windrow.plan.sink import Sink, check_options, check_places
+from windrow.plan.user_aggregates import check_aggregate
 from windrow.spark.checkpoint import Changes, kept_in
-from windrow.spark.expressions import SparkEngine
+from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.job import Job
 from windrow.spark.letters import Listener
 from windrow.spark.pipeline import Source, packed_results
@@ -120,13 +121,12 @@ class Session:
 
     def aggregate(self, name: str, implementation: type, returns: str | DataType | None = None) -> None:
         """Register a user's aggregate: a class with `init`, `add`, `finish`, and perhaps `merge` and `remove`."""
-        result: str | DataType = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
-        missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]
-        if missing:
-            raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
+        check_aggregate(name, implementation)
+        if self.spark.catalog.functionExists(name):
+            raise SettingsError(f"{name.upper()} is a function of Spark already: give the aggregate another name")
         self._check_plugin(name, self._clusterings, "a clustering")
-        type = to_arrow_type(DataType.fromDDL(result) if isinstance(result, str) else result, timezone="UTC")
-        self._aggregates[name.lower()] = UserAggregate(implementation, type)
+        result = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
+        self._aggregates[name.lower()] = UserAggregate(implementation, result_type(name, result))
 
     def clustering(self, name: str, implementation: type) -> None:
         """Register a user's clustering: a class with `init`, `add`, `merge`, `copy`, `report`, perhaps `exclude`."""
@@ -183,6 +183,7 @@ class Session:
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan
             sinks[name] = added.sink
+        check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
         check_places({name: sinks[name] for name in queries})
         kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
         runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, self.stream_plan, rejected)
