@@ -22,8 +22,10 @@ from windrow.language import (
 )
 from windrow.language.spelling import closest
 from windrow.plan.ahead import ahead_text
+from windrow.plan.known_options import unknown_option
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_holding
 from windrow.session import Session
+from windrow.spark.file_columns import missing_column
 from windrow.spark.sinks import OWN_FORMATS
 from windrow.spark.sources import FILES, missing_format, missing_path, read_stream, read_table
 
@@ -98,6 +100,7 @@ class Application:
     def _sink(self, sink: CreateSink) -> None:
         if sink.name in self._declared:
             raise self._error(f"two sinks are named {sink.name!r}", sink.name_span, "give one of them another name")
+        self._check_keys(sink)
         if sink.format in FORMATS and "path" not in dict(sink.options):
             way_out = "OPTIONS (path 'out/results')"
             raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
@@ -153,13 +156,27 @@ class Application:
     def _options(self, source: CreateStream | CreateTable) -> dict[str, str]:
         """The options of a source, whose path must be there."""
         self._check_format(source)
+        self._check_keys(source)
         options = dict(source.options)
         wrong = missing_path(source.format, options)
         if wrong is not None:
             raise self._error(
                 wrong, self._written(options.get("path"), source), "a path to files, or to a folder, that exists"
             )
+        places = {column.name: (column.start, column.end) for column in source.columns}
+        lacks = missing_column(source.format, options, list(places))
+        if lacks is not None:
+            name, message, way_out = lacks
+            raise self._error(message, places[name], way_out)
         return options
+
+    def _check_keys(self, statement: CreateStream | CreateTable | CreateSink) -> None:
+        """Spark passes over an option that a format has not: a misspelt one would do nothing."""
+        keys = [key for key, _ in statement.options]
+        wrong = unknown_option(statement.format, keys, sink=isinstance(statement, CreateSink))
+        if wrong is not None:
+            key, message, way_out = wrong
+            raise self._error(message, self._written(key, statement), way_out)
 
     def _check_format(self, statement: CreateStream | CreateTable | CreateSink) -> None:
         wrong = missing_format(self.session.spark, statement.format)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType
 
 from windrow.clustering import KnownClusterings, check_plugin
@@ -38,9 +38,10 @@ from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.over_changes import is_over_changes
 from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.sink import Sink, check_places
+from windrow.plan.sink import Sink, check_options, check_places
+from windrow.plan.user_aggregates import check_aggregate
 from windrow.spark.checkpoint import Changes, kept_in
-from windrow.spark.expressions import SparkEngine
+from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.hold import Hold
 from windrow.spark.job import Job, remove_checkpoint
 from windrow.spark.letters import Listener
@@ -145,15 +146,14 @@ class Session:
         Its states are stored as plain values, or as its own `dump` and `load` make them; with `state="pickle"` as
         pickles, which run code when they are read: who can write to the checkpoint is to be trusted then.
         """
-        result: str | DataType = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
-        missing = [method for method in ("init", "add", "finish") if not hasattr(implementation, method)]
-        if missing:
-            raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
+        check_aggregate(name, implementation)
+        if self.spark.catalog.functionExists(name):
+            raise SettingsError(f"{name.upper()} is a function of Spark already: give the aggregate another name")
         self._check_plugin(name, self._clusterings, "a clustering")
-        type = to_arrow_type(DataType.fromDDL(result) if isinstance(result, str) else result, timezone="UTC")
+        result = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
         implementation = storing(f"aggregate {name!r}", implementation, state)
         check_state(name, implementation)
-        self._aggregates[name.lower()] = UserAggregate(implementation, type)
+        self._aggregates[name.lower()] = UserAggregate(implementation, result_type(name, result))
 
     def clustering(self, name: str, implementation: type, *, state: str | None = None) -> None:
         """Register a user's clustering: a class with `init`, `add`, `merge`, `copy`, `report`, perhaps `exclude`.
@@ -225,6 +225,7 @@ class Session:
         hold.take()
         try:
             queries = self._queries_in(checkpoint, sinks)
+            check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
             check_places({name: sinks[name] for name in queries})
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
             plan_stream = partial(self.stream_plan, live=is_live(trigger))

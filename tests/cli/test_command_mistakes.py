@@ -106,6 +106,30 @@ MISTAKES = {
         STREAM + QUERY.replace("GROUP BY symbol", "GROUP BY symbol, window(ts, '1 minute')"),
         ["WINDOW is Spark's own window", "(line 6, column 18)", "^^^^^^\n", "hint: [RANGE 10 MINUTES SLIDE 1 MINUTE]"],
     ),
+    "a misspelt option of a stream": (
+        STREAM.replace("maxFilesPerTrigger", "maxFilesPerTriger") + QUERY,
+        [
+            "no option 'maxFilesPerTriger' (line 2, column",
+            "^^^^^^^^^^^^^^^^^\n",
+            "hint: did you mean maxFilesPerTrigger?",
+        ],
+    ),
+    "a misspelt option of a sink": (
+        STREAM + (SINK + QUERY).replace("out/vwap'", "out/vwap', hold 'answer'"),
+        ["parquet has no option 'hold' (line 4, column", "^^^^\n", "hint: did you mean holds?"],
+    ),
+    "a column that the files lack": (
+        STREAM.replace("volume INT", "volume INT, venue STRING") + QUERY,
+        ["no file has the column 'venue'", "(line 1, column 78)", "^^^^^^^^^^^^\n", "hint: "],
+    ),
+    "a column of a table that the file lacks": (
+        STREAM + TABLE.replace("names USING", "names (symbol STRING, nome STRING) USING") + QUERY,
+        ["no file has the column 'nome'", "(line 4, column 36)", "^^^^^^^^^^^\n", "hint: did you mean name?"],
+    ),
+    "an aggregate of everything": (
+        STREAM + QUERY.replace("COUNT(*)", "COUNT(DISTINCT *)"),
+        ["COUNT takes an expression, and this is * (line 4, column 74)", "hint: name a column"],
+    ),
     "no query": (STREAM, ["the script has no query", "hint: SELECT"]),
 }
 

@@ -6,16 +6,19 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from windrow.clustering import KnownClusterings
-from windrow.errors import SettingsError
+from windrow.errors import SettingsError, WindrowError
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import parse_expression
-from windrow.local.expressions import type_of
+from windrow.local.evaluate.types import written_type
+from windrow.local.expressions import FUNCTIONS, type_of
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
+from windrow.plan.user_aggregates import check_aggregate, wrong_result
 
 
 class LocalEngine:
@@ -52,9 +55,12 @@ def local_catalog(
         raise SettingsError(f"states names {unknown[0]!r}, which is neither an aggregate nor a clustering given here")
     user = {}
     for name, implementation in aggregates.items():
+        check_aggregate(name, implementation)
+        if name.lower() in FUNCTIONS:
+            raise SettingsError(f"{name.upper()} is a function already: give the aggregate another name")
         implementation = storing(f"aggregate {name!r}", implementation, states.get(name))
         check_state(name, implementation)
-        user[name.lower()] = UserAggregate(implementation, _result_type(implementation))
+        user[name.lower()] = UserAggregate(implementation, _result_type(name, implementation))
     clusterings = {
         name: storing(f"clustering {name}", implementation, states.get(name))
         for name, implementation in clusterings.items()
@@ -65,8 +71,15 @@ def local_catalog(
     return Catalog(LocalEngine(), known, schemas, user, plugins), code
 
 
-def _result_type(implementation: type) -> pa.DataType:
+def _result_type(name: str, implementation: type) -> pa.DataType:
     """The type that a user's aggregate says it returns."""
     returns = getattr(implementation, "returns", "DOUBLE")
-    nothing = pa.schema([("nothing", pa.null())])  # an evaluator needs rows, and rows need a column
-    return type_of(parse_expression(f"CAST(NULL AS {returns})"), nothing)
+    if not isinstance(returns, str):
+        raise wrong_result(name, returns, "it is no text")
+    try:
+        cast = parse_expression(f"CAST(NULL AS {returns})")
+        if isinstance(cast, exp.Cast):
+            return written_type(cast.to)
+    except (SqlglotError, WindrowError, ValueError):
+        pass
+    raise wrong_result(name, returns, "there is no such type, or replay does not know it")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from windrow.errors import SettingsError
 from windrow.plan.emission import CHANGES, SNAPSHOT
+from windrow.plan.known_options import unknown_option
 
 FORMATS = ("parquet", "csv", "json")
 """The files that Windrow itself writes, exactly once."""
@@ -84,6 +85,14 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
     if emit != CHANGES:
         return f"a sink that holds the answer needs all changes, and this query sends {emit} only", "EMIT CHANGES"
     return None
+
+
+def check_options(sinks: Mapping[str, Sink]) -> None:
+    """Refuse an option that a sink's format has not: a misspelt one would do nothing."""
+    for name, one in sinks.items():
+        wrong = unknown_option(one.format, [key for key, _ in one.options], sink=True)
+        if wrong is not None:
+            raise SettingsError(f"sink {name!r}: {wrong[1]}\nhint: {wrong[2]}")
 
 
 def check_places(sinks: Mapping[str, Sink]) -> None:

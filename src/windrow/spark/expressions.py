@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,6 +20,7 @@ from windrow.errors import QueryError
 from windrow.language import deep, expression_sql, parse_expression
 from windrow.language.spelling import closest
 from windrow.plan.aggregates import RULES
+from windrow.plan.user_aggregates import wrong_result
 from windrow.spark.lambda_types import probe, within
 from windrow.spark.long_chains import fold_long_chains
 
@@ -81,6 +82,17 @@ def _tried(node: exp.Expr) -> exp.Expr:
 
 def _is_epoch(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() in _EPOCHS and len(node.expressions) == 1
+
+
+def result_type(name: str, returns: object) -> pa.DataType:
+    """The type of what the aggregate `name` returns, given as Spark's type or as text."""
+    if not isinstance(returns, str | SparkType):
+        raise wrong_result(name, returns, "it is no type")
+    try:
+        with quiet_analysis():
+            return to_arrow_type(SparkType.fromDDL(returns) if isinstance(returns, str) else returns, timezone="UTC")
+    except PySparkException:  # from the parser, or from who looks for Arrow's type
+        raise wrong_result(name, returns, "there is no such type, or Arrow has none for it") from None
 
 
 class SparkEngine:
