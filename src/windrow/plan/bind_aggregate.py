@@ -232,9 +232,9 @@ def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], sco
         else:
             node = unaliased(node, aliases, source.columns).unnest()
         told = leading_columns(source.window, scope.emit, clustered=False) if source.window is not None else ()
-        if isinstance(node, exp.Column) and node.name.lower() in told and scope.emit == SNAPSHOT:
-            if node.name.lower() not in {column.lower() for column in source.columns}:
-                continue  # all rows of an answer are of one window
+        is_told = isinstance(node, exp.Column) and node.name.lower() in told and scope.emit == SNAPSHOT
+        if is_told and node.name.lower() not in {column.lower() for column in source.columns}:
+            continue  # all rows of an answer are of one window
         for call in calls_in(node, scope):
             raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
         meant = substituted(node, source.columns, scope.text)

@@ -122,6 +122,7 @@ class _Binder:
             check_conditions(step.residual, (*left.columns, *read), self.scope)
             return TableJoin(left, table, read, on, step.kind, residual)  # type: ignore[arg-type]
         left, right, on = computed_keys(left, self._node(sources, number, tree), step, self.scope)
+        assert right is not None
         check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
         return Join(left, right, on, step.kind, residual)  # type: ignore[arg-type]
 

@@ -117,8 +117,10 @@ class Sources:
         """Whether both name edges of windows that are always the same instant."""
         found = [self.edge_of(node) for node in (one, other)]
         (mine, name), (theirs, other_name) = (edge or (0, "") for edge in found)
-        windows = self.named[mine][1].windows, self.named[theirs][1].windows
-        return None not in found and name == other_name and windows[0].same(name, windows[1])
+        ours, others = self.named[mine][1].windows, self.named[theirs][1].windows
+        if None in found or ours is None or others is None:
+            return False
+        return name == other_name and ours.same(name, others)
 
     def lowered(self, node: exp.Expr, below: int | None = None, *, of_groups: bool = False) -> exp.Expr:
         """`node` over the columns of plans; what reads source `below` only is computed where it is read.

@@ -18,7 +18,7 @@ from windrow.plan.widen import cast_to, wider
 Pairs = tuple[tuple[str, str], ...]
 
 
-def computed_keys(left: Node, right: Node | None, step: Step, scope: Scope) -> tuple[Node, Node, Pairs]:
+def computed_keys(left: Node, right: Node | None, step: Step, scope: Scope) -> tuple[Node, Node | None, Pairs]:
     """Both sides with the columns that the join is by, and these; a table, which is no plan, has columns only."""
     higher = above(scope)
     sides: tuple[dict[str, Computed], dict[str, Computed]] = ({}, {})
@@ -33,7 +33,8 @@ def computed_keys(left: Node, right: Node | None, step: Step, scope: Scope) -> t
                 raise error_at(step.place, message, scope.text, "CAST one side to the type of the other")
             nodes = [node if type == both else cast_to(node, both) for node, type in zip(nodes, types)]
         plans = (left, right)
-        pairs.append(tuple(_column(node, plan, own, higher) for node, plan, own in zip(nodes, plans, sides)))
+        one, other = (_column(node, plan, own, higher) for node, plan, own in zip(nodes, plans, sides))
+        pairs.append((one, other))
     return _with(left, sides[0]), right if right is None else _with(right, sides[1]), tuple(pairs)
 
 
