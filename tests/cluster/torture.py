@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import tortured_job
 from standalone import Standalone, wait_until
 
-BATCHES, FILE_ROWS, FILE_US = 8, 600, 2_000_000
+BATCHES, FILE_ROWS, FILE_US = 7, 600, 2_000_000
 BEGIN_US = 1_700_000_040_000_000
 
 
