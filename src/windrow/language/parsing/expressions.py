@@ -165,7 +165,7 @@ class ExpressionParser(TokenParser):
             interval.meta["plus"] = self._index
         return interval
 
-    def _parse_interval(self, match_interval: bool = True, *args: Any, **options: Any) -> Any:
+    def _parse_interval(self, match_interval: bool = True, *args: Any, **options: Any) -> Any:  # type: ignore[override]
         """An interval. One of several parts is a sum in brackets: x - INTERVAL 1 DAY 2 HOURS takes away both.
 
         sqlglot takes a number that is added to an interval for a part of it.
