@@ -165,19 +165,19 @@ class ExpressionParser(TokenParser):
             interval.meta["plus"] = self._index
         return interval
 
-    def _parse_interval(self, match_interval: bool = True, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
         """An interval. One of several parts is a sum in brackets: x - INTERVAL 1 DAY 2 HOURS takes away both.
 
         sqlglot takes a number that is added to an interval for a part of it.
         """
-        node = super()._parse_interval(match_interval, *args, **options)
+        node = super()._parse_interval(require_interval, parse_function_unit)
         if not isinstance(node, exp.Add):
             return node
         if "plus" in node.this.meta:
             self._retreat(node.this.meta["plus"])
             return node.this
         whole = reduce(lambda sum, part: exp.Add(this=sum, expression=part), list(node.flatten()))
-        return exp.paren(whole, copy=False) if match_interval else whole
+        return exp.paren(whole, copy=False) if require_interval else whole
 
     def _parse_trim(self) -> exp.Trim:
         """TRIM; BOTH is what it does by itself, and where it takes nothing else it is written without."""
