@@ -1,9 +1,11 @@
 """Every statement is the same after it was written out and read again."""
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import windrow
 from windrow.language import parse_query, parse_script, to_sql, window_of
 
 SCRIPT = """
@@ -193,3 +195,13 @@ def test_an_expression_of_spark_round_trips(expression):
 
 def test_a_doubled_quote_is_a_quote():
     assert parse_query("SELECT 'it''s'").tree.selects[0].name == "it's"
+
+
+def test_an_interval_of_several_parts_is_taken_away_as_a_whole():
+    events = pa.table({"ts": pa.array([1, 100_000], pa.timestamp("s", tz="UTC"))})
+    text = "SELECT MAX(ts - INTERVAL {}) AS t FROM ev [RANGE 5 SECONDS SLIDE 5 SECONDS]"
+    several, one = (windrow.replay(text.format(length), ev=events) for length in ("1 HOUR 30 MINUTES", "90 MINUTES"))
+    assert several.equals(one)
+    assert to_sql(parse_query("SELECT a - INTERVAL 1 DAY 2 HOURS FROM s")) == (
+        "SELECT a - (INTERVAL '1' DAY + INTERVAL '2' HOURS) FROM s"
+    )

@@ -165,15 +165,26 @@ class ExpressionParser(TokenParser):
             interval.meta["plus"] = self._index
         return interval
 
-    def _parse_interval(self, *args: Any, **options: Any) -> Any:
-        """An interval; sqlglot takes a number that is added to one for a part of it."""
-        node = super()._parse_interval(*args, **options)
-        if isinstance(node, exp.Add) and "plus" in node.this.meta:
+    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:
+        """An interval. One of several parts is a sum in brackets: x - INTERVAL 1 DAY 2 HOURS takes away both.
+
+        sqlglot takes a number that is added to an interval for a part of it.
+        """
+        node = super()._parse_interval(require_interval, parse_function_unit)
+        if not isinstance(node, exp.Add):
+            return node
+        if "plus" in node.this.meta:
             self._retreat(node.this.meta["plus"])
             return node.this
-        if isinstance(node, exp.Add) and isinstance(node.expression, exp.Add):  # 1 DAY 2 HOURS 3 MINUTES, from the left
-            return reduce(lambda sum, part: exp.Add(this=sum, expression=part), list(node.flatten()))
-        return node
+        whole = reduce(lambda sum, part: exp.Add(this=sum, expression=part), list(node.flatten()))
+        return exp.paren(whole, copy=False) if require_interval else whole
+
+    def _parse_trim(self) -> exp.Trim:
+        """TRIM; BOTH is what it does by itself, and where it takes nothing else it is written without."""
+        trim = super()._parse_trim()
+        if trim.args.get("position") == "BOTH" and trim.args.get("expression") is None:
+            trim.set("position", None)
+        return trim
 
     def _parse_null(self) -> exp.Expr | None:
         return self._spanned(super()._parse_null)
