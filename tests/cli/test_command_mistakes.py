@@ -103,7 +103,11 @@ MISTAKES = {
     ),
     "a misspelt option of a stream": (
         STREAM.replace("maxFilesPerTrigger", "maxFilesPerTriger") + QUERY,
-        ["no option 'maxFilesPerTriger' (line 2, column", "^^^^^^^^^^^^^^^^^\n", "hint: did you mean maxFilesPerTrigger?"],
+        [
+            "no option 'maxFilesPerTriger' (line 2, column",
+            "^^^^^^^^^^^^^^^^^\n",
+            "hint: did you mean maxFilesPerTrigger?",
+        ],
     ),
     "a misspelt option of a sink": (
         STREAM + (SINK + QUERY).replace("out/vwap'", "out/vwap', hold 'answer'"),

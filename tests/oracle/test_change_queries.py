@@ -191,7 +191,9 @@ def test_a_query_that_makes_no_sense_is_told_where(text: str):
 
 def test_an_order_of_changes_is_refused():
     empty = pa.table({"ts": pa.array([], TIME), "item": pa.array([], pa.string())})
-    with pytest.raises(NotSupportedYet, match="ORDER BY over changes"):
+    with pytest.raises(
+        NotSupportedYet, match="ORDER BY, in another query than one aggregation over one sliding window, is not"
+    ):
         windrow.replay("SELECT DISTINCT item FROM a [RANGE 5 SECONDS] ORDER BY item", a=empty)
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from storage.stores import CountingBlocks
 from windrow.errors import StateError
-from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.fold import FoldState
 from windrow.plan.change_plan import ChangesPlan
+from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.change_shard import ChangeShard
+from windrow.runtime.fold import FoldState
 from windrow.runtime.shard import FORMAT, Shard
 from windrow.runtime.space import Answers, SpaceState
 from windrow.storage import chunks

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from windrow.errors import MemoryLimitError
 from windrow.optimize.keep_rows import Figures, value_bytes
-from windrow.plan.aggregates import Partial
+from windrow.plan.aggregates import LISTS, Partial
 from windrow.plan.memory import too_large
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.spaces import RowSpace, Space

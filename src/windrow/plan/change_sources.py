@@ -118,10 +118,11 @@ class Sources:
 
     def are_same(self, one: exp.Expr, other: exp.Expr) -> bool:
         """Whether both name edges of windows that are always the same instant."""
-        found = [self.edge_of(node) for node in (one, other)]
-        (mine, name), (theirs, other_name) = (edge or (0, "") for edge in found)
-        windows = self.named[mine][1].windows, self.named[theirs][1].windows
-        return None not in found and name == other_name and windows[0].same(name, windows[1])
+        mine, theirs = self.edge_of(one), self.edge_of(other)
+        if mine is None or theirs is None or mine[1] != theirs[1]:
+            return False
+        left, right = (self.named[number][1].windows for number, _ in (mine, theirs))
+        return left is not None and right is not None and left.same(mine[1], right)
 
     def lowered(self, node: exp.Expr, below: int | None = None, *, of_groups: bool = False) -> exp.Expr:
         """`node` over the columns of plans; what reads source `below` only is computed where it is read.

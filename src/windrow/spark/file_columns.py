@@ -20,9 +20,7 @@ MOST = 1000
 """So many files are looked into; where there are more, what these lack may be in others."""
 
 
-def missing_column(
-    format: str, options: Mapping[str, str], declared: Sequence[str]
-) -> tuple[str, str, str] | None:
+def missing_column(format: str, options: Mapping[str, str], declared: Sequence[str]) -> tuple[str, str, str] | None:
     """A declared column that no file has, what is wrong, and the way out; None where there is none, or no file.
 
     A column that some files lack is one that came later, or went, and is NULL there.
@@ -53,7 +51,9 @@ def _out_of_order(wanted: Sequence[str], found: list[list[str]]) -> tuple[str, s
     longest = max(found, key=len)
     for number, (name, other) in enumerate(zip(wanted, longest), start=1):
         if name.lower() != other.lower():
-            message = f"column {number} of the files is {other!r}, not {name!r}, and csv is read by the order of columns"
+            message = (
+                f"column {number} of the files is {other!r}, not {name!r}, and csv is read by the order of columns"
+            )
             return name, message, f"declare them as the files have them: {', '.join(longest)}"
     return None
 
