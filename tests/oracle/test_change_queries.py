@@ -229,3 +229,12 @@ def test_a_struct_may_have_fields_of_several_streams():
         {"s": {"x": 1, "y": 0.5}, "t": {"more": 2, "name": "U", "col3": 0.5}},
         {"s": {"x": 2, "y": None}, "t": {"more": 3, "name": "V", "col3": None}},
     ]
+
+
+@pytest.mark.parametrize("column", ["x", "x, window_end AS e"])
+def test_a_clock_that_goes_ahead_by_years_over_nothing_costs_nothing(column: str):
+    year = 365 * 86_400
+    times = pa.array([1, 2, 30 * year, 30 * year + 1], pa.timestamp("s", tz="UTC"))
+    text = f"SELECT {column} FROM e [RANGE 5 SECONDS SLIDE 1 SECOND]"
+    answers = windrow.replay(text, e=pa.table({"ts": times, "x": [1, 2, 3, 4]}), batch_rows=1, flush=True)
+    assert answers.num_rows == 4 * 5

@@ -39,16 +39,21 @@ class Sampled:
         assert query.slide_us is not None
         begins = [0, *(np.flatnonzero(np.diff(changes.times)) + 1).tolist(), len(changes)] if len(changes) else [0]
         runs = {int(changes.times[low]): slice(low, high) for low, high in pairwise(begins)}
-        first = min(runs, default=until + 1) if self._last is None else self._last + query.slide_us
+        upcoming = iter([*runs, until + 1])
+        end = following = next(upcoming)
+        if self._table.side["n"].any() and self._last is not None:
+            end = self._last + query.slide_us
         found = []
-        for end in range(first, until + 1, query.slide_us) if self._last is not None or runs else ():
-            if end in runs:
+        while end <= until:
+            if end == following:
+                following = next(upcoming)
                 part = changes.part(runs[end])
                 slots = self._table.slots_of(part.columns, len(part))
                 np.add.at(self._table.side["n"], slots, part.weights)
                 self._table.touch(slots)
             rows = self._rows(end)
             found += [rows] if rows.num_rows else []
+            end = end + query.slide_us if rows.num_rows else following  # a clock that goes ahead over nothing is cheap
         if runs or self._last is not None:
             self._last = until
         if self._table.crowded:
