@@ -197,7 +197,9 @@ def test_a_query_that_makes_no_sense_is_told_where(text: str):
 
 def test_an_order_of_changes_is_refused():
     empty = pa.table({"ts": pa.array([], TIME), "item": pa.array([], pa.string())})
-    with pytest.raises(NotSupportedYet, match="ORDER BY over changes"):
+    with pytest.raises(
+        NotSupportedYet, match="ORDER BY, in another query than one aggregation over one sliding window, is not"
+    ):
         windrow.replay("SELECT DISTINCT item FROM a [RANGE 5 SECONDS] ORDER BY item", a=empty)
 
 
@@ -271,3 +273,12 @@ def test_a_struct_may_have_fields_of_several_streams():
         {"s": {"x": 1, "y": 0.5}, "t": {"more": 2, "name": "U", "col3": 0.5}},
         {"s": {"x": 2, "y": None}, "t": {"more": 3, "name": "V", "col3": None}},
     ]
+
+
+@pytest.mark.parametrize("column", ["x", "x, window_end AS e"])
+def test_a_clock_that_goes_ahead_by_years_over_nothing_costs_nothing(column: str):
+    year = 365 * 86_400
+    times = pa.array([1, 2, 30 * year, 30 * year + 1], pa.timestamp("s", tz="UTC"))
+    text = f"SELECT {column} FROM e [RANGE 5 SECONDS SLIDE 1 SECOND]"
+    answers = windrow.replay(text, e=pa.table({"ts": times, "x": [1, 2, 3, 4]}), batch_rows=1, flush=True)
+    assert answers.num_rows == 4 * 5

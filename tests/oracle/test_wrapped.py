@@ -207,7 +207,7 @@ def test_windows_over_time_work_alone_and_wrapped_into_anything(window: str, emi
 
 @pytest.mark.parametrize("window", OTHERS)
 def test_other_windows_are_for_one_aggregation_and_all_else_is_refused_for_one_reason(window: str):
-    reason = f"{OTHERS[window]}, in another query than one aggregation over one stream, is not supported yet"
+    reason = f"{OTHERS[window]}, in another query than one aggregation over one sliding window, is not supported yet"
     for query in (text.replace("{}", window) for text in FOLDS):
         alone = told(query)
         assert isinstance(alone, Counter), (query, alone)
@@ -223,6 +223,29 @@ def test_other_windows_are_for_one_aggregation_and_all_else_is_refused_for_one_r
         (text.replace("{}", window) for text in ROWS), (str, *SAME.values(), *OPERATORS.values())
     ):
         assert told(wrap(query)) == reason, wrap(query)
+
+
+ORDERED = [
+    "SELECT k, COUNT(*) AS c FROM e {} GROUP BY k ORDER BY c DESC, k LIMIT 2",
+    "SELECT k, SUM(n) AS s FROM e {} GROUP BY k ORDER BY s",
+]
+
+
+@pytest.mark.parametrize("window", [SLIDING[1], *list(OTHERS)[::3]])
+def test_an_order_and_a_limit_are_those_of_one_aggregation(window: str):
+    for query in (text.replace("{}", window) for text in ORDERED):
+        alone = told(query)
+        assert isinstance(alone, Counter), alone
+        for name, wrap in SAME.items():
+            assert told(wrap(query)) == alone, (name, query)
+    reason = "ORDER BY, in another query than one aggregation over one sliding window, is not supported yet"
+    rows = f"SELECT k FROM e {SLIDING[1]} ORDER BY k LIMIT 1"
+    for query in (rows, *(wrap(rows) for wrap in (SAME | OPERATORS).values())):
+        assert told(query) == reason, query
+    for text in ORDERED:
+        assert told(f"SELECT DISTINCT * FROM ({text.replace('{}', SLIDING[1])}) AS w") == reason
+    refused = told(f"SELECT k FROM ({ORDERED[0].replace('{}', window)}) AS w WHERE c > 1")
+    assert refused == "a query that chooses among the rows of a sub-query with LIMIT is not supported yet"
 
 
 @pytest.mark.parametrize("window", [SLIDING[0], CHANGING[0], "[ROWS 3 SLIDE 2]"])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import windrow
 from operators.accumulate import Change, answers_of
 from operators.plans import (
     INT,
@@ -28,13 +29,16 @@ from operators.plans import (
     streams,
     table_of,
 )
+from windrow.language import parse_query
+from windrow.local.local_catalog import local_catalog
 from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.place_expiry import place_expiry
-from windrow.optimize.plan_changes import in_stages, leaf_keys
+from windrow.optimize.plan_changes import in_stages, leaf_keys, plan_change, plan_changes
 from windrow.optimize.regroup import stages_of
 from windrow.optimize.shard_key import shard_key
 from windrow.plan.aggregates import ROWS, aggregate
+from windrow.plan.bind_changes import bind_changes
 from windrow.plan.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.changes import Expiry, Group, Join, Measure, Node, Scan
 from windrow.runtime.change_shard import ChangeShard
@@ -216,3 +220,50 @@ def test_rows_without_a_partner_are_one_group_whatever_their_key():
     events = {"a": [(time, time, 1.0, "a") for time in (1, 2, 3, 4, 9)], "b": [(9, 9, 1.0, "b"), (10, 7, 1.0, "b")]}
     for way in Expiry:
         check(case, events, way, 2, restarts=True)
+
+
+SLIDING = "[RANGE 7 MICROSECONDS SLIDE 3 MICROSECONDS]"
+COUNTED = f"(SELECT k, COUNT(*) AS n FROM a {SLIDING} GROUP BY k)"
+WINDOWED = [
+    f"SELECT k, s FROM a {SLIDING}",
+    f"SELECT MAX(n) AS m, COLLECT_LIST(n) AS l FROM {COUNTED} AS q",
+    f"SELECT l.k, r.k AS other, l.window_end AS e FROM {COUNTED} AS l JOIN {COUNTED} AS r ON l.n + 1 = r.n",
+    f"SELECT l.k, t.n FROM {COUNTED} AS l JOIN (SELECT COUNT(*) AS n FROM b {SLIDING}) AS t ON l.window_end = t.window_end",
+    f"SELECT s, COUNT(*) AS c, window_start AS w FROM a {SLIDING} WHERE unix_micros(window_end) - unix_micros(ts) > 2 GROUP BY s",
+    f"SELECT DISTINCT s, window_end AS e FROM a {SLIDING}",
+]
+
+
+@pytest.mark.parametrize("text", WINDOWED)
+@given(data=st.data())
+@settings(max_examples=6, deadline=None)
+def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, data: st.DataObject):
+    row = st.tuples(st.integers(0, 25), st.sampled_from([1, 2, 3, None]), st.sampled_from(["x", "y", None]))
+    tables = {}
+    for name in "ab":
+        rows = sorted(data.draw(st.lists(row, min_size=1, max_size=12)), key=lambda row: row[0])
+        times = pa.array([row[0] for row in rows], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
+        keys = {"k": pa.array([row[1] for row in rows], INT), "s": pa.array([row[2] for row in rows], pa.string())}
+        tables[name] = pa.table({"ts": times} | keys)
+    settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
+    catalog, _ = local_catalog(tables, {}, **settings)
+    query = plan_change("q", bind_changes(parse_query(text), catalog))
+    plan = plan_changes(catalog.streams, [query], evaluate_text, {}, {})
+    running = Stages(in_stages(plan), restarts=True)
+    for start in range(0, max(table.num_rows for table in tables.values()), 4):
+        parts = {name: tables[name].slice(start, 4).combine_chunks() for name in query.streams}
+        running.batch({name: _evaluated(plan, name, part) for name, part in parts.items()})
+    running.batch({}, flush=True)
+    alone = windrow.replay(text, batch_rows=3, flush=True, **tables).to_pylist()
+    found = [row for batch in running.sent["q"] for row in batch.to_pylist()]
+    assert sorted(map(_told, found)) == sorted(map(_told, alone))
+
+
+def _evaluated(plan: ChangesPlan, stream: str, part: pa.Table) -> pa.Table:
+    """The columns that the map tasks of a stream are given, by their texts."""
+    texts = {text: evaluate_text(text, part) for text in plan.expressions_of(stream)}
+    return pa.table({"ts": part["ts"], **texts})
+
+
+def _told(row: dict) -> str:
+    return repr({name: sorted(value) if isinstance(value, list) else value for name, value in row.items()})

@@ -90,8 +90,8 @@ def _renamed(source: Bound, place: exp.Expr, scope: Scope) -> Bound:
 
 def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswers:
     """A SELECT around a windowed sub-query: other columns of the same answers, fewer of them, or in order."""
-    if source.query.limit is not None:
-        raise not_yet(tree.selects[0], "a query over a sub-query with LIMIT", scope.text)
+    if source.query.limit is not None and any(tree.args.get(clause) for clause in ("where", "order", "limit")):
+        raise not_yet(tree.selects[0], "a query that chooses among the rows of a sub-query with LIMIT", scope.text)
     leading = leading_columns(source.query.window, scope.emit, source.query.clusters is not None)
     visible = source.columns | {name: exp.column(name) for name in leading if scope.emit == SNAPSHOT}
     outputs: dict[str, exp.Expr] = {}
@@ -114,7 +114,7 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
         outputs=tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         having=None if having is None else expression_sql(having),
         order=tuple(ordering for ordering, _ in terms) or source.query.order,
-        limit=bind_limit(tree, scope.text),
+        limit=source.query.limit if tree.args.get("limit") is None else bind_limit(tree, scope.text),
     )
     check_outputs(query, outputs, having, terms, scope)
     return BoundAnswers(query, outputs)

@@ -31,7 +31,7 @@ from windrow.plan.parts import NestedWindow
 from windrow.plan.pipeline import Output
 from windrow.plan.predicate_window import PredicateWindow
 from windrow.plan.refuse import not_yet, refuse_groupings
-from windrow.plan.result_columns import emitted_schema, leading_columns
+from windrow.plan.result_columns import emitted_schema, leading_columns, window_columns
 from windrow.plan.row_levels import NestedRows
 from windrow.plan.row_window import CountWindow
 from windrow.plan.spaces import Key
@@ -226,14 +226,14 @@ def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], sco
     if group is None:
         return keys
     refuse_groupings(tree, scope.text)
+    own = {column.lower() for column in source.columns}
+    told = set() if source.window is None or scope.emit != SNAPSHOT else set(window_columns(source.window)) - own
     for node in group.expressions:
         if isinstance(node, exp.Literal) and not node.is_string:
             node = selected(tree, node, "group", scope.text)
         else:
             node = unaliased(node, aliases, source.columns).unnest()
-        told = leading_columns(source.window, scope.emit, clustered=False) if source.window is not None else ()
-        is_told = isinstance(node, exp.Column) and node.name.lower() in told and scope.emit == SNAPSHOT
-        if is_told and node.name.lower() not in {column.lower() for column in source.columns}:
+        if isinstance(node, exp.Column) and node.name.lower() in told:
             continue  # all rows of an answer are of one window
         for call in calls_in(node, scope):
             raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")

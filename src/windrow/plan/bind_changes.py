@@ -23,7 +23,7 @@ from windrow.plan.column_aliases import renamed
 from windrow.plan.edges import EDGES, Windows, longest
 from windrow.plan.emission import CHANGES, DELETES, SNAPSHOT
 from windrow.plan.from_clause import bind_stream, read_from
-from windrow.plan.join_keys import computed_keys
+from windrow.plan.join_keys import keys_of_streams, keys_of_table
 from windrow.plan.names import check_qualifiers
 from windrow.plan.over_changes import aggregates
 from windrow.plan.project_rows import filtered, projected
@@ -118,11 +118,10 @@ class _Binder:
         if isinstance(source, Static):
             read = tuple(dict(sorted(source.reads.items())).values())
             table = f"t{number}:{source.name}"
-            left, right, on = computed_keys(left, None, step, self.scope)
+            left, on = keys_of_table(left, step, self.scope)
             check_conditions(step.residual, (*left.columns, *read), self.scope)
             return TableJoin(left, table, read, on, step.kind, residual)  # type: ignore[arg-type]
-        left, right, on = computed_keys(left, self._node(sources, number, tree), step, self.scope)
-        assert right is not None
+        left, right, on = keys_of_streams(left, self._node(sources, number, tree), step, self.scope)
         check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
         return Join(left, right, on, step.kind, residual)  # type: ignore[arg-type]
 
@@ -202,9 +201,7 @@ class _Binder:
 
     def _base(self, base: Base, table: exp.Table, written: object) -> Base:
         if base.stream.timing is not Timing.EVENT:
-            what = (
-                "a stream timed by the wall clock, in another query than one aggregation through a window that slides,"
-            )
+            what = "a stream timed by the wall clock, in another query than one aggregation over one sliding window,"
             raise not_yet(table, what, self.scope.text, "give it a time: TIMESTAMP BY, without IDLE CLOCK")
         self.streams[base.stream.name] = base.stream
         if written is None:

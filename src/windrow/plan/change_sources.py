@@ -115,12 +115,11 @@ class Sources:
 
     def are_same(self, one: exp.Expr, other: exp.Expr) -> bool:
         """Whether both name edges of windows that are always the same instant."""
-        found = [self.edge_of(node) for node in (one, other)]
-        (mine, name), (theirs, other_name) = (edge or (0, "") for edge in found)
-        ours, others = self.named[mine][1].windows, self.named[theirs][1].windows
-        if None in found or ours is None or others is None:
+        mine, theirs = self.edge_of(one), self.edge_of(other)
+        if mine is None or theirs is None or mine[1] != theirs[1]:
             return False
-        return name == other_name and ours.same(name, others)
+        left, right = (self.named[number][1].windows for number, _ in (mine, theirs))
+        return left is not None and right is not None and left.same(mine[1], right)
 
     def lowered(self, node: exp.Expr, below: int | None = None, *, of_groups: bool = False) -> exp.Expr:
         """`node` over the columns of plans; what reads source `below` only is computed where it is read.

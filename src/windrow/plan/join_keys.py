@@ -18,29 +18,33 @@ from windrow.plan.widen import cast_to, wider
 Pairs = tuple[tuple[str, str], ...]
 
 
-def computed_keys(left: Node, right: Node | None, step: Step, scope: Scope) -> tuple[Node, Node | None, Pairs]:
-    """Both sides with the columns that the join is by, and these; a table, which is no plan, has columns only."""
+def keys_of_streams(left: Node, right: Node, step: Step, scope: Scope) -> tuple[Node, Node, Pairs]:
+    """Both sides of a join with the columns that it is by, and these, which are of the same types."""
     higher = above(scope)
-    sides: tuple[dict[str, Computed], dict[str, Computed]] = ({}, {})
+    mine: dict[str, Computed] = {}
+    theirs: dict[str, Computed] = {}
     pairs = []
-    for pair in step.on:
-        nodes = list(pair)
-        if right is not None:
-            types = [checked_type(node, plan.schema, higher) for node, plan in zip(nodes, (left, right))]
-            both = wider(*types)
-            if both is None:
-                message = f"a join of {type_name(types[0])} with {type_name(types[1])}"
-                raise error_at(step.place, message, scope.text, "CAST one side to the type of the other")
-            nodes = [node if type == both else cast_to(node, both) for node, type in zip(nodes, types)]
-        plans = (left, right)
-        one, other = (_column(node, plan, own, higher) for node, plan, own in zip(nodes, plans, sides))
-        pairs.append((one, other))
-    return _with(left, sides[0]), right if right is None else _with(right, sides[1]), tuple(pairs)
+    for one, other in step.on:
+        types = checked_type(one, left.schema, higher), checked_type(other, right.schema, higher)
+        both = wider(*types)
+        if both is None:
+            message = f"a join of {type_name(types[0])} with {type_name(types[1])}"
+            raise error_at(step.place, message, scope.text, "CAST one side to the type of the other")
+        one, other = (node if type == both else cast_to(node, both) for node, type in zip((one, other), types))
+        pairs.append((_column(one, left, mine, higher), _column(other, right, theirs, higher)))
+    return _with(left, mine), _with(right, theirs), tuple(pairs)
 
 
-def _column(node: exp.Expr, plan: Node | None, own: dict[str, Computed], scope: Scope) -> str:
+def keys_of_table(left: Node, step: Step, scope: Scope) -> tuple[Node, Pairs]:
+    """The stream's side of a join with a table, which has its columns only, and what both are compared by."""
+    mine: dict[str, Computed] = {}
+    pairs = tuple((_column(one, left, mine, above(scope)), other.name) for one, other in step.on)
+    return _with(left, mine), pairs
+
+
+def _column(node: exp.Expr, plan: Node, own: dict[str, Computed], scope: Scope) -> str:
     """The name of the column that holds `node`; one that is computed is named by what it holds."""
-    if isinstance(node, exp.Column) or plan is None:
+    if isinstance(node, exp.Column):
         return node.name
     text = expression_sql(node)
     name = f"j_{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -17,6 +17,10 @@ from windrow.plan.window import TimeWindow
 _CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
 
 
+_ELSEWHERE = ", in another query than one aggregation over one sliding window,"
+"""Where operators over changes answer, which have fewer kinds of windows and no order."""
+
+
 def refuse_unsupported(tree: exp.Select, text: str) -> None:
     """Raise for the first clause of `tree` that cannot be run."""
     for clause, name in _CLAUSES.items():
@@ -60,8 +64,9 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
             kind = "a window that answers early"
         case _:
             kind = "a window that counts rows"
-    message = f"{kind}, in another query than one aggregation over one stream,"
-    return not_yet(place, message, text, "SELECT k, COUNT(*) ... GROUP BY k, or [RANGE 10 MINUTES SLIDE 1 MINUTE]")
+    return not_yet(
+        place, f"{kind}{_ELSEWHERE}", text, "SELECT k, COUNT(*) ... GROUP BY k, or [RANGE 10 MINUTES SLIDE 1 MINUTE]"
+    )
 
 
 def refuse_groupings(tree: exp.Select, text: str) -> None:
@@ -98,9 +103,9 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     """Raise for the first clause that has no meaning for rows that come and go, or none yet."""
     clauses = {
         **_CLAUSES,
-        "order": "ORDER BY over changes",
-        "limit": "LIMIT over changes",
-        "cluster": "CLUSTER BY here",
+        "order": f"ORDER BY{_ELSEWHERE}",
+        "limit": f"LIMIT{_ELSEWHERE}",
+        "cluster": f"CLUSTER BY{_ELSEWHERE}",
     }
     for clause, name in clauses.items():
         found = tree.args.get(clause)
