@@ -24,7 +24,7 @@ from windrow.plan.instants import read_instant
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.checkpoint import Added, Changes
-from windrow.spark.hold import Hold
+from windrow.spark.hold import Hold, check_free
 from windrow.spark.missing_files import vanished
 from windrow.spark.progress import Progress
 from windrow.spark.reset_clock import check_goes_back, check_timing
@@ -176,8 +176,7 @@ class Job:
         A job that has worked off all that was available runs once more for it; a running one does it in its next batch.
         """
         with self._lock:
-            if not os.path.isdir(self.checkpoint):
-                raise ChangeError("the job has been stopped, and its temporary checkpoint is gone")
+            self._check_there()
             self._hold.take()
             for stream, run in self._runs.items():
                 run.flush()
@@ -192,10 +191,18 @@ class Job:
         gone. What sinks hold of such windows stays there. A job that has ended does it when it is started again.
         """
         with self._lock:
+            self._check_there()
+            if not self.is_active:  # another job may have it by now
+                self._hold.release()
+                check_free(self.checkpoint)
             instant, clock = read_instant(to), self.progress().get(stream, {}).get("clock")
             check_goes_back(stream, instant, self._plans.values(), list(self._runs), clock)
             check_timing(stream, self._runs[stream].plan.timing)
             self._runs[stream].reset_clock(instant)
+
+    def _check_there(self) -> None:
+        if not os.path.isdir(self.checkpoint):
+            raise ChangeError("the job has been stopped, and its temporary checkpoint is gone")
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before.

@@ -16,6 +16,7 @@ from windrow.plan.timing import Timing
 from windrow.runtime.payload import RESET
 from windrow.spark.file_names import folder_of
 from windrow.spark.heartbeat import timing_in
+from windrow.spark.hold import check_free
 from windrow.spark.words import CONTROL, control_folder, say
 
 
@@ -41,6 +42,7 @@ def check_timing(stream: str, timing: Timing) -> None:
 def reset_stopped(checkpoint: str, stream: str, to: str) -> None:
     """Leave the word in the checkpoint of a job that does not run: it finds it when it is started again."""
     to_us = read_instant(to)
+    check_free(checkpoint)
     folders = sorted(entry.name for entry in os.scandir(checkpoint) if os.path.isdir(os.path.join(entry.path, CONTROL)))
     own = os.path.basename(folder_of(checkpoint, stream))
     changing = [name for name in folders if name != own and stream in _streams_of(name)]
