@@ -94,7 +94,7 @@ KEYS = {
     "changes": ["op", "k"],
     "lives": ["op", "k", "cid"],
     **{"early": ["k", "final"], "levels": ["k", "level"], "aged": ["k", "level"]},
-    **{"steps": ["k", "level", "window_row"], "aged steps": ["level", "window_row"]},
+    **{"steps": ["k", "level", "window_row"], "aged steps": ["i", "level", "window_row"]},
     **{"every": ["k"], "gaps": ["k", "b"], "landmark": ["b"], "long": ["k"], "top": ["k", "day"]},
 }
 
