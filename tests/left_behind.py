@@ -86,6 +86,8 @@ class SparkState:
         """
         now: dict[str, str] = self._spark.conf.getAll
         for name in {*now, *self._settings}:
+            if not self._spark.conf.isModifiable(name):
+                continue  # what another session of the process began with is shown here too
             if name not in self._settings:
                 self._spark.conf.unset(name)
             elif now.get(name) != self._settings[name]:

@@ -18,7 +18,9 @@ from windrow.language.clauses import CONSUMERS, EXPRESSION, REFUSED_WHOLE, consu
 from windrow.language.nodes import StreamWindow
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes, is_over_changes
+from windrow.plan.bind_changes import bind_changes
+from windrow.plan.bound import Scope
+from windrow.plan.over_changes import is_over_changes
 
 from .clauses_of_sql import STATEMENTS
 
@@ -169,7 +171,7 @@ def plan_of(tree: exp.Expr, text: str) -> object:
     catalog, _ = local_catalog({"ev": EVENTS}, {"t": TABLE}, **plugged)
     query = Query(tree, text)
     try:
-        return bind_changes(query, catalog) if is_over_changes(tree) else bind(query, catalog)
+        return bind_changes(query, catalog) if is_over_changes(tree, Scope(catalog, text)) else bind(query, catalog)
     except (WindrowError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         return type(error)  # without a part that has to be there
 
@@ -231,7 +233,7 @@ def test_what_is_refused_is_named_and_underlined(text, underlined, message):
 @pytest.mark.parametrize("call", ["SUM(i) IGNORE NULLS", "COUNT(i) RESPECT NULLS", "MEDIAN(i) IGNORE NULLS"])
 def test_ignore_nulls_is_for_those_that_have_it(call):
     text = f"SELECT {call} AS a FROM ev {SLIDING}"
-    with pytest.raises(QueryError, match="NULLS is for FIRST and LAST") as caught:
+    with pytest.raises(QueryError, match=r"cannot be told to (IGNORE|RESPECT) NULLS") as caught:
         windrow.replay(text, ev=EVENTS)
     assert text[caught.value.at : caught.value.end] == call
 

@@ -94,7 +94,11 @@ def job_of(folder: Path, planner: FakePlanner, *queries: Any) -> Job:
     hold = Hold(str(folder))
     hold.take()
     plans = {query.name: query for query in queries}
-    return Job(plans, dict.fromkeys(plans, windrow.sink("noop")), None, planner, str(folder), hold)
+    try:
+        return Job(plans, dict.fromkeys(plans, windrow.sink("noop")), None, planner, str(folder), hold)
+    except BaseException:
+        hold.release()
+        raise
 
 
 def test_a_job_holds_its_checkpoint_until_it_has_ended(tmp_path: Path):

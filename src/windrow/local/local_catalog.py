@@ -35,12 +35,13 @@ def local_catalog(
     time: str | None,
     lateness: str,
     idle_clock: bool,
-    ahead: str | None,
+    ahead: str | None = None,
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],
-    states: Mapping[str, str],
+    states: Mapping[str, str] | None = None,
 ) -> tuple[Catalog, dict[str, type]]:
     """The streams, tables and users' code of a replay, and that code by name."""
+    states = states or {}
     limit = read_ahead(ahead)
     if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
         what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"

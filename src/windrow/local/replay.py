@@ -81,7 +81,7 @@ def replay(
     """
     if batch_rows is not None and (not isinstance(batch_rows, int) or batch_rows < 1):
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
-    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states or {}}
+    plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
     query = parse_query(text)
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
@@ -121,7 +121,7 @@ class Replay:
             ahead=ahead,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
-            states=states or {},
+            states=states,
         )
         bound = bind(parse_query(query) if isinstance(query, str) else query, catalog)
         self.query: QueryPlan = plan_query("query", bound)

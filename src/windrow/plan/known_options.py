@@ -71,7 +71,8 @@ def known_options(format: str, *, sink: bool = False) -> tuple[str, ...] | None:
 def unknown_option(format: str, options: Iterable[str], *, sink: bool = False) -> tuple[str, str, str] | None:
     """An option that `format` does not take, what is wrong, and the way out; None if there is none.
 
-    A key with dots is for whoever is below the format: `kafka.bootstrap.servers`, `parquet.bloom.filter.enabled`.
+    One that is like none that is known passes: other versions and formats below may have more. A key with dots is for
+    these: `kafka.bootstrap.servers`, `parquet.bloom.filter.enabled`.
 
     >>> unknown_option("csv", ["path", "HEADER", "delimeter"])
     ('delimeter', "csv has no option 'delimeter'", 'did you mean delimiter?')
@@ -84,6 +85,6 @@ def unknown_option(format: str, options: Iterable[str], *, sink: bool = False) -
     for key in options:
         if "." not in key and key.upper() not in spelt:
             meant = closest(key, spelt)
-            way_out = f"did you mean {spelt[meant]}?" if meant else f"{format} has {', '.join(known) or 'none'}"
-            return key, f"{format} has no option {key!r}", way_out
+            if meant is not None:
+                return key, f"{format} has no option {key!r}", f"did you mean {spelt[meant]}?"
     return None
