@@ -262,7 +262,8 @@ def test_a_clock_that_one_event_has_moved_far_ahead_is_set_back_while_the_job_ru
     assert job.progress()["ticks"]["rejected"]["late"] == 0
     good = [1, 2, 5, 9, 11, 12, 13, 16, 19, 20, 22, 23, 27, 30, 34]
     plain = rows_of(windrow.replay(text, ticks=some(*good), flush=True))
-    first, second = START + 8 * SECOND, START + 22 * SECOND
+    # of the pane that the clock is set back into some events may be lost, so windows are known from the next one on
+    first, second = START + 10 * SECOND, START + 22 * SECOND
     known = [row for row in plain if row["window_start"] >= second]
     between = [row for row in plain if row["window_start"] >= first and row["window_end"] <= START + 20 * SECOND]
     found = rows_of(tmp_path / "out")
