@@ -120,7 +120,7 @@ MISTAKES = {
     ),
     "a column that the files lack": (
         STREAM.replace("volume INT", "volume INT, venue STRING") + QUERY,
-        ["no file has the column 'venue'", "(line 1, column 78)", "^^^^^^^^^^^^\n", "hint: "],
+        ["no file has the column 'venue'", "(line 1, column 77)", "^^^^^^^^^^^^\n", "hint: "],
     ),
     "a column of a table that the file lacks": (
         STREAM + TABLE.replace("names USING", "names (symbol STRING, nome STRING) USING") + QUERY,

@@ -23,6 +23,7 @@ FIGURES = {
     "windows": 42,
     "rejected": {"late": 3, "no time": 0, "unreadable": 1},
     "failed": 2,
+    "dropped": 0,
     "delay": {"p50": 0.612, "p99": 0.93, "max": 1.1},
     "groups": 100,
     "state_bytes": 2_500_000,
