@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import windrow
 from windrow.errors import QueryError
+from windrow.plan.instants import EARLIEST_US
 
 from .judge import Oracle, Window, canonical, judge, plain_rows
 from .streams import Stream, streams
@@ -87,15 +88,20 @@ def test_every_answer_is_that_of_duckdb_over_the_windows_events(asked: str, orac
     answers = windrow.replay(text, ticks=events, lateness=stream.lateness, batch_rows=rows, flush=True)
     for row in plain_rows(answers):
         end, start = row.pop("window_end"), row.pop("window_start")
-        assert start == (None if window.range_us is None else end - window.range_us)
+        assert start == _start(window, end)
         found.setdefault(end, Counter())[tuple(map(canonical, row.values()))] += 1
     judged = Oracle(events, verdict.kept)
     for end in {*found, *set().union(*verdict.ends(window, stream.times, flush=True))}:
-        start = None if window.range_us is None else end - window.range_us
-        edges = {"start": _instant(start), "end": _instant(end), "us": end}
+        edges = {"start": _instant(_start(window, end)), "end": _instant(end), "us": end}
         wanted = [tuple(row.values())[1:] for row in judged.each(oracle.format(**edges), window, [end])]
         wanted = [() for _ in wanted] if asked.startswith("SELECT DISTINCT window_end FROM") else wanted
         assert found.get(end, Counter()) == Counter(tuple(map(canonical, row)) for row in wanted), end
+
+
+def _start(window: Window, end: int) -> int | None:
+    """When a window begins that ends at `end`; one that begins before all events has no such instant."""
+    start = EARLIEST_US - 1 if window.range_us is None else end - window.range_us
+    return None if start < EARLIEST_US else start
 
 
 def _instant(us: int | None) -> str:

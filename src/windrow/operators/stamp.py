@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.operators.changes import NEVER, Changes, joined, nothing
 from windrow.operators.row_table import RowTable
 from windrow.plan.changes import TIME, Stamp
+from windrow.plan.instants import EARLIEST_US, shown_starts
 from windrow.storage.blocks import Blocks
 
 
@@ -84,7 +85,7 @@ class StampRows:
     def _stamped(self, slots: np.ndarray, weights: np.ndarray, end: int, stamp: int) -> Changes:
         *columns, since = self._rows.columns_of(slots)
         for edge in self._node.edges:
-            value = None if edge.before_us is None else stamp - edge.before_us
-            columns.append(pa.repeat(pa.scalar(value, pa.int64()), len(slots)).cast(TIME))
+            instant = EARLIEST_US - 1 if edge.before_us is None else stamp - edge.before_us
+            columns.append(shown_starts(np.full(len(slots), instant)).cast(TIME))
         times, until = np.full(len(slots), end), np.full(len(slots), NEVER)
         return Changes(times, since.to_numpy(), until, weights.copy(), tuple(columns))

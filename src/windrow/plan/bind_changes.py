@@ -11,6 +11,7 @@ from sqlglot import exp
 from windrow.language import Query, deep, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind_change_groups import bind_select
+from windrow.plan.bind_clusters import refuse_cluster_calls
 from windrow.plan.bind_joins import Step, all_of, bind_joins, conjuncts_of
 from windrow.plan.bound import BoundRows, Scope
 from windrow.plan.calls import calls_in
@@ -96,6 +97,7 @@ class _Binder:
         check_aliases(tables, self.scope)
         outer = {number for number, join in enumerate(written, start=1) if join.side == "LEFT"}
         bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
+        refuse_cluster_calls(tree, {name for _, source in bound for name in source.columns}, self.scope)
         sources = Sources(bound, outer, self.scope)
         where = tree.args.get("where")
         conjuncts = [] if where is None else conjuncts_of(where.this)

@@ -25,7 +25,7 @@ class Usable:
     >>> times = pa.array([5, None, LATEST_US + 1, 90], pa.int64())
     >>> batch = pa.record_batch({TIME: times, ARRIVED: pa.array([20] * 4)})
     >>> Usable(batch, ahead_us=60).counts
-    {'unreadable': 0, 'untimed': 1, 'impossible': 1, 'ahead': 1}
+    {'untimed': 1, 'impossible': 1, 'ahead': 1}
     """
 
     def __init__(self, batch: pa.RecordBatch, ahead_us: int | None) -> None:
