@@ -26,8 +26,8 @@ $(WARM): $(READY)
 demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries
 	@. scripts/java.sh && $(BIN)/windrow demo
 
-test: $(WARM)  ## run all tests; ORDER=seed runs them in an order drawn from it
-	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER))
+test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random streams
+	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER))
 
 torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows
 	@. scripts/java.sh && PYTHONPATH=tests $(BIN)/python tests/cluster/torture.py $(TORTURE)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 import windrow
 
+from .arriving import put
 from .bench_spark import bench_spark
 from .size import Size
 
@@ -37,7 +37,7 @@ def vehicles(folder: Path, rows: int, batches: int, rate: int) -> pa.Table:
         tables.append(pa.table(columns | {"speed": random.uniform(0, 60, rows)}))
         for part in range(2):
             half = tables[-1].slice(part * rows // 2, rows // 2)
-            pq.write_table(half, folder / f"{batch:05d}-{part}.parquet")
+            put(folder, 2 * batch + part, half)
     return pa.concat_tables(tables)
 
 
@@ -47,7 +47,6 @@ def measure_spark(size: Size) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept, bench_spark() as spark:
         session = windrow.Session(spark, shards=2)
         folder = Path(kept) / "vehicles"
-        folder.mkdir()
         events = vehicles(folder, rows, batches, size.of(200, RATE, RATE))
         files = session.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 2).parquet(str(folder))
         session.stream("vehicle_positions", files, time="ts")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import windrow
 
+from .arriving import put
 from .bench_spark import bench_spark
 from .expiry_cases import RATE, tables
 from .expiry_sql import SQL, check_changes, sales_of
@@ -82,8 +82,7 @@ class _Bench:
 
 def _write(folder: Path, table: pa.Table, batches: int) -> None:
     """Two files a batch, so that both cores have something to read."""
-    folder.mkdir(parents=True)
     files = 2 * batches
     rows = -(-table.num_rows // files)
     for number in range(files):
-        pq.write_table(table.slice(number * rows, rows), folder / f"{number:05d}.parquet")
+        put(folder, number, table.slice(number * rows, rows))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from .arriving import put
 
 SCHEMA = "ts TIMESTAMP, symbol STRING, price DOUBLE, volume INT"
 BEGIN_US = 1_700_000_000_000_000
@@ -30,7 +31,6 @@ class Ticks:
 
     def write(self) -> Ticks:
         """Write the files; the same arguments give the same events."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         random = np.random.default_rng(7)
         names = pa.array([f"S{number:06d}" for number in range(self.symbols)])
         prices = 50 + 100 * random.random(self.symbols)
@@ -49,5 +49,5 @@ class Ticks:
             )
             step = -(-self.rows // self.files_per_batch)
             for part in range(self.files_per_batch):
-                pq.write_table(table.slice(part * step, step), self.folder / f"{batch:05d}-{part}.parquet")
+                put(self.folder, batch * self.files_per_batch + part, table.slice(part * step, step))
         return self

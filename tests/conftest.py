@@ -23,12 +23,22 @@ LONGEST += ("test_benchmarks.py", "test_command_run.py", "test_change_queries.py
 UNUSED = pytest.StashKey[SparkState]()
 """The Spark session of this process as it was before any test."""
 
-settings.register_profile("windrow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("windrow")  # no test asserts a time
+# No test asserts a time. What passes once passes again: only a drawn order draws other examples.
+settings.register_profile("windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("drawn", settings.get_profile("windrow"), derandomize=False)
+settings.load_profile("windrow")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED.")
+    parser.addoption(
+        "--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED, on new streams."
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("order") is not None:
+        settings.load_profile("drawn")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -206,6 +206,7 @@ def write_calls(folder: Path, files: int, rows: int, rate: int, start: datetime,
     for number, table in zip(range(files), tables(center, rows)):
         name = f"{number:05d}.parquet"
         pq.write_table(table, folder / f".{name}")  # readers pass over names that begin with a dot
+        os.utime(folder / f".{name}", (number, number))  # Spark reads files in the order of their age
         os.replace(folder / f".{name}", folder / name)
 
 

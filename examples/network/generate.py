@@ -116,6 +116,7 @@ def write_connections(folder: Path, files: int, table: pa.Table) -> None:
     for number, (start, stop) in enumerate(pairwise(edges)):
         name = f"{number:05d}.parquet"
         pq.write_table(table.slice(start, stop - start), folder / f".{name}")  # readers pass over names with a dot
+        os.utime(folder / f".{name}", (number, number))  # Spark reads files in the order of their age
         os.replace(folder / f".{name}", folder / name)
 
 

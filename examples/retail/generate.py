@@ -80,7 +80,7 @@ def write_sales(folder: Path, seconds: int, step: int, rate: float, start: datet
     With `live` a file is written when its last second is over.
     """
     for name, table in favorites().items():
-        put(folder / name, 0, table)
+        put(folder / name, 0, table, 0)
     for name in STREAMS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     start_us = round(start.timestamp() * SECOND)
@@ -93,14 +93,16 @@ def write_sales(folder: Path, seconds: int, step: int, rate: float, start: datet
         for name, sales in streams.items():
             table = sales.until(end_us)
             count += len(table)
-            put(folder / name, number, table)
+            put(folder / name, number, table, end_us)
     return count
 
 
-def put(folder: Path, number: int, table: pa.Table) -> None:
+def put(folder: Path, number: int, table: pa.Table, written_us: int) -> None:
+    """A file appears whole; Spark reads files in the order of their age, which is the order of their events."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{number:05d}.parquet"
     pq.write_table(table, folder / f".{name}")  # readers pass over names that begin with a dot
+    os.utime(folder / f".{name}", (written_us / SECOND,) * 2)
     os.replace(folder / f".{name}", folder / name)
 
 

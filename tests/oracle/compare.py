@@ -12,7 +12,7 @@ from windrow.local.replay import Replay
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome
 
-from .judge import FIRST_TIME, Oracle, by_place, plain_rows, same
+from .judge import Oracle, by_place, plain_rows, same, shown_start
 from .streams import Stream
 
 
@@ -80,8 +80,7 @@ def agree(
     found, wanted = by_place(mine, keys), by_place(theirs, keys)
     assert found.keys() == wanted.keys()
     for place, row in found.items():
-        start = None if range_us is None else row["window_end"] - range_us
-        assert row["window_start"] == (None if start is None or start < FIRST_TIME else start)
+        assert row["window_start"] == shown_start(range_us, row["window_end"])
         for i, case in enumerate(cases):
             ours, answer = row[f"a{i}"], wanted[place][f"a{i}"]
             assert same(ours, answer, case.relative), f"{case.asked} at {place}: {ours!r}, the oracle has {answer!r}"

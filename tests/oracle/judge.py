@@ -62,6 +62,12 @@ class Window:
         return anchor + ((time - anchor) // self.slide_us + 1) * self.slide_us
 
 
+def shown_start(range_us: int | None, end: int) -> int | None:
+    """When a window begins that ends at `end`; before all events there can be, that is no instant."""
+    start = FIRST_TIME - 1 if range_us is None else end - range_us
+    return None if start < FIRST_TIME else start
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What became of a stream: the rows that count, how many do not, and the clock after each batch."""

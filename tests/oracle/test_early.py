@@ -12,7 +12,7 @@ from windrow.local.replay import Replay
 from windrow.runtime.payload import FLUSH, Payload
 
 from .compare import rows_of
-from .judge import Window
+from .judge import Window, shown_start
 from .streams import Stream, streams
 
 COLUMNS = {
@@ -43,7 +43,8 @@ def recomputed(window: Window, until: int, events: list[tuple]) -> list[tuple]:
     rows = []
     for key, values in groups.items():
         known = [value for value in values if value is not None]
-        rows.append((start, end, key, len(values), sum(known) if known else None, max(known, default=None)))
+        answer = (len(values), sum(known) if known else None, max(known, default=None))
+        rows.append((shown_start(window.range_us, end), end, key, *answer))
     return rows
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import windrow
 from windrow.errors import QueryError
-from windrow.plan.instants import EARLIEST_US
 
-from .judge import Oracle, Window, canonical, judge, plain_rows
+from .judge import Oracle, Window, canonical, judge, plain_rows, shown_start
 from .streams import Stream, streams
 
 COLUMNS = {
@@ -88,20 +87,14 @@ def test_every_answer_is_that_of_duckdb_over_the_windows_events(asked: str, orac
     answers = windrow.replay(text, ticks=events, lateness=stream.lateness, batch_rows=rows, flush=True)
     for row in plain_rows(answers):
         end, start = row.pop("window_end"), row.pop("window_start")
-        assert start == _start(window, end)
+        assert start == shown_start(window.range_us, end)
         found.setdefault(end, Counter())[tuple(map(canonical, row.values()))] += 1
     judged = Oracle(events, verdict.kept)
     for end in {*found, *set().union(*verdict.ends(window, stream.times, flush=True))}:
-        edges = {"start": _instant(_start(window, end)), "end": _instant(end), "us": end}
+        edges = {"start": _instant(shown_start(window.range_us, end)), "end": _instant(end), "us": end}
         wanted = [tuple(row.values())[1:] for row in judged.each(oracle.format(**edges), window, [end])]
         wanted = [() for _ in wanted] if asked.startswith("SELECT DISTINCT window_end FROM") else wanted
         assert found.get(end, Counter()) == Counter(tuple(map(canonical, row)) for row in wanted), end
-
-
-def _start(window: Window, end: int) -> int | None:
-    """When a window begins that ends at `end`; one that begins before all events has no such instant."""
-    start = EARLIEST_US - 1 if window.range_us is None else end - window.range_us
-    return None if start < EARLIEST_US else start
 
 
 def _instant(us: int | None) -> str:
