@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 import windrow
-from windrow.local.row_expressions import evaluate_text
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.optimize.place_expiry import place_expiry

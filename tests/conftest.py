@@ -23,9 +23,10 @@ LONGEST += ("test_benchmarks.py", "test_command_run.py", "test_change_queries.py
 UNUSED = pytest.StashKey[SparkState]()
 """The Spark session of this process as it was before any test."""
 
-# No test asserts a time. What passes once passes again: only a drawn order draws other examples.
-settings.register_profile("windrow", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("drawn", settings.get_profile("windrow"), derandomize=False)
+# No test asserts a time. What passes once passes again: only a drawn order draws other examples, and all of them.
+QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("windrow", QUIET, derandomize=True, max_examples=30)
+settings.register_profile("drawn", QUIET, derandomize=False, max_examples=100)
 settings.load_profile("windrow")
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+KEPT = (dict, list, set)
+"""What modules keep from call to call lies in one of these."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 NOT_OURS = ("PYTEST_", "KMP_", "PYSPARK_", "SPARK_", "MALLOC_ARENA_MAX")
@@ -20,20 +24,26 @@ class ProcessState:
 
     def __init__(self) -> None:
         self._process, self._environment = _process(), _environment()
-        self._modules = {name: dict(vars(module)) for name, module in _windrow().items()}
-        self._filled = _sizes()
+        self._modules = [(name, names, names.copy()) for name, names in _windrow()]
+        self._filled = [
+            (f"{module}.{name}", value, len(value))
+            for module, _, names in self._modules
+            for name, value in names.items()
+            if isinstance(value, KEPT) and not name.startswith("__")
+        ]
 
     def changes(self) -> list[str]:
-        """What is not as it was; modules that were loaded since are new, and changed nothing."""
+        """What is not as it was; modules that were loaded since are new, and changed nothing.
+
+        It is asked after every test, and so looks closer only where something is another.
+        """
         now = _process()
         found = [f"{what} is {now[what]}, not {was}" for what, was in self._process.items() if now[what] != was]
         found += [f"the variable {name} is another" for name in _differing(self._environment, _environment())]
-        loaded = _windrow()
-        for name, names in self._modules.items():
-            held = vars(loaded[name])
-            found += [f"{name}.{each} is another" for each in names if held.get(each) is not names[each]]
-        sizes = _sizes()
-        found += [f"{name} holds {sizes[name]}, not {was}" for name, was in self._filled.items() if sizes[name] != was]
+        for module, held, names in self._modules:
+            if not all(map(is_, map(held.get, names), names.values())):
+                found += [f"{module}.{name} is another" for name in names if held.get(name) is not names[name]]
+        found += [f"{name} holds {len(value)}, not {was}" for name, value, was in self._filled if len(value) != was]
         return found
 
 
@@ -56,18 +66,10 @@ def _differing(before: dict[str, str], now: dict[str, str]) -> list[str]:
     return sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
 
 
-def _windrow() -> dict[str, Any]:
-    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "windrow"}
-
-
-def _sizes() -> dict[str, int]:
-    """How much lies in what modules of Windrow keep from call to call."""
-    return {
-        f"{module}.{name}": len(value)
-        for module, held in _windrow().items()
-        for name, value in vars(held).items()
-        if isinstance(value, dict | list | set) and not name.startswith("__")
-    }
+def _windrow() -> list[tuple[str, dict[str, Any]]]:
+    """The modules of Windrow that are loaded, with the names in them."""
+    loaded = [(name, module) for name, module in sys.modules.items() if name.startswith("windrow")]
+    return [(name, vars(module)) for name, module in loaded if name.partition(".")[0] == "windrow"]
 
 
 class SparkState:

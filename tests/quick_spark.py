@@ -19,10 +19,12 @@ _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 SMALL_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK {_QUIET}"
 
 SHORT_LIVED = {
-    "spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM
+    "spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM,
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
 }
-"""A JVM that soon ends is not worth compiling well: this halves its work. It starts a process to change the mode of a
-file, hundreds of times, so that this should be cheap; and if there is an archive of its classes, it need not read them."""
+"""A JVM that soon ends is not worth compiling well: this halves its work. It starts a process to change the mode of
+each file that it writes to a checkpoint, so that this should be cheap, and there should be no second file with
+checksums beside each; and if there is an archive of its classes, it need not read them."""
 
 WARM = {"spark.python.daemon.module": "warm_workers"}
 """Workers come from a daemon that has loaded what they need."""

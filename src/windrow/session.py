@@ -15,11 +15,11 @@ from pyspark.sql.types import DataType
 from windrow.clustering import KnownClusterings, check_plugin
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
-from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain import explain_plans
 from windrow.optimize.keep_rows import Figures, Keeping
 from windrow.optimize.plan_changes import in_stages, plan_change, plan_changes, tables_of

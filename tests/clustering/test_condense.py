@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import Birch
 from sklearn.metrics import adjusted_rand_score
 
+from drawn_examples import examples
 from windrow.clustering.c_birch import CBirch
 from windrow.clustering.condense import REACH, condensed
 
@@ -17,7 +18,7 @@ from .streams import CELL, sdc
 coordinate = st.integers(-6, 6).map(float) | st.floats(-20, 20) | st.sampled_from([1e6, -1e9, 1e-9])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data(), st.integers(1, 4), st.sampled_from([0.1, 1.0, 5.0]))
 def test_clusters_are_what_their_members_add_up_to(data, dimensions, radius):
     rows = data.draw(st.lists(st.tuples(*[coordinate] * dimensions), max_size=40))

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from runtime.core import Core, plan_of
 from windrow.runtime.shard import Shard
 
@@ -107,7 +108,7 @@ def str_of(item: tuple) -> tuple:
 spots = st.tuples(st.integers(0, 45), st.sampled_from("ab"), st.sampled_from([0.0, 100.0, 200.0]))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(
     st.lists(spots, min_size=1, max_size=25),
     st.sampled_from([(10, 10), (20, 10), (13, 5), (4, 6)]),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.clustering.index import GRID, PICKED, SCAN, SCANNED, TREE, IndexChoice
 from windrow.clustering.micro_clusters import MicroClusters
 
@@ -37,7 +38,7 @@ FOREIGN = IndexChoice(foreign=lambda rows, dimensions: Listed())
 coordinate = st.integers(-4, 4).map(float) | st.floats(-50, 50) | st.sampled_from([1e6, -1e9, 1e-9])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), st.integers(1, 5))
 def test_all_indexes_take_points_in_alike(data, dimensions):
     points = data.draw(st.lists(st.tuples(*[coordinate] * dimensions), min_size=1, max_size=80))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN
 from sklearn.metrics import adjusted_rand_score
 
+from drawn_examples import examples
 from windrow.clustering.c_birch import CBirch
 from windrow.clustering.dbscan import Dbscan
 from windrow.clustering.density_grid import DensityGrid
@@ -38,7 +39,7 @@ def columns(report) -> list:
 
 
 @every_plugin
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(first=points, second=points)
 def test_a_copy_is_apart_and_what_is_merged_stays(plugin, parameters, first, second):
     older, newer = summary_of(plugin, parameters, first), summary_of(plugin, parameters, second)
@@ -53,7 +54,7 @@ def test_a_copy_is_apart_and_what_is_merged_stays(plugin, parameters, first, sec
 
 
 @every_plugin
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(given_points=points)
 def test_no_point_is_lost_and_labels_say_where_it_went(plugin, parameters, given_points):
     summary = plugin.init(parameters)
@@ -69,7 +70,7 @@ def test_no_point_is_lost_and_labels_say_where_it_went(plugin, parameters, given
 
 
 @pytest.mark.parametrize("name", ["density_grid", "dbscan"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(parts=st.lists(points, min_size=2, max_size=5), gone=st.integers(1, 4))
 def test_what_is_excluded_leaves_no_trace(name, parts, gone):
     plugin, parameters = SHIPPED[name]
@@ -86,7 +87,7 @@ def test_what_is_excluded_leaves_no_trace(name, parts, gone):
     assert len(plugin.rows(window)["count"]) == len(plugin.rows(rest)["count"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(given_points=points, eps=st.sampled_from([0.5, 1.5, 6.0]), minimum=st.integers(1, 5))
 def test_dbscan_finds_the_clusters_of_scikit_learn(given_points, eps, minimum):
     summary = Dbscan().init((eps, minimum))
@@ -102,7 +103,7 @@ def test_dbscan_finds_the_clusters_of_scikit_learn(given_points, eps, minimum):
             assert found[i] in found[core[gaps <= gaps.min() * (1 + 1e-12)]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(given_points=points, minimum=st.integers(1, 3))
 def test_a_density_grid_joins_dense_cells_that_touch(given_points, minimum):
     summary = summary_of(DensityGrid(), (2.0, minimum), given_points)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN
 
 import windrow
+from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.local.replay import Replay
@@ -149,7 +150,7 @@ def test_the_arrival_of_payloads_changes_no_bit():
 
 @given(st.integers(0, 10**6), st.sampled_from([7, 50, 400]), st.sampled_from(["", "GROUP BY road"]))
 @example(182, 7, "GROUP BY road")  # a group that has left comes again in the next window
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_what_changes_adds_up_to_the_answers(seed: int, batch: int, group: str):
     events = cars(150, seed, seconds=90)
     thinned = events.filter(pa.array(np.random.default_rng(seed).random(150) < 0.4))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windows.folds import RULED
 from windrow.clustering import SCANNED, clustering_for
 from windrow.kernels import to_arrow
@@ -97,7 +98,7 @@ def words(kernel, fields, slot: int) -> list[tuple[float, int]]:
 
 @pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("way", RULED)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(length=st.integers(1, 130), gaps=st.sets(st.integers(0, 159)), saves=st.sets(st.integers(1, 160)))
 def test_a_window_holds_its_points_in_their_order(way, name, length, gaps, saves):
     kernel = kernel_of(name)

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.kernels import Rows, identity, kernel_for
 from windrow.kernels.decimal_sum import DecimalSum
 from windrow.plan.aggregates import aggregate
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 
 
 def answer(function: str, values: list, type: pa.DataType):

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow.kernels
+from drawn_examples import examples
 from windrow.kernels import concat, from_arrow, grow, identity, reset, running, take, to_arrow
 
 from .cases import CASES, SLOTS, Case, codes
 
 ALL = np.arange(SLOTS)
-some = settings(max_examples=12, deadline=None)
+some = settings(max_examples=examples(12), deadline=None)
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 reversible_case = pytest.mark.parametrize("case", [case for case in CASES if case.kernel.reversible], ids=str)
 
@@ -179,7 +180,7 @@ def test_removing_undoes_combining(case, data):
 
 
 @reversible_case
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(st.data())
 def test_a_window_that_has_slid_for_long_has_forgotten_what_left_it(case, data):
     panes = [case.lifted(data.draw(case.rows)) for _ in range(6)]

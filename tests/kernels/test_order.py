@@ -10,10 +10,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.kernels import Rows, concat, identity, kernel_for
 from windrow.plan.aggregates import Partial
 
-some = settings(max_examples=60, deadline=None)
+some = settings(max_examples=examples(60), deadline=None)
 
 
 def answer(kind: str, values: pa.Array, times: list[int] | None = None, *, ignore_nulls: bool = False) -> pa.Array:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import median_abs_deviation
 
+from drawn_examples import examples
 from windrow.kernels import Rows, identity, take
 from windrow.kernels.ordered_values import LARGE, OrderedValues
 from windrow.kernels.sketches import Digest, DistinctSketch
@@ -80,7 +81,7 @@ def test_a_window_is_an_index_once_it_is_large_and_nothing_once_it_is_empty():
     assert window["values"][0] is None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([50, 600, 100_000]))
 def test_an_index_is_a_sorted_list(seed, values):
     """Runs of additions and removals, so that chunks are split, emptied and joined."""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.kernels import Rows, identity
 from windrow.kernels.filled_moments import FilledMoments
 from windrow.kernels.pair_moments import PairMoments
@@ -75,7 +76,7 @@ def test_the_line_is_that_of_polyfit():
     assert intercept == pytest.approx(at_start - slope * (START_US / 1e6), rel=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.none() | st.integers(-40, 40).map(lambda n: n / 4), st.none() | st.integers(-9, 9)), max_size=30
@@ -129,7 +130,7 @@ def test_a_correlation_is_at_most_one_also_of_vast_and_of_tiny_values():
         assert answer("CORR", values, pa.array(np.arange(7) * -scale)) == -1.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.tuples(st.none() | st.integers(-9, 9), st.none() | st.integers(0, 40)), min_size=1, max_size=30),
     st.integers(1, 4),

@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from drawn_examples import examples
 from windrow.kernels.plain_parts import NotPlain
 from windrow.kernels.plain_values import DEEPEST, Extension, PlainValues
 
@@ -78,7 +79,7 @@ def same(left: object, right: object) -> bool:
     return repr(left) == repr(right) or left == right
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @example({"empty": np.empty((0, 3)), "text": np.array(["ab", "c"]), "none": np.array(None, "M8[s]")})
 @given(values)
 def test_every_plain_value_comes_back_as_it_was(value):
@@ -88,7 +89,7 @@ def test_every_plain_value_comes_back_as_it_was(value):
     assert PLAIN.encode(back) == stored
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.binary(max_size=40) | values.map(lambda value: PLAIN.encode(value)[:-1]))
 def test_bytes_that_no_value_has_are_refused_by_one_error(stored):
     try:

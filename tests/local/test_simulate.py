@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.operators.accumulate import Change, answers_of, netted
 from tests.operators.plans import KINDS, TABLE, Event, cases, expected, instants_of, shown, streams, table_of
 
+from drawn_examples import examples
 from windrow.local.simulate import Simulation
 from windrow.operators.pipeline import Arrivals
 from windrow.plan.changes import Expiry, Node
@@ -35,7 +36,7 @@ def simulated(plan: Node, events: dict[str, list[Event]], way: Expiry, delays: l
 
 
 @pytest.mark.parametrize("way", [way for way in Expiry if way is not Expiry.INPUT])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(kind=st.sampled_from(KINDS), data=st.data())
 def test_no_delay_makes_an_answer_wrong(way, kind, data):
     case, events = data.draw(cases(3, kind)), data.draw(streams(6))
@@ -45,7 +46,7 @@ def test_no_delay_makes_an_answer_wrong(way, kind, data):
     assert answers_of(changes, instants_of(events)) == wanted
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(kind=st.sampled_from(KINDS), data=st.data())
 def test_input_triggered_answers_are_late_but_right(kind, data):
     case, events = data.draw(cases(3, kind)), data.draw(streams(6))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windrow.local.row_expressions import evaluate_text
+from drawn_examples import examples
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.optimize.place_expiry import place_expiry
@@ -68,7 +69,7 @@ cuts = st.lists(st.integers(-1, 25), max_size=5, unique=True).map(sorted)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(data=st.data())
 def test_every_instant_is_what_a_snapshot_query_says(kind, data):
     case = data.draw(cases(kind=kind))

@@ -11,7 +11,8 @@ import pyarrow as pa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from windrow.local.row_expressions import evaluate_text
+from drawn_examples import examples
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.optimize.place_expiry import place_expiry
 from windrow.plan.aggregates import Aggregate, Partial, aggregate
@@ -87,7 +88,7 @@ TIED_COPIES = [(7, "b", value, 0, "a", None) for value in (0.0, 2.0, 0.0)]
 
 @example(rows=ANOTHER_ORDER, cuts=[4])
 @example(rows=TIED_COPIES, cuts=[4])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(rows=st.lists(EVENT, min_size=4, max_size=25), cuts=st.sampled_from([[], [4], [2, 3, 9]]))
 def test_every_row_is_what_the_groups_events_give(rows, cuts):
     rows = sorted(rows, key=lambda row: row[0])

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from windrow.local.row_expressions import evaluate_text
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.optimize.place_expiry import place_expiry
 from windrow.plan.changes import Expiry, Intersect, Minus

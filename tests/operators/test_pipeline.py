@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.local.row_expressions import evaluate_text
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import NEVER
 from windrow.operators.net import emitted
 from windrow.operators.pipeline import Arrivals, Pipeline

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 
 RANGE = 5
 ROWS = st.tuples(
@@ -27,7 +28,7 @@ TABLE = pa.table({"k": ["a", "a", None]})
 
 
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=25))
 def test_every_instant_equals_the_oracle(text: str, rows: list[tuple]) -> None:
     rows.sort(key=lambda row: row[0])

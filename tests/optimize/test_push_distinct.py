@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from tests.operators.plans import cases, distinct, join, project, scan, streams
 from tests.operators.test_against_duckdb import check
 
+from drawn_examples import examples
 from windrow.optimize.push_distinct import push_distinct
 from windrow.plan.changes import Distinct, Join
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(data=st.data())
 def test_pushed_plans_say_the_same(data):
     left, right = data.draw(cases(2)), data.draw(cases(1))

@@ -10,6 +10,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
+
 from .compare import Case, check, like
 from .judge import TIME
 from .streams import streams
@@ -111,13 +113,13 @@ COLUMNS = {
 some_cases = st.lists(st.sampled_from(CASES), min_size=1, max_size=6, unique=True)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(some_cases, streams(COLUMNS), st.sampled_from([(), ("k",), ("k", "b")]))
 def test_every_aggregate_equals_the_oracle(cases, stream, keys):
     check(cases, stream, keys)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(some_cases, streams(COLUMNS, max_rows=25), st.sampled_from(["d > 0", "b", "s <> 'a' OR i IS NULL", "i > 99"]))
 def test_only_the_events_that_pass_where_are_counted_though_all_move_the_clock(cases, stream, where):
     check(cases, stream, (), where)
@@ -127,7 +129,7 @@ def test_only_the_events_that_pass_where_are_counted_though_all_move_the_clock(c
 vast = st.sampled_from([BIGGEST, BIGGEST - 1, -BIGGEST - 1, 2**62, -(2**62), 1, -1, 0])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(streams({"k": COLUMNS["k"], "i": (pa.int64(), st.none() | vast)}, max_rows=25))
 def test_a_sum_of_integers_is_exact_or_null_at_the_ends_of_bigint(stream):
     cases = [case for case in CASES if case.asked in ("SUM(i)", "AVG(i)", "MIN(i)", "MAX(i)", "COUNT(i)")]

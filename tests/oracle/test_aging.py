@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 
 INF, NAN = math.inf, math.nan
 FLOATS = [1.0, 0.1, -2.25, 1e16, -1e16, 2.0**53, 7e25, INF, -INF, NAN, 0.0]
@@ -55,7 +56,7 @@ def agrees(found: float | None, exact: Number, size: Fraction) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rows", [False, True], ids=["in time", "in rows"])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(data=st.data())
 def test_each_level_is_weighed_by_its_own_stretch_before_anything_is_rounded(kind, rows, data):
     type, values = KINDS[kind]

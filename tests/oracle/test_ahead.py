@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from runtime.core import Core, plan_of
 from windrow.errors import QueryError, SettingsError
 from windrow.local.replay import Replay
@@ -53,7 +54,7 @@ def table_of(times: list[int]) -> pa.Table:
     return pa.table({"ts": seconds, "k": ["xy"[i % 2] for i in range(len(times))], "x": range(len(times))})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     batches(), st.sampled_from(["RANGE 6 SECONDS SLIDE 4 SECONDS", "ROWS 3 SLIDE 2", "RANGE 5 SECONDS SLIDE 2 ROWS"])
 )

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from windrow.errors import SettingsError
 from windrow.local.arrivals import wall_clock
 from windrow.schedule.clocks import LEAST_WEIGHT, MOST_WEIGHT, RECENT
@@ -36,7 +37,7 @@ def unit_of(stream: Stream) -> int:
     return max(1, stream.window.slide_us // 3)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data(), streams(COLUMNS, holes=False), st.sampled_from([(), ("k",)]))
 def test_windows_over_arrival_time_are_answered_when_the_wall_clock_passes_their_ends(data, stream, keys):
     """Every batch and every heartbeat answers, at once, each window that has ended and holds an event; none is late."""
@@ -62,7 +63,7 @@ def test_windows_over_arrival_time_are_answered_when_the_wall_clock_passes_their
         before = instant
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data(), streams(COLUMNS, holes=False, unbounded="never"))
 def test_heartbeats_change_when_a_window_is_answered_and_never_what_it_answers(data, stream):
     sizes = [size for size in stream.sizes if size]
@@ -94,7 +95,7 @@ def estimated(delays: list[int]) -> float:
     return estimate
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data(), streams(COLUMNS), st.sampled_from([(), ("k",)]))
 def test_an_idle_clock_goes_on_while_no_event_comes_and_events_behind_it_are_late(data, stream, keys):
     bounds = stream.bounds

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
@@ -119,7 +120,7 @@ def _replaced(text: str, name: str, number: int) -> str:
 
 @pytest.mark.parametrize("text", QUERIES)
 @given(data=st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 def test_changes_add_up_to_the_query_at_every_instant(text: str, data: st.DataObject):
     tables = data.draw(streams())
     count = text.count("{}")
@@ -145,7 +146,7 @@ def test_changes_add_up_to_the_query_at_every_instant(text: str, data: st.DataOb
 
 @pytest.mark.parametrize("text", QUERIES[:1] + QUERIES[3:11:3])
 @given(data=st.data())
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 def test_answers_at_slides_are_the_query_over_the_windows(text: str, data: st.DataObject):
     tables = data.draw(streams())
     count = text.count("{}")
@@ -242,7 +243,7 @@ def test_without_a_slide_too_what_comes_after_a_flush_is_late_where_the_flush_ha
 
 
 @given(tables=streams(), ranges=st.tuples(st.integers(1, 12), st.integers(1, 12)), rows=st.sampled_from([None, 2]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_lists_over_joins_and_sub_queries_hold_what_is_in_the_windows(tables, ranges, rows):
     """Rows of a join, and of groups, leave in another order than they came in."""
     first, second = (f"[RANGE {reach} MICROSECONDS SLIDE 2 MICROSECONDS]" for reach in ranges)

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 
 from .compare import Case, Watched, agree, expected, like, query, rows_of
 from .judge import TIME, Oracle, Window, judge
@@ -21,7 +22,7 @@ def stream_of(times: list[int | None], sizes: list[int], window: Window, latenes
     return Stream({"i": (pa.int64(), list(range(len(times))))}, times, sizes, window, lateness_us)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(streams(COLUMNS))
 @example(stream_of([10, 9, 5, 4], [1, 3], Window(7, 5)))
 @example(stream_of([-1, -8, -6, -5], [1, 3], Window(3, 5)))
@@ -34,7 +35,7 @@ def test_late_events_and_those_without_a_time_are_counted_and_no_others(stream):
         assert replay.shard.clock == clock
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(streams(COLUMNS), st.sampled_from([(), ("k",)]))
 @example(stream_of([0], [1], Window(3, 5)), ())  # in the gap between two windows
 @example(stream_of([0, 2, 5], [3], Window(3, 5)), ())

@@ -9,6 +9,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.local.replay import Replay
 
 from .compare import agree, expected, like, query, rows_of
@@ -62,7 +63,7 @@ def _close(name: str, found: float | None, wanted: float | None, values: list[fl
     return math.isclose(found, wanted, rel_tol=1e-12, abs_tol=slack)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(streams(COLUMNS, max_rows=25))
 def test_doubles_of_any_size_give_the_rounded_exact_answer(stream: Stream):
     cases = [*ORDERED, *(like(f"{name}(d)") for name in (*SUMS, *SPREADS))]

@@ -8,6 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.local.replay import Replay
 from windrow.runtime.payload import FLUSH, Payload
 
@@ -52,7 +53,7 @@ def shown(rows: list[dict]) -> list[tuple]:
     return sorted((tuple(row[name] for name in FIELDS) for row in rows), key=str)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(streams(COLUMNS, max_rows=30), st.integers(1, 7), st.booleans(), st.data())
 def test_early_answers_tell_what_has_come_and_change_no_final(stream: Stream, times: int, odd: bool, data):
     window, events = stream.window, stream.events

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.local.replay import Replay, replay
 
@@ -31,7 +32,7 @@ def rows_of(stream: Stream, text: str) -> list[dict]:
 
 
 @given(streams(COLUMNS), st.sampled_from(TEXTS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_changes_add_up_to_each_answer(stream: Stream, text: str):
     text = text.format(stream.window)
     whole, changes = rows_of(stream, text), rows_of(stream, text + " EMIT CHANGES")
@@ -55,7 +56,7 @@ def test_changes_add_up_to_each_answer(stream: Stream, text: str):
 
 
 @given(streams(COLUMNS, max_rows=15))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_inserts_and_deletes_are_the_halves_of_changes(stream: Stream):
     text = TEXTS[0].format(stream.window)
     both = rows_of(stream, text + " EMIT CHANGES")

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from runtime.core import Core, events_of, plan_of
 from runtime.core import rows_of as core_rows
 from windrow.local.event_times import microseconds
@@ -30,7 +31,7 @@ def last_day(times: list[int | None], sizes: list[int]) -> Stream:
     return Stream({"i": (pa.int64(), list(range(len(times))))}, times, sizes, Window(2 * DAY, DAY), 0)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(streams(COLUMNS, impossible=True))
 @example(last_day([LAST_TIME - 2 * DAY, LAST_TIME, LAST_TIME + 1, LAST_TIME - 1], [1, 2, 1]))
 @example(last_day([FIRST_TIME - 1, FIRST_TIME, FIRST_TIME + DAY], [1, 1, 1]))

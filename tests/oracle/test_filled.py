@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from windrow.errors import QueryError
 
 T = pa.timestamp("us", tz="UTC")
@@ -62,7 +63,7 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(data=st.data())
 def test_every_instant_up_to_the_end_of_a_window_has_a_value(window, data):
     tenths = sorted(data.draw(st.sets(st.integers(0, 300), min_size=1, max_size=20)))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from runtime.core import Core, plan_of
 from windrow.errors import QueryError, SettingsError, StateError
 from windrow.local.replay import Replay
@@ -31,7 +32,7 @@ def nested_sql(windows: list[Window]) -> str:
     return f"[RANGES {ranges} SLIDES {slides}]"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(st.sampled_from(CASES), min_size=1, max_size=4, unique=True),
     streams(COLUMNS, max_rows=25, unbounded="never"),
@@ -67,7 +68,7 @@ def test_any_horizon_equals_the_oracle(cases: list[Case], stream: Stream, pairs:
         agree(cases, mine, theirs, keys, end - state.start_us)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(streams({"k": COLUMNS["k"], "i": COLUMNS["i"]}, max_rows=25, unbounded="never"), nested(), st.data())
 def test_a_horizon_is_the_same_beside_other_windows_in_several_shards_and_after_a_restart(stream, pairs, data):
     unit, length = stream.window.slide_us, data.draw(st.integers(1, pairs[-1][0] * stream.window.slide_us))

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
+
 from .compare import Case, check, like
 from .judge import TIME
 from .streams import streams
@@ -50,7 +52,7 @@ def holding(names: tuple[str, ...]) -> dict:
 
 
 @pytest.mark.parametrize("name", KEYS)
-@settings(max_examples=7, deadline=None)
+@settings(max_examples=examples(7), deadline=None)
 @given(data=st.data())
 def test_a_key_of_any_type_groups_as_in_the_oracle(name, data):
     stream = data.draw(streams(holding((name,)), max_rows=25, holes=False))
@@ -60,7 +62,7 @@ def test_a_key_of_any_type_groups_as_in_the_oracle(name, data):
 several_names = st.lists(st.sampled_from(list(KEYS)), min_size=2, max_size=4, unique=True).map(tuple)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_several_keys_are_equal_where_each_of_them_is(data):
     names = data.draw(several_names)

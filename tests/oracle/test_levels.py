@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
 
@@ -30,7 +31,7 @@ def nested(draw: st.DrawFn) -> list[tuple[int, int]]:
     return pairs
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(some_cases, streams(COLUMNS, max_rows=25, unbounded="never"), nested(), st.sampled_from([(), ("k",)]))
 def test_each_level_equals_the_oracle(cases: list[Case], stream: Stream, pairs: list[tuple[int, int]], keys):
     unit = stream.window.slide_us
@@ -160,7 +161,7 @@ def test_recurring_asks_of_what_is_grouped_by(item):
     assert text[caught.value.at : caught.value.end] == ("*" if item == "*" else f"RECURRING({item})")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(streams({name: COLUMNS[name] for name in "ki"}, max_rows=30, unbounded="never"), st.data())
 def test_aging_weighs_what_each_level_holds_alone(stream: Stream, data):
     slides = [1, *(data.draw(st.integers(1, 3)) for _ in range(data.draw(st.integers(0, 2))))]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
@@ -119,7 +120,7 @@ def check(stream: Stream, conditions, partition, cases, group, where: str, every
 
 
 @pytest.mark.parametrize("partition", [(), ("k",), ("k", "g")], ids=["all rows", "by key", "by two keys"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_every_window_equals_the_oracle(partition, data):
     stream = data.draw(streams(COLUMNS, unbounded="never"))

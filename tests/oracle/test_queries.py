@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.local.replay import Replay
 
 from .compare import rows_of
@@ -107,7 +108,7 @@ def assert_same_rows(mine: list[dict], theirs: list[dict]) -> None:
 
 
 @pytest.mark.parametrize("text", UNORDERED.values(), ids=UNORDERED)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(data=st.data())
 def test_a_query_gives_the_rows_of_the_same_query_over_the_windows_events(text, data):
     stream = data.draw(streams(COLUMNS, max_rows=20))
@@ -116,7 +117,7 @@ def test_a_query_gives_the_rows_of_the_same_query_over_the_windows_events(text, 
 
 
 @pytest.mark.parametrize("text", ORDERED.values(), ids=ORDERED)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(data=st.data())
 def test_order_and_limit_are_those_of_each_window(text, data):
     stream = data.draw(streams(COLUMNS, max_rows=20))

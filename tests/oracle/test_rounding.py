@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 
 from .judge import TIME, plain_rows
 
@@ -42,7 +43,7 @@ def exact(rows: list[Row]) -> tuple[Fraction, ...]:
 numbers = st.sampled_from([0.1, 0.7, 1.3, 2.9, 1e-3, 1e3 / 7, -5.5, 12345.678])
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 40), numbers, numbers), min_size=2, max_size=20),
     st.sampled_from([None, 1, 2, 3, 7]),
@@ -75,7 +76,7 @@ def test_a_change_is_told_only_where_the_answer_without_rounding_changes(rows: l
         before = now
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 20), st.floats(-1e9, 1e9).filter(lambda x: not 0 < abs(x) < 1e-6)),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
 from windrow.errors import QueryError
 
@@ -45,7 +46,7 @@ def expected(
 
 
 @pytest.mark.parametrize("partition", [(), ("k",)], ids=["all rows", "by key"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_rows_are_weighed_and_recur_by_what_each_level_holds_alone(partition, data):
     stream = data.draw(streams(COLUMNS, unbounded="never"))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
 from windrow.runtime import fold_rows, keyed_rows, row_times, row_windows, waiting
 from windrow.storage import chunks
@@ -119,7 +120,7 @@ ways = st.fixed_dictionaries(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("partition", [(), ("k",), ("k", "g")], ids=["all rows", "by key", "by two keys"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_every_window_over_rows_equals_the_oracle(kind, partition, data):
     stream = data.draw(streams(COLUMNS, unbounded="never"))
@@ -136,7 +137,7 @@ def test_every_window_over_rows_equals_the_oracle(kind, partition, data):
 
 
 @pytest.mark.parametrize("partition", [(), ("k",)], ids=["all rows", "by key"])
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_each_level_in_rows_answers_as_a_window_of_its_own(partition, data):
     stream = data.draw(streams(COLUMNS, unbounded="never"))
@@ -178,7 +179,7 @@ BLOCK_SIZES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(streams(COLUMNS, unbounded="never"), st.sampled_from(["", "PARTITION BY k "]))
 def test_rows_before_the_clock_are_late_and_those_without_a_time_are_not_counted(stream, partition):
     events = stream.events
@@ -196,7 +197,7 @@ def test_rows_before_the_clock_are_late_and_those_without_a_time_are_not_counted
             clock = newest - stream.lateness_us
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), st.sampled_from(KINDS), st.sampled_from([(), ("k",)]))
 def test_a_sub_query_before_the_window_leaves_rows_out_of_the_counting(data, kind, partition):
     stream = data.draw(streams(COLUMNS, unbounded="never"))
@@ -220,7 +221,7 @@ def plain(table: pa.Table) -> list[dict]:
     return table.set_column(0, "window_start", times[0]).set_column(1, "window_end", times[1]).to_pylist()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.data(), st.sampled_from(KINDS), st.sampled_from([(), ("k",)]))
 def test_order_and_limit_are_those_of_each_window_though_windows_end_together(data, kind, partition):
     stream = data.draw(streams(COLUMNS, unbounded="never"))

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from windrow.errors import QueryError
 
 from .judge import Oracle, Window, canonical, judge, plain_rows, shown_start
@@ -74,7 +75,7 @@ ASKED = [
 
 @pytest.mark.parametrize(("asked", "oracle"), ASKED, ids=range(len(ASKED)))
 @given(stream=streams(COLUMNS, max_rows=12))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_every_answer_is_that_of_duckdb_over_the_windows_events(asked: str, oracle: str, stream: Stream):
     window, events = stream.window, stream.events
     rows = max(1, stream.sizes[0] if stream.sizes else 1)

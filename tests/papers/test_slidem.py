@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.optimize.rows_or_partials import (
     Workload,
     choose_each,
@@ -121,7 +122,7 @@ def test_formula_4_1_without_hits_it_is_a_read_and_a_write_for_each_window():
     assert shared.counts.requests - first.requests == pytest.approx(blocks * 2 * len(sizes), abs=2 * len(sizes))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.integers(2, 25), min_size=1, max_size=4, unique=True), st.integers(0, 30))
 def test_formula_4_1_with_hits(sizes, more):
     """#IO = W + sum over smaller windows of (1 - ρ)(R + W), and for the largest (1 - ρ)(R): but where the largest window
@@ -158,7 +159,7 @@ def test_formula_4_2_the_hit_rate_is_the_share_of_each_segment_that_is_in_memory
     assert (sum(shared.hits_by_window) - hits) / moves == pytest.approx(np.mean(shares), abs=0.03)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_the_victim_is_the_block_that_is_needed_last(data):
     """Against the future played out row by row: blocks are four rows long, and every window moves by one row a step."""
@@ -225,7 +226,7 @@ def test_formulas_2_1_and_2_2_give_the_numbers_of_the_call_center():
     assert choose_rows_or_partials(CALL_CENTER).chosen == "rows"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 20), st.integers(1, 900)), min_size=1, max_size=5))
 def test_of_all_mixtures_of_rows_and_partials_the_smallest_is_chosen(windows):
     works = [

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.local.row_expressions import evaluate_text
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.simulate import CLOCK_TRIGGERED, Released, Simulation
 from windrow.local.stages import Stage, arrivals_of, single_changes
 from windrow.operators.changes import Changes

@@ -12,8 +12,8 @@ import sqlglot
 from oracle.judge import TIME, plain_rows
 from windows.folds import Trail
 from windrow.clustering import KnownClusterings
+from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
-from windrow.local.expressions import evaluate
 from windrow.local.local_catalog import LocalEngine
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind

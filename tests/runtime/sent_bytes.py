@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import sqlglot
 
+from windrow.expressions.evaluate import evaluate
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Windrow, parse_query
-from windrow.local.expressions import evaluate
 from windrow.local.local_catalog import local_catalog
-from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.plan_changes import in_stages, plan_change, plan_changes
 from windrow.optimize.plan_query import plan_query, plan_stream
 from windrow.plan.bind import bind

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from drawn_examples import examples
 from windrow.plan.spaces import Key
 from windrow.runtime.groups import Groups
 from windrow.storage import chunks
@@ -76,7 +77,7 @@ class GroupsAgainstDictionary(RuleBasedStateMachine):
         assert self.groups.references[slots].tolist() == [count for _, count in self.held.values()]
 
 
-GroupsAgainstDictionary.TestCase.settings = settings(max_examples=50, stateful_step_count=20, deadline=None)
+GroupsAgainstDictionary.TestCase.settings = settings(max_examples=examples(50), stateful_step_count=20, deadline=None)
 TestGroupsAreADictionary = GroupsAgainstDictionary.TestCase
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from oracle.judge import Window
 from windrow.plan.cuts import Cuts
 from windrow.plan.window import TimeWindow
@@ -61,7 +62,7 @@ def test_many_distinct_keys_of_several_columns_need_no_memory_for_what_does_not_
         assert key.take(pa.array(codes)).equals(column)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["", "a", "\x1f", "\\", None]), st.sampled_from(ZEROS), st.booleans()), max_size=12
@@ -83,7 +84,7 @@ def test_codes_and_texts_are_equal_exactly_where_the_keys_are(rows):
 panes = st.integers(-9, 9) | st.sampled_from([-(2**60), 2**60, 10**15])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(panes, st.integers(0, 3), st.booleans()), min_size=1, max_size=20), st.sampled_from([4, 10**6])
 )
@@ -100,7 +101,7 @@ def test_places_stand_for_panes_and_groups(rows, groups):
     assert [part.tolist() for part in found] == [held[counted].tolist(), owners[counted].tolist()]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(-50, 50) | st.sampled_from([-(10**15), 10**15]), min_size=1, max_size=20))
 def test_a_histogram_counts_events_between_the_edges_of_all_windows(times):
     windows = (TimeWindow(7, 5), TimeWindow(12, 4, 1), TimeWindow(None, 6), TimeWindow(2, 9))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from operators.accumulate import Change, answers_of
 from operators.plans import (
     INT,
@@ -29,9 +30,9 @@ from operators.plans import (
     streams,
     table_of,
 )
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
-from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.explain_changes import explain_changes
 from windrow.optimize.place_expiry import place_expiry
 from windrow.optimize.plan_changes import in_stages, leaf_keys, plan_change, plan_changes
@@ -155,7 +156,7 @@ def without_key(case: Case) -> Case:
 
 @pytest.mark.parametrize("above", [without_key, by_text, by_key_and_text, by_key_again])
 @pytest.mark.parametrize("kind", ["distinct", "except", "join", "left"])
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(data=st.data())
 def test_stages_say_what_a_snapshot_query_says(kind: str, above: Callable[[Case], Case], data: st.DataObject):
     case = above(data.draw(cases(depth=3, kind=kind).filter(lambda case: "facts" not in case.sql)))
@@ -236,7 +237,7 @@ WINDOWED = [
 
 @pytest.mark.parametrize("text", WINDOWED)
 @given(data=st.data())
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, data: st.DataObject):
     row = st.tuples(st.integers(0, 25), st.sampled_from([1, 2, 3, None]), st.sampled_from(["x", "y", None]))
     tables = {}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.plan.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import HEARTBEAT, RESET, Payload
@@ -74,7 +75,7 @@ WINDOWS = [
 ]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     window=st.sampled_from(WINDOWS),
     steps=st.lists(st.integers(0, 6), min_size=1, max_size=12),
@@ -115,7 +116,7 @@ def _start(row: str) -> int:
     return -1 if start == "None" else int(start)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     seconds=st.lists(st.integers(0, 60), min_size=5, max_size=25),
     far=st.integers(FAR, FAR + 80),

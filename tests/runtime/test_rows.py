@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from storage.stores import CountingBlocks
 from windrow.runtime import keyed_rows, waiting
 from windrow.runtime.shard import Shard
@@ -106,7 +107,7 @@ def added_later(text: str, first: list[int], then: list[int], lateness: int = 0)
 
 
 @pytest.mark.parametrize("window", [window for window in WINDOWS if "PARTITION" not in window])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @LATER
 def test_a_query_added_at_a_restart_answers_only_windows_that_lack_no_row(window, first, then, lateness):
     text = f"SELECT SUM(x) AS s FROM ticks [{window}]"
@@ -138,7 +139,7 @@ def test_a_slide_of_ten_added_after_row_958_answers_at_960():
 
 
 @pytest.mark.parametrize("window", [window for window in WINDOWS if "PARTITION" in window])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @LATER
 def test_a_query_added_at_a_restart_counts_keys_from_there(window, first, then, lateness):
     text = f"SELECT SUM(x) AS s FROM ticks [{window}]"

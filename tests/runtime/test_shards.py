@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from oracle.streams import Stream, streams
 from windrow.runtime.shard import Outcome, Shard
 from windrow.storage.blocks import MemoryBlocks
@@ -43,7 +44,7 @@ def bits(outcomes: list[Outcome]) -> list[tuple[str, bytes]]:
     ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(streams(COLUMNS, max_rows=30), st.booleans(), st.randoms(use_true_random=False))
 def test_payloads_in_any_order_of_arrival_give_the_same_bits(stream, grouped, random):
     events = stream.events
@@ -70,7 +71,7 @@ def worked_off(stream: Stream, grouped: bool, tasks: int, shards: int) -> tuple[
     return rows + in_order(rows_of(core.flush())), rejected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(streams(COLUMNS, max_rows=30), st.booleans(), st.integers(2, 5), st.integers(1, 3))
 def test_any_number_of_tasks_and_shards_gives_the_same_rows(stream, grouped, tasks, shards):
     found, rejected = worked_off(stream, grouped, tasks, shards)
@@ -128,7 +129,7 @@ def test_an_event_is_counted_late_once_where_it_is_late_for_one_of_several_windo
     assert outcome.late == 2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=8),
     st.lists(st.integers(0, 60), max_size=12),
@@ -189,7 +190,7 @@ COUNTED = {
 }
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 6)), min_size=1, max_size=40),
     st.integers(1, 4),

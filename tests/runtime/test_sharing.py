@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.optimize import choose_phantoms
 from windrow.runtime import chunk as chunks
 from windrow.runtime.classes import classes_of
@@ -62,7 +63,7 @@ def answers(
     return {name: in_order(rows) for name, rows in found.items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(queries, min_size=2, max_size=6),
     st.integers(0, 1000),

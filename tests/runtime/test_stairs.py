@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from oracle.streams import Stream, streams
 from windrow.optimize.explain import explain_plans
 from windrow.plan.chains import chains_of
@@ -61,7 +62,7 @@ def nested(draw: st.DrawFn, unit: int) -> list[tuple[int, int]]:
     return pairs
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     streams(COLUMNS, unbounded="never"),
     st.data(),
@@ -86,7 +87,7 @@ def test_a_chain_answers_as_folding_all_panes_again(stream: Stream, data, groupe
     assert sorted(map(repr, rows_of(chain.flush()))) == sorted(map(repr, rows_of(again.flush())))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(streams(COLUMNS, unbounded="never"), st.data(), st.booleans())
 def test_a_query_that_comes_later_changes_the_chain_and_no_answer(stream: Stream, data, leaves: bool):
     pairs = data.draw(nested(stream.window.slide_us))

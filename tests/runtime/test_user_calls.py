@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow
+from drawn_examples import examples
 from windrow.errors import AggregateError
 from windrow.local.replay import Replay
 from windrow.runtime.shard import Shard
@@ -160,7 +161,7 @@ def test_a_landmark_window_adds_each_row_once_also_without_merge_and_remove():
         "PARTITION BY k ROWS 3 SLIDE 4 SECONDS",
     ],
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_late_and_null_values_and_restarts_leave_in_a_state_what_is_in_the_window(window, data):
     rows = data.draw(st.lists(st.tuples(st.integers(0, 40), st.none() | st.integers(0, 3)), min_size=1, max_size=25))
@@ -211,7 +212,7 @@ class MergedTrail(Trail):
         return state + other
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 15), st.sampled_from("ab")), min_size=1, max_size=20), st.integers(1, 20))
 def test_merges_without_a_slide_are_in_the_order_of_time(rows, batch_rows):
     rows = sorted(rows, key=lambda row: row[0])

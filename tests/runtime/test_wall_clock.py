@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import HEARTBEAT, Payload
 
@@ -64,7 +65,7 @@ def told(core: Timed, story: list[Moment]):
     return given
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(stories(), st.sampled_from([Timing.ARRIVAL, Timing.IDLE]))
 def test_shards_and_restarts_change_nothing(story, timing):
     plan = replace(plan_of([QUERY], SCHEMA, 2 * SECOND if timing is Timing.IDLE else 0), timing=timing)

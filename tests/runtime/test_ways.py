@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from oracle.streams import Stream, streams
 from storage.stores import Breakdown, FailingBlocks
 from windrow.runtime.shard import Shard
@@ -47,7 +48,7 @@ def assert_equal(found: list[dict], wanted: list[dict]) -> None:
 
 
 @pytest.mark.parametrize("way", ["subtract", "held", "tree"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     stream=streams(COLUMNS, unbounded="never"),
     grouped=st.booleans(),
@@ -61,7 +62,7 @@ def test_every_maintenance_answers_as_folding_all_panes_again(way, stream, group
         assert_equal(worked_off(stream, grouped, way, reopen), worked_off(stream, grouped, "refold", "never"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     stream=streams(COLUMNS, unbounded="always"),
     grouped=st.booleans(),
@@ -75,7 +76,7 @@ def test_a_window_without_bound_goes_on_after_a_restart(stream, grouped, reopen)
     assert_equal(found, worked_off(stream, grouped, "accumulate", "never"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     stream=streams(COLUMNS),
     way=st.sampled_from(["subtract", "tree", "refold"]),

@@ -9,6 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from drawn_examples import examples
+
 from .definition import SCHEDULES, Definition
 
 SLIDES = st.integers(1, 30) | st.sampled_from([60, 64, 100, 360, 4095, 4096, 4097, 5000, 12_000])
@@ -90,4 +92,4 @@ class Changes(RuleBasedStateMachine):
 
 
 TestChanges = Changes.TestCase
-TestChanges.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestChanges.settings = settings(max_examples=examples(60), stateful_step_count=30, deadline=None)

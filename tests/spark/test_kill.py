@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from . import killed_job
 from .streams import PATIENCE, SECOND, START, instants, put
 
-FILES, FILE_ROWS, SEED = 8, 50, 11
+FILES, FILE_ROWS, SEED = 6, 66, 11
 
 
 def some_events() -> list[pa.Table]:

@@ -206,7 +206,7 @@ def test_a_file_that_is_gone_stops_the_job_by_name_or_is_counted(spark: SparkSes
     finish(started(), flush=False)
     before = sorted(os.listdir(tmp_path / "out"))
     for name in ("1", ".1.crc"):  # as if it had been killed before it was done
-        (checkpoint / "ticks" / "spark" / "commits" / name).unlink()
+        (checkpoint / "ticks" / "spark" / "commits" / name).unlink(missing_ok=True)
     (folder / "00001.parquet").rename(tmp_path / "elsewhere")
     with pytest.raises(JobError, match=r"the file \S+/in put%20/00001\.parquet is gone since Spark noted what to read"):
         started().wait(PATIENCE)

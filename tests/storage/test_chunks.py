@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.chunks import SlotChunks
@@ -32,7 +33,7 @@ def loaded(store: SlotChunks) -> list[int]:
     return [value for batch in store.load() for value in batch.column("value").to_pylist()]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(steps)
 def test_what_was_saved_comes_back_however_wide_it_grew_and_whoever_opens_it(given_steps):
     with pytest.MonkeyPatch.context() as patch:

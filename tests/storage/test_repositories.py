@@ -12,6 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from drawn_examples import examples
 from windrow.errors import StorageError
 from windrow.spark.state import StateBlocks
 from windrow.storage.blocks import MemoryBlocks
@@ -135,7 +136,7 @@ class Repositories(RuleBasedStateMachine):
 
 
 TestRepositories = Repositories.TestCase
-TestRepositories.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestRepositories.settings = settings(max_examples=examples(40), stateful_step_count=20, deadline=None)
 
 NUMBERS = pa.schema([("x", pa.int64())])
 

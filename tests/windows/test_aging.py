@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.errors import SettingsError
 from windrow.plan.aggregates import Partial
 from windrow.plan.levels import Levels
@@ -33,7 +34,7 @@ def weighted(answer: str, events: list[tuple[int, int, int]], slot: int, level: 
     return (total if answer == "SUM" else total / count) if some else None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, SLOTS - 1), st.integers(-9, 9)), max_size=40))
 def test_older_levels_weigh_less(events):
     measures = (COUNT, SUM, TOTAL, PRICE)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.log import PaneLog
@@ -110,7 +111,7 @@ def test_merges_of_a_slide_are_few(length):
     assert merges["repetitive"] == length - 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     lengths=st.lists(st.integers(1, 40), min_size=2, max_size=4, unique=True),
     gaps=st.sets(st.integers(0, 119)),

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import from_columns, joined, nothing, reduced, to_columns
 
@@ -33,7 +34,7 @@ def by_hand(given: list[tuple]) -> list[tuple]:
     return [(*place, *value) for place, value in sorted(held.items())]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(rows, st.integers(0, 12))
 def test_equal_panes_and_slots_are_combined_in_their_order(given_rows, cut):
     parts = [entries_of(MEASURES, part) for part in (given_rows[:cut], given_rows[cut:]) if part]
@@ -42,7 +43,7 @@ def test_equal_panes_and_slots_are_combined_in_their_order(given_rows, cut):
     assert listed(reduced(KERNELS, whole)) == listed(whole)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(rows, st.integers(-6, 6), st.integers(0, 12))
 def test_entries_between_two_panes_and_through_a_block(given_rows, first, length):
     whole = reduced(KERNELS, entries_of(MEASURES, given_rows))

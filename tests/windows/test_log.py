@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from drawn_examples import examples
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
 from windrow.storage.working_set import WorkingSet
 from windrow.windows import log
@@ -134,7 +135,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
 
 
 LogAgainstDictionary.TestCase.settings = settings(
-    max_examples=80, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(80), stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 TestTheLogIsADictionary = LogAgainstDictionary.TestCase
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from oracle.judge import Window
 from windrow.optimize.choose_maintenance import alternatives, choose_maintenance
 from windrow.plan.aggregates import Partial
@@ -23,7 +24,7 @@ def told(window: TimeWindow) -> Window:
     return Window(window.range_us, window.slide_us, window.offset_us)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(windows, min_size=1, max_size=4), st.lists(times, min_size=1, max_size=8))
 @example([TimeWindow(3, 5)], [1])
 @example([TimeWindow(None, 7), TimeWindow(11, 11)], [-1, 6, 77])
@@ -38,7 +39,7 @@ def test_a_pane_begins_and_ends_at_the_neighbouring_edges_of_all_windows(shared,
         assert min(told(window).next_edge(start) for window in shared) > time
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(windows.filter(lambda window: window.range_us is not None), times)
 def test_windows_end_at_edges_and_begin_at_edges(window, time):
     number = window.last_ended(time)
@@ -49,7 +50,7 @@ def test_windows_end_at_edges_and_begin_at_edges(window, time):
     assert window.start(window.last_over(time)) <= time < window.start(window.last_over(time) + 1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(windows, times)
 def test_the_first_window_over_a_time_is_the_next_to_end(window, time):
     assert window.end(window.first_over(time)) == told(window).next_end(time)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.errors import SettingsError
 from windrow.plan.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
@@ -43,7 +44,7 @@ def whole_levels(draw: st.DrawFn) -> list[tuple[int, int]]:
     return pairs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(whole_levels(), st.lists(st.tuples(st.integers(0, 60), st.integers(0, ITEMS - 1)), max_size=60), st.data())
 def test_bitmaps_and_counts_say_what_the_events_say(pairs, events, data):
     levels = Levels.of(pairs)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from windrow.errors import SettingsError
 from windrow.kernels import identity
 from windrow.plan.levels import Levels
@@ -90,7 +91,7 @@ def nothing(answer: list) -> bool:
     return not any(answer[0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(levels_of(), st.lists(st.tuples(events_of, st.integers(0, 30), st.booleans()), max_size=6), st.integers(0, 5))
 @example([(3, 1), (8, 4)], [([(4, 0, 5), (5, 1, 2)], 8, True), ([(9, 0, 1)], 30, True)], 0)
 @example([(15, 3), (16, 4)], [([(0, 0, 5), (7, 1, 2)], 8, False)], 0)
@@ -112,7 +113,7 @@ def test_each_level_is_a_plain_window_of_its_own(pairs, batches, offset):
                 assert (level, end) in told, f"level {level} at {end} is missing"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(levels_of(), st.lists(st.tuples(events_of, st.integers(0, 20)), max_size=6))
 @example([(4, 4), (14, 7), (16, 8)], [([(7, 0, 0)], 4), ([], 20)])
 def test_everything_is_held_once_and_nothing_is_missing(pairs, batches):
@@ -138,7 +139,7 @@ def test_everything_is_held_once_and_nothing_is_missing(pairs, batches):
                 assert len(core) <= -(-widest // walk.levels.windows[level].slide_us) + 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(levels_of(), st.lists(st.tuples(events_of, st.integers(1, 15)), min_size=1, max_size=4), st.data())
 def test_any_horizon_can_be_asked_for_at_any_time(pairs, batches, data):
     walk, now = Walk(pairs), 0
@@ -155,7 +156,7 @@ def test_any_horizon_can_be_asked_for_at_any_time(pairs, batches, data):
         walk.stairs.state_at(now, pairs[-1][0] + 1, SLOTS)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(levels_of(), st.integers(0, 200), st.integers(0, 9))
 def test_the_scope_of_a_level_is_that_of_the_paper(pairs, now, start):
     """Section III-A: [max(t0, tk), tc - mod(tc - t0, slide)] in whole instants; its windows hold their last instant."""

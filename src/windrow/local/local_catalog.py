@@ -10,11 +10,11 @@ from sqlglot.errors import SqlglotError
 
 from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError, WindrowError
+from windrow.expressions.evaluate import FUNCTIONS, type_of
+from windrow.expressions.types import written_type
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import parse_expression
-from windrow.local.evaluate.types import written_type
-from windrow.local.expressions import FUNCTIONS, type_of
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness

@@ -9,11 +9,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import SettingsError
+from windrow.expressions.evaluate import evaluate
 from windrow.language import Query, parse_expression, parse_query
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
-from windrow.local.changed import changed_rows
 from windrow.local.event_times import microseconds, possible
-from windrow.local.expressions import evaluate
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_changes import ReplayChanges
 from windrow.optimize.plan_query import plan_query, plan_stream
@@ -21,18 +20,17 @@ from windrow.plan.bind import bind
 from windrow.plan.bind_changes import bind_changes
 from windrow.plan.bound import Scope
 from windrow.plan.changes import Expiry
-from windrow.plan.emission import SNAPSHOT
 from windrow.plan.expiry import read_expiry
 from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.over_changes import is_over_changes
 from windrow.plan.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
+from windrow.runtime.finish import finish_part, finish_whole
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.reject import ARRIVED, TIME
 from windrow.runtime.shard import Shard
 from windrow.runtime.slice import Slicer, expression_column
 from windrow.runtime.state_at import state_at
-from windrow.runtime.top import Term, first_of_each_window
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
 
@@ -199,22 +197,7 @@ class Replay:
         return [self._shown(rows.sort_by("due") if early else rows)]
 
     def _shown(self, rows: pa.Table) -> pa.Table:
-        """HAVING, the select list, ORDER BY and LIMIT, as they are after slide on Spark."""
-        query = self.query
-        if query.emit != SNAPSHOT:
-            return changed_rows(rows, query, lambda text, table: evaluate(_parsed(text), table))
-        if query.having is not None:
-            rows = rows.filter(evaluate(_parsed(query.having), rows))
-        shown = {name: rows[name] for name in query.leading}
-        for output in query.outputs:
-            shown[output.name] = evaluate(_parsed(output.sql), rows)
-        if not query.order:
-            return pa.table(shown)
-        terms = [Term(f"order {i}", term.descending, term.nulls_first) for i, term in enumerate(query.order)]
-        keys = {f"order {i}": evaluate(_parsed(term.sql), rows) for i, term in enumerate(query.order)}
-        windows = {f"window {i}": rows[name] for i, name in enumerate(query.told_apart_by)}
-        ranked = first_of_each_window(pa.table(shown | keys | windows), terms, query.limit, list(windows))
-        return ranked.select(list(shown))
+        return finish_whole(finish_part(rows, self.query), self.query)
 
 
 def _parsed(text: str) -> exp.Expr:

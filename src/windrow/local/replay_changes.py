@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from windrow.errors import SettingsError
+from windrow.expressions.evaluate import evaluate
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_expression
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, wall_clock
 from windrow.local.event_times import microseconds, possible
-from windrow.local.expressions import evaluate
-from windrow.local.row_expressions import evaluate_text
 from windrow.optimize.plan_changes import plan_change, plan_changes
 from windrow.plan.catalog import Stream
 from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan

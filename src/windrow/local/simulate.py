@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from windrow.local.row_expressions import evaluate_text
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.stages import Stage, arrivals_of, single_changes, stages_of
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Surroundings

@@ -32,6 +32,7 @@ class AnswerTable:
     """
 
     takes_empty = False
+    tables = None
 
     def __init__(self, sink: Sink, mark: str, leading: int, columns: Sequence[str]) -> None:
         """`mark` is the name under which batches are noted; the first `leading` columns are not of the answer."""

@@ -21,7 +21,8 @@ from windrow.plan.change_plan import ChangePlan
 from windrow.plan.pipeline import QueryPlan
 from windrow.plan.sink import Sink
 from windrow.spark.checkpoint import make_folder
-from windrow.spark.files import STAGING, extension_of, file_system
+from windrow.spark.files import STAGING, extension_of
+from windrow.spark.places import file_system
 
 ANSWER = "answer"
 """The name of the file, before its extension."""
@@ -42,6 +43,7 @@ class AnswerSink:
     """
 
     takes_empty = False
+    tables = None
 
     def __init__(self, sink: Sink, home: str, leading: int) -> None:
         """The first `leading` columns of a change say how and when it came; the first of them is `op`."""

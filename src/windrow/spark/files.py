@@ -2,51 +2,85 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
+import uuid
+from collections.abc import Sequence
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from windrow.plan.sink import Sink
+from windrow.spark.outlets import StagedFiles, write_parquet
+from windrow.spark.places import file_system
 
 STAGING = "_windrow"
 """Readers of a folder pass over names that begin with an underscore."""
 
 
+_EXTENSIONS = {"snappy": ".snappy", "gzip": ".gz", "zstd": ".zstd", "none": "", "uncompressed": ""}
+"""The compressions that tasks know, and what Spark adds to names for them."""
+
+
 class FileSink:
     """Writes a batch's rows to files named after the batch, so that a batch that runs again replaces itself.
 
-    Spark writes into a hidden folder beside the results; then each file is moved into place, which shows it whole or
-    not at all. A job that was killed between two moves runs the batch again, with the same rows under the same names.
+    Tasks, or Spark, write into a hidden folder beside the results; then each file is moved into place, which shows it
+    whole or not at all. A job that was killed between two moves runs the batch again, with the same rows under the same
+    names.
     """
 
     takes_empty = False
 
-    def __init__(self, sink: Sink, job: str) -> None:
+    def __init__(self, sink: Sink, job: str, spark: SparkSession) -> None:
         path = sink.path
         assert path is not None, "checked when the sink was declared"
         self._sink, self._job = sink, job
         self._files, self._folder = file_system(path)
         self._address = path.rstrip("/")
         self._options = {name: value for name, value in sink.spark_options.items() if name != "path"}
+        own = {name.lower(): value.lower() for name, value in self._options.items()}
+        usual = spark.conf.get("spark.sql.parquet.compression.codec", "snappy")
+        compression = own.pop("compression", f"{usual}".lower())
+        self._by_tasks = sink.format == "parquet" and not own and compression in _EXTENSIONS
+        extension = f"{_EXTENSIONS.get(compression, '')}.parquet"
+        pressed = "none" if compression == "uncompressed" else compression
+        self.staged = StagedFiles(f"{self._address}/{STAGING}/{job}", uuid.uuid4().hex, pressed, extension)
+
+    @property
+    def tables(self) -> FileSink | None:
+        """Tasks write what needs no option of Spark's own writer."""
+        return self if self._by_tasks else None
 
     def write(self, rows: DataFrame, batch: int) -> None:
-        """Write the rows of `batch`, replacing what an earlier try has left."""
+        """Have Spark write the rows of `batch`, replacing what an earlier try has left."""
         staged = f"{STAGING}/{self._job}-{batch:09d}"
         rows.write.format(self._sink.format).options(**self._options).mode("overwrite").save(
             f"{self._address}/{staged}"
         )
+        found = self._files.get_file_info(pafs.FileSelector(posixpath.join(self._folder, staged)))
+        parts = (info for info in found if info.is_file and info.base_name.startswith("part-"))
+        self.show([info.path for info in parts if not self._is_empty(info)], batch)
+
+    def take(self, rows: pa.Table, batch: int) -> None:
+        """Write rows that were ranked in the driver."""
+        folder = posixpath.join(self._folder, STAGING, f"{self._job}-{batch:09d}-{self.staged.run}")
+        self._files.create_dir(folder, recursive=True)
+        path = posixpath.join(folder, f"whole{self.staged.extension}")
+        write_parquet(rows, path, self._files, self.staged.compression)
+        self.show([path], batch)
+
+    def show(self, staged: Sequence[str], batch: int) -> None:
+        """Move files into place, and remove whatever else was staged for `batch`, now or in an earlier try."""
         self._clear(batch)
-        number = 0
-        selector = pafs.FileSelector(posixpath.join(self._folder, staged))
-        for info in sorted(self._files.get_file_info(selector), key=lambda info: info.base_name):
-            if info.is_file and info.base_name.startswith("part-") and not self._is_empty(info):
-                name = f"{self._prefix(batch)}{number:05d}{extension_of(info.base_name)}"
-                self._files.move(info.path, posixpath.join(self._folder, name))
-                number += 1
-        self._files.delete_dir(posixpath.join(self._folder, staged))
+        for number, path in enumerate(sorted(staged, key=posixpath.basename)):
+            name = f"{self._prefix(batch)}{number:05d}{extension_of(posixpath.basename(path))}"
+            self._files.move(path, posixpath.join(self._folder, name))
+        staging = pafs.FileSelector(posixpath.join(self._folder, STAGING), allow_not_found=True)
+        for info in self._files.get_file_info(staging):
+            if info.base_name.startswith(f"{self._job}-{batch:09d}"):
+                self._files.delete_dir(info.path)
 
     def _clear(self, batch: int) -> None:
         """Remove the files of an earlier try of this batch."""
@@ -70,12 +104,6 @@ class FileSink:
             with self._files.open_input_stream(info.path) as stream:
                 return stream.read().count(b"\n") <= 1
         return False
-
-
-def file_system(path: str) -> tuple[pafs.FileSystem, str]:
-    if "://" in path:
-        return pafs.FileSystem.from_uri(path)
-    return pafs.LocalFileSystem(), os.path.abspath(path.removeprefix("file:"))
 
 
 def extension_of(name: str) -> str:

@@ -10,6 +10,9 @@ from pyspark.sql import DataFrame
 
 from windrow.spark.slide import REJECTED_ROWS
 
+REJECTED_SCHEMA = pa.schema(
+    {"stream": pa.string(), "cause": pa.string(), "time": pa.timestamp("us", tz="UTC"), "row": pa.string()}
+)
 _DDL = "stream STRING, cause STRING, time TIMESTAMP, row STRING"
 
 

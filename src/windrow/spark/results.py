@@ -31,6 +31,11 @@ def typed_results(packed: DataFrame, query: QueryPlan | ChangePlan) -> DataFrame
     """The rows of one query, as its author sees them."""
     schema = query.emitted
     rows = packed.select("query", "rows").mapInArrow(_unpacking(query.name, schema), spark_schema(schema))
+    return finished_by_spark(rows, query)
+
+
+def finished_by_spark(rows: DataFrame, query: QueryPlan | ChangePlan) -> DataFrame:
+    """The rows of one query as its author sees them, from those that slide emits."""
     if isinstance(query, ChangePlan):
         return rows
     if query.emit != SNAPSHOT:

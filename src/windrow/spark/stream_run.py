@@ -18,14 +18,12 @@ from windrow.plan.horizon import Horizon, StateAt
 from windrow.plan.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.checkpoint import make_folder, not_writable
-from windrow.spark.deliver import deliver
+from windrow.spark.deliver import Delivery
 from windrow.spark.file_names import folder_of
 from windrow.spark.heartbeat import keep_timing
 from windrow.spark.missing_files import MISSING_SETTING, count_missing
 from windrow.spark.pipeline import Sources, packed_results
 from windrow.spark.progress import Progress
-from windrow.spark.rejected import rejected_rows
-from windrow.spark.results import typed_results
 from windrow.spark.sinks import Writer
 from windrow.spark.sources import spark_reason
 from windrow.spark.state_at import stored_state_at
@@ -64,7 +62,7 @@ class StreamRun:
             raise not_writable(self._folder, error) from error
         if isinstance(plan, StreamPlan):
             keep_timing(self._folder, plan)
-        self._writers, self._rejected = writers, rejected
+        self._delivery = Delivery(spark, plan.queries, writers, rejected)
 
     def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
@@ -74,7 +72,7 @@ class StreamRun:
         def write(batch: DataFrame, number: int) -> None:
             with progress.writing(self.plan.stream):
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
-                self._write(batch, number)
+                self._delivery.write(batch, number)
                 progress.miss(self.plan.stream, missing)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
@@ -103,23 +101,6 @@ class StreamRun:
         """What the last finished batch has left of a query with levels, over `horizon`."""
         assert isinstance(self.plan, StreamPlan)
         return stored_state_at(self._spark, os.path.join(self._folder, "spark"), self.plan, horizon)
-
-    def _write(self, batch: DataFrame, number: int) -> None:
-        """Write each query's rows; the batch is computed once, whoever reads it."""
-        count = len(self._writers) + len(self._rejected)
-        if count > 1:
-            batch = batch.persist()
-        try:
-            if count > 1:
-                deliver(batch, number, self.plan.queries, self._writers)
-            else:
-                query = self.plan.queries[0]
-                self._writers[query.name].write(typed_results(batch, query), number)
-            for stream, writer in self._rejected.items():
-                writer.write(rejected_rows(batch, stream), number)
-        finally:
-            if count > 1:
-                batch.unpersist()
 
 
 def is_live(trigger: Trigger) -> bool:

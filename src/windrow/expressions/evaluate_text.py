@@ -1,4 +1,4 @@
-"""Row expressions given as text, as operators over changes ask for them."""
+"""Row expressions given as text, as plans have them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import lru_cache
 import pyarrow as pa
 from sqlglot import exp
 
+from windrow.expressions.evaluate import evaluate
 from windrow.language import parse_expression
-from windrow.local.expressions import evaluate
 
 
 @lru_cache(maxsize=1024)
@@ -16,11 +16,11 @@ def _parsed(text: str) -> exp.Expr:
     return parse_expression(text)
 
 
-def evaluate_text(text: str, batch: pa.RecordBatch) -> pa.Array:
-    """The value of an expression for every row of `batch`.
+def evaluate_text(text: str, rows: pa.RecordBatch | pa.Table) -> pa.Array:
+    """The value of an expression for every row.
 
     >>> evaluate_text("a + 1", pa.record_batch({"a": [1, None]})).to_pylist()
     [2, None]
     """
-    value = evaluate(_parsed(text), batch)
+    value = evaluate(_parsed(text), rows)
     return value.combine_chunks() if isinstance(value, pa.ChunkedArray) else value

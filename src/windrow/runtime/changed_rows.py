@@ -1,25 +1,19 @@
-"""Changes as their reader sees them, in replay."""
+"""Changes as their reader sees them: `-` what a group had, `+` what it has."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.plan.emission import CHANGE, HAD, HAS, OPERATIONS, OTHER, as_was
 from windrow.plan.pipeline import QueryPlan
 from windrow.runtime.differences import same_values
 
-Evaluate = Callable[[str, pa.Table], pa.ChunkedArray]
 
-
-def changed_rows(rows: pa.Table, query: QueryPlan, evaluate: Evaluate) -> pa.Table:
+def changed_rows(rows: pa.Table, query: QueryPlan) -> pa.Table:
     """The changes of one query, from the rows that slide emits: `-` what a group had, then `+` what it has."""
-    sides = {
-        operation: _side(rows, query, evaluate, flag, was)
-        for operation, flag, was in (("-", HAD, True), ("+", HAS, False))
-    }
+    sides = {operation: _side(rows, query, flag, was) for operation, flag, was in (("-", HAD, True), ("+", HAS, False))}
     same = sides["-"][0] & sides["+"][0]
     for old, new in zip(sides["-"][1], sides["+"][1]):
         same &= same_values(_one(old), _one(new))
@@ -38,15 +32,13 @@ def changed_rows(rows: pa.Table, query: QueryPlan, evaluate: Evaluate) -> pa.Tab
     return pa.table(columns).take(places)
 
 
-def _side(
-    rows: pa.Table, query: QueryPlan, evaluate: Evaluate, flag: str, was: bool
-) -> tuple[np.ndarray, list[pa.ChunkedArray]]:
+def _side(rows: pa.Table, query: QueryPlan, flag: str, was: bool) -> tuple[np.ndarray, list[pa.ChunkedArray]]:
     """Which rows there are of what was, or of what is, and their columns."""
     there = rows[flag].to_numpy()
     if query.having is not None:
-        kept = evaluate(as_was(query.having) if was else query.having, rows)
+        kept = evaluate_text(as_was(query.having) if was else query.having, rows)
         there = there & _one(kept).fill_null(False).to_numpy(zero_copy_only=False)
-    return there, [evaluate(as_was(output.sql) if was else output.sql, rows) for output in query.outputs]
+    return there, [evaluate_text(as_was(output.sql) if was else output.sql, rows) for output in query.outputs]
 
 
 def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -13,13 +13,13 @@ from sqlglot import exp
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import deep
 
-from .evaluate import arithmetic, choose, compare, dates, forms, instants, mathematics, rounding, search, texts
-from .evaluate.calls import call_of
-from .evaluate.casts import coerce
-from .evaluate.columns import repeat
-from .evaluate.literals import literal_decimal, literal_number
-from .evaluate.registry import REGISTRY, call
-from .evaluate.types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
+from . import arithmetic, choose, compare, dates, forms, instants, mathematics, rounding, search, texts
+from .calls import call_of
+from .casts import coerce
+from .columns import repeat
+from .literals import literal_decimal, literal_number
+from .registry import REGISTRY, call
+from .types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
 
 # Every file of functions registers its own by being imported.
 FAMILIES = (arithmetic, choose, compare, dates, instants, mathematics, rounding, search, texts)

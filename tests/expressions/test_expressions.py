@@ -16,8 +16,8 @@ from expression_rows import rows
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet, QueryError
+from windrow.expressions.evaluate import FUNCTIONS, evaluate, type_of
 from windrow.language import Windrow
-from windrow.local.expressions import FUNCTIONS, evaluate, type_of
 from windrow.spark.expressions import guarded
 
 TABLE = rows()

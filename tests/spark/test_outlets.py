@@ -1,0 +1,115 @@
+"""Rows that tasks finish and write: one Spark job a batch, and the same rows and types that Spark would have written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import windrow
+
+from .streams import SECOND, START, finish, instants, put, rows_of, stream_of
+
+SCHEMA = "ts TIMESTAMP, k STRING, i INT, x DOUBLE, m DECIMAL(8, 3), day DATE, list ARRAY<INT>"
+SUMS = "SELECT k, SUM(i) AS total FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k"
+QUERIES = {
+    "sums": SUMS,
+    "top": f"{SUMS} ORDER BY total DESC LIMIT 1",
+    "changes": f"{SUMS} EMIT CHANGES",
+    "rows": "SELECT DISTINCT k FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]",
+    "types": """SELECT k, MAX(i) AS i, MAX(x) AS x, MAX(m) AS m, MAX(day) AS day, MAX(ts) AS ts, FIRST(list) AS list,
+                       COLLECT_LIST(i) AS every, SUM(m) / 3 AS share, upper(k) AS name
+                FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k""",
+    "by_spark": """SELECT soundex(k) AS sound, total FROM (SELECT k, SUM(i) AS total
+                   FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k) AS sums""",
+}
+
+
+def ticks(first: int) -> pa.Table:
+    times = range(first, first + 20)
+    return pa.table(
+        {
+            "ts": instants(START + time * SECOND for time in times),
+            "k": pa.array(["ab", "cd", None][time % 3] for time in times),
+            "i": pa.array(times, pa.int32()),
+            "x": pa.array(time / 7 for time in times),
+            "m": pa.array(times, pa.int64())
+            .cast(pa.decimal128(19))
+            .cast(pa.decimal128(22, 3))
+            .cast(pa.decimal128(8, 3)),
+            "day": pa.array((19_000 + time for time in times), pa.int32()).cast(pa.date32()),
+            "list": pa.array([[time, None] for time in times], pa.list_(pa.int32())),
+        }
+    )
+
+
+def run(spark: SparkSession, folder: Path, names: list[str], sinks: dict[str, windrow.Sink] | None = None):
+    session = windrow.Session(spark, shards=2)
+    session.stream("ticks", stream_of(spark, folder / "in", SCHEMA), time="ts")
+    for name in names:
+        session.query(name, QUERIES[name])
+    usual = {name: windrow.sink("parquet", path=folder / name) for name in names}
+    finish(session.start(str(folder / "checkpoint"), usual | (sinks or {}), trigger="available now"), flush=False)
+    return session
+
+
+def jobs_of(spark: SparkSession, work: Callable[[], object]) -> int:
+    """How many Spark jobs `work` starts."""
+
+    def newest() -> int:
+        jobs = spark.sparkContext._jsc.sc().statusStore().jobsList(None)
+        return max((jobs.apply(place).jobId() for place in range(jobs.size())), default=-1)
+
+    before = newest()
+    work()
+    return newest() - before
+
+
+def test_a_batch_is_one_spark_job_however_many_sinks_it_has(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "in", ticks(0), ticks(20))
+    names = ["sums", "top", "changes", "types"]
+    other = {"top": windrow.sink("memory"), "changes": windrow.sink("noop")}
+    assert jobs_of(spark, lambda: run(spark, tmp_path, names, other)) == 2
+    assert [row["total"] for row in rows_of(tmp_path / "sums") if row["window_end"] == START + 5 * SECOND] == [3, 5, 2]
+    assert spark.table("top").count() == 7
+
+
+def test_tasks_write_what_spark_would_have(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "in", ticks(0))
+    session = run(spark, tmp_path, ["types", "rows", "changes"])
+    for name in ("types", "rows", "changes"):
+        results = session.sql(QUERIES[name])
+        written = spark.read.parquet(str(tmp_path / name))
+        assert [(f.name, f.dataType) for f in written.schema] == [(f.name, f.dataType) for f in results.schema]
+        query = results.writeStream.format("memory").queryName(f"{name}_in_memory").trigger(availableNow=True).start()
+        query.awaitTermination()
+        expected = rows_of(spark.table(f"{name}_in_memory"))
+        assert len(expected) > 5
+        assert sorted(map(repr, rows_of(tmp_path / name))) == sorted(map(repr, expected))
+
+
+def test_a_function_that_tasks_do_not_know_goes_through_spark_beside_the_others(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    put(tmp_path / "in", ticks(0))
+    run(spark, tmp_path, ["sums", "by_spark"])
+    sums = {(row["window_end"], row["k"]): row["total"] for row in rows_of(tmp_path / "sums")}
+    sounds = {"A100": "ab", "C300": "cd", None: None}
+    found = {(row["window_end"], sounds[row["sound"]]): row["total"] for row in rows_of(tmp_path / "by_spark")}
+    assert found == sums and len(sums) > 5
+
+
+def test_what_an_attempt_that_died_has_left_is_shown_to_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "in", ticks(0))
+    run(spark, tmp_path, ["sums"])
+    (shown,) = {path.name.rpartition("-000000000-")[0] for path in (tmp_path / "sums").glob("*.parquet")}
+    left = tmp_path / "sums" / "_windrow" / f"{shown}-000000001-0123" / "00000-7.snappy.parquet"
+    left.parent.mkdir(parents=True)
+    left.write_text("half a file")
+    put(tmp_path / "in", ticks(20))
+    run(spark, tmp_path, ["sums"])
+    expected = windrow.replay(SUMS, ticks=pa.concat_tables([ticks(0), ticks(20)]))
+    assert sorted(map(repr, rows_of(tmp_path / "sums"))) == sorted(map(repr, rows_of(expected)))
+    assert not left.parent.exists()
