@@ -14,7 +14,7 @@ import pyarrow.csv
 
 from windrow.clustering import Clustering
 from windrow.kernels import Kernel, Rows, identity, kernel_for
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.contexts import Context

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.pipeline import Arrivals
-from windrow.plan.aggregates import ROWS, aggregate
-from windrow.plan.changes import (
+from windrow.plan.nodes.aggregates import ROWS, aggregate
+from windrow.plan.nodes.changes import (
     Column,
     Computed,
     Distinct,

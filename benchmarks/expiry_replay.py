@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 import windrow
+from windrow.compile.place_expiry import place_expiry
+from windrow.compile.push_distinct import push_distinct
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.optimize.place_expiry import place_expiry
-from windrow.optimize.push_distinct import push_distinct
-from windrow.plan.changes import Column, Distinct, Expiry, Node, Scan
+from windrow.plan.nodes.changes import Column, Distinct, Expiry, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
 
 from .expiry_cases import ITEMS, MINUTE, QUERIES, RATE, SECOND, arrivals, streams_of, tables

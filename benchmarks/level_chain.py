@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Kernel, Rows, identity, kernel_for, take
-from windrow.plan.aggregates import Partial, aggregate
-from windrow.plan.levels import Levels
+from windrow.plan.nodes.aggregates import Partial, aggregate
+from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.entries import Entries
 from windrow.windows.recurring import RecurringItems

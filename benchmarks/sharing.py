@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 import windrow
-from windrow.plan.pipeline import QueryPlan
-from windrow.plan.window import TimeWindow
-from windrow.spark.pipeline import packed_results
-from windrow.spark.results import typed_results
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.spark.sinks.results import typed_results
+from windrow.spark.stages.pipeline import packed_results
 
 from .bench_spark import bench_spark
 from .call_center import FIELDS, FUNCTIONS, KEYS, WINDOW, kpi_queries, write_calls

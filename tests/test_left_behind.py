@@ -13,7 +13,7 @@ import pytest
 from drawn_order import drawn
 from left_behind import ProcessState
 from windrow.runtime import shard
-from windrow.spark import slide_shard
+from windrow.spark.stages import slide_shard
 
 FOLDER = Path(__file__).parent
 FOR_A_WHOLE_PROCESS = ("quick_spark.py", "warm_workers.py")

@@ -15,9 +15,9 @@ import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
 import windrow
-import windrow.spark.results
-import windrow.spark.slice
-import windrow.spark.slide_shard
+import windrow.spark.sinks.results
+import windrow.spark.stages.slice
+import windrow.spark.stages.slide_shard
 
 QUERY = """SELECT k, COUNT(*) AS n, SUM(i) AS s, SUM(x) AS t, AVG(x) AS a, MIN(i) AS low, MAX(x) AS high, FIRST(i) AS f,
                   STDDEV(x) AS d

@@ -25,9 +25,9 @@ from windrow.plan.ahead import ahead_text
 from windrow.plan.known_options import unknown_option
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_holding
 from windrow.session import Session
-from windrow.spark.file_columns import missing_column
-from windrow.spark.sinks import OWN_FORMATS
-from windrow.spark.sources import FILES, missing_format, missing_path, read_stream, read_table
+from windrow.spark.sinks.writers import OWN_FORMATS
+from windrow.spark.sources.file_columns import missing_column
+from windrow.spark.sources.read import FILES, missing_format, missing_path, read_stream, read_table
 
 Span = tuple[int, int]
 

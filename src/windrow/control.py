@@ -7,8 +7,8 @@ from itertools import count
 from windrow.errors import ChangeError, QueryError
 from windrow.language import CreateSink, Insert, Query, parse_script
 from windrow.plan.sink import Sink
-from windrow.spark.job import Job
-from windrow.spark.letters import Letter
+from windrow.spark.job.job import Job
+from windrow.spark.job.letters import Letter
 
 
 def obey(job: Job, letter: Letter) -> Letter:

@@ -13,6 +13,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType
 
 from windrow.clustering import KnownClusterings, check_plugin
+from windrow.compile.explain import explain_plans
+from windrow.compile.keep_rows import Figures, Keeping
+from windrow.compile.plan_changes import in_stages, plan_change, plan_changes, tables_of
+from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.refuse_large import refuse_large
+from windrow.compile.round_slide import with_slide
+from windrow.compile.share_clusters import share_clusters
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
 from windrow.expressions.evaluate_text import evaluate_text
@@ -20,38 +27,31 @@ from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
-from windrow.optimize.explain import explain_plans
-from windrow.optimize.keep_rows import Figures, Keeping
-from windrow.optimize.plan_changes import in_stages, plan_change, plan_changes, tables_of
-from windrow.optimize.plan_query import plan_query, plan_stream
-from windrow.optimize.refuse_large import refuse_large
-from windrow.optimize.round_slide import with_slide
-from windrow.optimize.share_clusters import share_clusters
 from windrow.plan.ahead import read_ahead
-from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes
-from windrow.plan.bound import Scope
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.bind.over_changes import is_over_changes
+from windrow.plan.bind.query import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.change_plan import CHANGES_OF, ChangePlan, ChangesPlan
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
-from windrow.plan.over_changes import is_over_changes
-from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.change_plan import CHANGES_OF, ChangePlan, ChangesPlan
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
-from windrow.spark.checkpoint import Changes, kept_in
 from windrow.spark.expressions import SparkEngine, result_type
-from windrow.spark.hold import Hold
-from windrow.spark.job import Job, remove_checkpoint
-from windrow.spark.letters import Listener
-from windrow.spark.pipeline import Source, packed_results
-from windrow.spark.results import typed_results
-from windrow.spark.runs import AnyQuery, Runs
+from windrow.spark.job.checkpoint import Changes, kept_in
+from windrow.spark.job.hold import Hold
+from windrow.spark.job.job import Job, remove_checkpoint
+from windrow.spark.job.letters import Listener
+from windrow.spark.job.runs import AnyQuery, Runs
+from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
-from windrow.spark.slide import REJECTED_ROWS
-from windrow.spark.sources import time_expression
-from windrow.spark.stream_run import Trigger, is_live
+from windrow.spark.sinks.results import typed_results
+from windrow.spark.sources.read import time_expression
+from windrow.spark.stages.pipeline import Source, packed_results
+from windrow.spark.stages.slide import REJECTED_ROWS
 
 
 class Session:

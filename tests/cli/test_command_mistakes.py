@@ -12,7 +12,7 @@ from tick_files import QUERY, SINK, STREAM, placed, write_ticks
 from typer.testing import CliRunner, Result
 
 from windrow.cli.main import app
-from windrow.spark.hold import Hold
+from windrow.spark.job.hold import Hold
 from windrow.spark.launch import _end_at_once
 
 TABLE = "CREATE TABLE names USING csv OPTIONS (path 'names.csv', header 'true');\n"

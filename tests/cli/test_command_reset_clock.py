@@ -9,11 +9,11 @@ from typer.testing import CliRunner, Result
 
 from windrow.cli.main import app
 from windrow.errors import ChangeError, SettingsError
-from windrow.plan.change_plan import ChangePlan
-from windrow.plan.changes import Scan
 from windrow.plan.instants import read_instant
-from windrow.spark.letters import Letter, Listener
-from windrow.spark.reset_clock import check_goes_back
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import Scan
+from windrow.spark.job.letters import Letter, Listener
+from windrow.spark.job.reset_clock import check_goes_back
 
 NOON = "2024-01-31 12:00:00"
 NOON_US = 1_706_702_400_000_000

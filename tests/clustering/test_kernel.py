@@ -11,7 +11,7 @@ import pytest
 from windrow.clustering import Attached, Clusters, clustering_for, hull
 from windrow.errors import ClusteringError
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 from windrow.storage.columns import decode, encode
 
 from .streams import rows_of, sdc

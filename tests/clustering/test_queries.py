@@ -12,10 +12,10 @@ from sklearn.cluster import DBSCAN
 import windrow
 from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
+from windrow.compile.choose_phantoms import can_share
+from windrow.compile.share_clusters import share_clusters
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.local.replay import Replay
-from windrow.optimize.choose_phantoms import can_share
-from windrow.optimize.share_clusters import share_clusters
 
 SECOND = 10**6
 TIME = pa.timestamp("us", tz="UTC")
@@ -366,7 +366,7 @@ def test_rows_that_pass_the_same_predicates_are_summarised_once(monkeypatch: pyt
     alone = sizes()
     together = []
     monkeypatch.setattr(
-        "windrow.runtime.slice.choose_phantoms", lambda spaces, *_: together.append(1) or [list(spaces)]
+        "windrow.runtime.slice.events.choose_phantoms", lambda spaces, *_: together.append(1) or [list(spaces)]
     )
     assert sizes() == alone and together
 

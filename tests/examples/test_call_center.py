@@ -16,7 +16,7 @@ import pytest
 import windrow
 from windrow.language import CreateSink, CreateStream, Insert, parse_query, parse_script, to_sql
 from windrow.local.local_catalog import LocalEngine
-from windrow.plan.bind import bind
+from windrow.plan.bind.query import bind
 from windrow.plan.catalog import Catalog, Stream
 
 FOLDER = Path(__file__).parents[2] / "examples" / "call_center"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from windrow.kernels import Fields, Kernel, Rows, ended, identity, kernel_for
-from windrow.plan.aggregates import RULES, FilledPartial, Partial
+from windrow.plan.nodes.aggregates import RULES, FilledPartial, Partial
 
 
 class Latest:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from windrow.kernels import Rows, identity, kernel_for
 from windrow.kernels.decimal_sum import DecimalSum
-from windrow.plan.aggregates import aggregate
+from windrow.plan.nodes.aggregates import aggregate
 
 some = settings(max_examples=examples(60), deadline=None)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from windrow.kernels import Rows, concat, identity, kernel_for
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 
 some = settings(max_examples=examples(60), deadline=None)
 

@@ -16,7 +16,7 @@ from drawn_examples import examples
 from windrow.kernels import Rows, identity
 from windrow.kernels.filled_moments import FilledMoments
 from windrow.kernels.pair_moments import PairMoments
-from windrow.plan.aggregates import PAIRS
+from windrow.plan.nodes.aggregates import PAIRS
 
 INSTANT = pa.timestamp("us", "UTC")
 START_US = 1_767_225_600_000_000

@@ -10,7 +10,7 @@ from windrow.errors import AggregateError
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
 from windrow.kernels.count import Count
 from windrow.kernels.float_sum import FloatSum
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 
 
 def test_plain_floats_take_three_columns_of_nine():

@@ -8,7 +8,7 @@ import pytest
 
 from windrow.errors import AggregateError
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, take, to_arrow
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 
 from .cases import USER
 

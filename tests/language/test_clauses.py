@@ -17,10 +17,10 @@ from windrow.language import Query, Windrow, parse_query, parse_script, to_sql
 from windrow.language.clauses import CONSUMERS, EXPRESSION, REFUSED_WHOLE, consumers_of
 from windrow.language.nodes import StreamWindow
 from windrow.local.local_catalog import local_catalog
-from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes
-from windrow.plan.bound import Scope
-from windrow.plan.over_changes import is_over_changes
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.bind.over_changes import is_over_changes
+from windrow.plan.bind.query import bind
 
 from .clauses_of_sql import STATEMENTS
 

@@ -11,7 +11,7 @@ from tests.operators.plans import KINDS, TABLE, Event, cases, expected, instants
 from drawn_examples import examples
 from windrow.local.simulate import Simulation
 from windrow.operators.pipeline import Arrivals
-from windrow.plan.changes import Expiry, Node
+from windrow.plan.nodes.changes import Expiry, Node
 
 END = 100_000
 

@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from windrow.plan.aggregates import ROWS, aggregate
-from windrow.plan.changes import (
+from windrow.plan.nodes.aggregates import ROWS, aggregate
+from windrow.plan.nodes.changes import (
     Column,
     Computed,
     Distinct,

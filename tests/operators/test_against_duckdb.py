@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
+from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.optimize.place_expiry import place_expiry
-from windrow.plan.changes import Expiry, Node
+from windrow.plan.nodes.changes import Expiry, Node
 from windrow.storage.blocks import MemoryBlocks
 
 from .accumulate import Change, answers_of, changes_of

@@ -12,11 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
+from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.optimize.place_expiry import place_expiry
-from windrow.plan.aggregates import Aggregate, Partial, aggregate
-from windrow.plan.changes import Column, Expiry, Group, Measure, Scan
+from windrow.plan.nodes.aggregates import Aggregate, Partial, aggregate
+from windrow.plan.nodes.changes import Column, Expiry, Group, Measure, Scan
 from windrow.storage.blocks import MemoryBlocks
 
 TYPES = {"k": pa.string(), "x": pa.float64(), "i": pa.int64(), "s": pa.string(), "d": pa.decimal128(6, 2)}

@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
+from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.optimize.place_expiry import place_expiry
-from windrow.plan.changes import Expiry, Intersect, Minus
+from windrow.plan.nodes.changes import Expiry, Intersect, Minus
 from windrow.storage.blocks import MemoryBlocks
 
 from .accumulate import answers_of, changes_of

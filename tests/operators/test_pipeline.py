@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import NEVER
 from windrow.operators.net import emitted
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.optimize.place_expiry import place_expiry
-from windrow.plan.aggregates import ROWS, aggregate
-from windrow.plan.changes import Column, Distinct, Expiry, Group, Join, Measure, Minus, Node, Scan, Union
+from windrow.plan.nodes.aggregates import ROWS, aggregate
+from windrow.plan.nodes.changes import Column, Distinct, Expiry, Group, Join, Measure, Minus, Node, Scan, Union
 from windrow.storage.blocks import MemoryBlocks
 
 TEXT = pa.string()

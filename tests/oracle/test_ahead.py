@@ -15,9 +15,9 @@ from runtime.core import Core, plan_of
 from windrow.errors import QueryError, SettingsError
 from windrow.local.replay import Replay
 from windrow.plan.catalog import Stream
-from windrow.plan.change_plan import ChangesPlan
+from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.runtime.reject import ARRIVED, TIME, Usable
-from windrow.runtime.slice import Slicer, expression_column
+from windrow.runtime.slice.events import Slicer, expression_column
 
 from .compare import Watched
 from .judge import TIME as TIMESTAMP

@@ -17,9 +17,9 @@ from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_changes import ReplayChanges
-from windrow.plan.bind_changes import bind_changes
-from windrow.plan.changes import Expiry
-from windrow.runtime.change_shard import ChangeShard
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.nodes.changes import Expiry
+from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
 
 from .judge import TIME, canonical, plain_rows

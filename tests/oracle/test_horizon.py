@@ -13,9 +13,9 @@ from drawn_examples import examples
 from runtime.core import Core, plan_of
 from windrow.errors import QueryError, SettingsError, StateError
 from windrow.local.replay import Replay
-from windrow.plan.horizon import Horizon
+from windrow.plan.windows.horizon import Horizon
 from windrow.runtime.shard import Shard
-from windrow.runtime.state_at import state_at
+from windrow.runtime.time.state_at import state_at
 
 from .compare import Case, agree, expected, rows_of
 from .judge import TIME, Oracle, Window

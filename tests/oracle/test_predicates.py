@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
+from windrow.compile.explain import explain_plans
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
-from windrow.optimize.explain import explain_plans
-from windrow.runtime import waiting
+from windrow.runtime.rows import waiting
 from windrow.storage import chunks
 
 from .judge import Window

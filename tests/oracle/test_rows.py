@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
-from windrow.runtime import fold_rows, keyed_rows, row_times, row_windows, waiting
+from windrow.runtime.rows import fold_rows, keyed_rows, row_times, row_windows, waiting
 from windrow.storage import chunks
 from windrow.windows import log
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from windrow.optimize.rows_or_partials import (
+from windrow.compile.rows_or_partials import (
     Workload,
     choose_each,
     choose_rows_or_partials,

@@ -11,8 +11,8 @@ from windrow.local.simulate import CLOCK_TRIGGERED, Released, Simulation
 from windrow.local.stages import Stage, arrivals_of, single_changes
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Surroundings
-from windrow.plan.aggregates import ROWS, aggregate
-from windrow.plan.changes import (
+from windrow.plan.nodes.aggregates import ROWS, aggregate
+from windrow.plan.nodes.changes import (
     Column,
     Computed,
     Distinct,

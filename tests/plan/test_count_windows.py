@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from runtime.core import plan_of
+from windrow.compile.explain import explain_plans
 from windrow.errors import QueryError
-from windrow.optimize.explain import explain_plans
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("x", pa.float64())])
 

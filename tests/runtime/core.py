@@ -12,16 +12,16 @@ import sqlglot
 from oracle.judge import TIME, plain_rows
 from windows.folds import Trail
 from windrow.clustering import KnownClusterings
+from windrow.compile.plan_query import plan_query, plan_stream
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import LocalEngine
-from windrow.optimize.plan_query import plan_query, plan_stream
-from windrow.plan.bind import bind
+from windrow.plan.bind.query import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome, Shard
-from windrow.runtime.slice import Slicer, expression_column
+from windrow.runtime.slice.events import Slicer, expression_column
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
 SECOND = 10**6

@@ -15,21 +15,21 @@ import numpy as np
 import pyarrow as pa
 import sqlglot
 
+from windrow.compile.plan_changes import in_stages, plan_change, plan_changes
+from windrow.compile.plan_query import plan_query, plan_stream
 from windrow.expressions.evaluate import evaluate
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import local_catalog
-from windrow.optimize.plan_changes import in_stages, plan_change, plan_changes
-from windrow.optimize.plan_query import plan_query, plan_stream
-from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes
-from windrow.runtime.change_shard import ChangeShard
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.bind.query import bind
+from windrow.runtime.changes.send_on import passed_on, regrouped
+from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import Payload
 from windrow.runtime.premerge import Premerge
-from windrow.runtime.regroup import passed_on, regrouped
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice import TIME, Slicer, expression_column
-from windrow.runtime.slice_changes import ChangeSlicer
+from windrow.runtime.slice.changes import ChangeSlicer
+from windrow.runtime.slice.events import TIME, Slicer, expression_column
 from windrow.storage.blocks import MemoryBlocks
 
 SHARDS, BATCHES, ROWS = [0, 1], 3, 200

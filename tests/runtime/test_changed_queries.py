@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from windrow.optimize.share_panes import share_panes
-from windrow.plan.aggregates import ROWS, aggregate
-from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.window import TimeWindow
+from windrow.compile.share_panes import share_panes
+from windrow.plan.nodes.aggregates import ROWS, aggregate
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice import Slicer
+from windrow.runtime.slice.events import Slicer
 from windrow.storage.blocks import MemoryBlocks
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from drawn_examples import examples
-from windrow.plan.spaces import Key
+from windrow.plan.nodes.spaces import Key
 from windrow.runtime.groups import Groups
 from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks

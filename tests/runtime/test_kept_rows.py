@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.optimize.keep_rows import Figures, Keeping
-from windrow.plan.kept import ROWS
+from windrow.compile.keep_rows import Figures, Keeping
+from windrow.plan.nodes.kept import ROWS
 
 from .core import SECOND, Core, events_of, plan_of, rows_of
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from oracle.judge import Window
-from windrow.plan.cuts import Cuts
-from windrow.plan.window import TimeWindow
+from windrow.plan.windows.cuts import Cuts
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.top import Term, first_of_each_window
 from windrow.runtime.keys import encode_keys, identity_of
-from windrow.runtime.places import Places, histogram
-from windrow.runtime.top import Term, first_of_each_window
+from windrow.runtime.slice.places import Places, histogram
 
 ZEROS = [0.0, -0.0, None, math.nan]
 ALIKE = [

@@ -14,11 +14,11 @@ from windrow.errors import MemoryLimitError
 from windrow.language import parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.local.replay_changes import ReplayChanges
-from windrow.plan.bind_changes import bind_changes
+from windrow.plan.bind.changes import bind_changes
 from windrow.plan.catalog import Catalog, Stream
-from windrow.runtime import keyed_rows, waiting
+from windrow.runtime.rows import keyed_rows, waiting
 from windrow.runtime.shard import Shard
-from windrow.spark.slide_shard import shrink_left
+from windrow.spark.stages.slide_shard import shrink_left
 from windrow.windows import log
 
 from .core import SECOND, Core, events_of, plan_of, rows_of

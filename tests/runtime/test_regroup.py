@@ -30,24 +30,24 @@ from operators.plans import (
     streams,
     table_of,
 )
+from windrow.compile.cut_into_stages import stages_of
+from windrow.compile.explain_changes import explain_changes
+from windrow.compile.place_expiry import place_expiry
+from windrow.compile.plan_changes import in_stages, leaf_keys, plan_change, plan_changes
+from windrow.compile.shard_key import shard_key
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
-from windrow.optimize.explain_changes import explain_changes
-from windrow.optimize.place_expiry import place_expiry
-from windrow.optimize.plan_changes import in_stages, leaf_keys, plan_change, plan_changes
-from windrow.optimize.regroup import stages_of
-from windrow.optimize.shard_key import shard_key
-from windrow.plan.aggregates import ROWS, aggregate
-from windrow.plan.bind_changes import bind_changes
-from windrow.plan.change_plan import ChangePlan, ChangesPlan
-from windrow.plan.changes import Expiry, Group, Join, Measure, Node, Scan
-from windrow.runtime.change_shard import ChangeShard
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.nodes.aggregates import ROWS, aggregate
+from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.changes import Expiry, Group, Join, Measure, Node, Scan
+from windrow.runtime.changes.send_on import passed_on, regrouped
+from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
-from windrow.runtime.regroup import passed_on, regrouped
 from windrow.runtime.reject import TIME
-from windrow.runtime.slice import expression_column
-from windrow.runtime.slice_changes import ChangeSlicer
+from windrow.runtime.slice.changes import ChangeSlicer
+from windrow.runtime.slice.events import expression_column
 from windrow.storage.blocks import MemoryBlocks
 
 LONGEST = 20

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from storage.stores import CountingBlocks
-from windrow.runtime import keyed_rows, waiting
+from windrow.runtime.rows import keyed_rows, waiting
 from windrow.runtime.shard import Shard
 from windrow.windows import log
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from windrow.optimize import choose_phantoms
-from windrow.runtime import chunk as chunks
-from windrow.runtime.classes import classes_of
+from windrow.compile import choose_phantoms
+from windrow.runtime.slice import chunk as chunks
+from windrow.runtime.slice.classes import classes_of
 
 from .core import SECOND, Core, events_of, in_order, plan_of, rows_of
 

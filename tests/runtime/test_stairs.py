@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from oracle.streams import Stream, streams
-from windrow.optimize.explain import explain_plans
-from windrow.plan.chains import chains_of
-from windrow.plan.pipeline import StreamPlan
+from windrow.compile.explain import explain_plans
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.windows.chains import chains_of
 from windrow.runtime.shard import Shard
 
 from .core import Core, plan_of, rows_of

@@ -11,12 +11,12 @@ import pytest
 
 from storage.stores import CountingBlocks
 from windrow.errors import StateError
-from windrow.plan.change_plan import ChangesPlan
-from windrow.plan.pipeline import StreamPlan
-from windrow.runtime.change_shard import ChangeShard
-from windrow.runtime.fold import FoldState
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.shard import FORMAT, Shard
-from windrow.runtime.space import Answers, SpaceState
+from windrow.runtime.time.fold import FoldState
+from windrow.runtime.time.space import Answers, SpaceState
 from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.columns import decode

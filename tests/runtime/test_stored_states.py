@@ -17,7 +17,7 @@ import windrow
 from windrow.errors import AggregateError, QueryError, SettingsError, StateError
 from windrow.kernels import from_arrow, identity, kernel_for, to_arrow
 from windrow.local.replay import Replay
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 from windrow.runtime.shard import Shard
 from windrow.storage.columns import decode, encode
 

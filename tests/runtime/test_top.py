@@ -7,7 +7,7 @@ import pytest
 
 import windrow
 from windrow.errors import QueryError
-from windrow.runtime.top import Term, first_of_each_window
+from windrow.runtime.answers.top import Term, first_of_each_window
 
 NAN = float("nan")
 LISTS = [[2.0], [1.0, None], [1.0], [], None, [NAN], [1.0, -5.0], [-0.0], [0.0, 1.0], [None], [float("inf")]]

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import windrow
-from windrow.optimize import share_panes
-from windrow.runtime.fold import OVER_CONTEXTS
+from windrow.compile import share_panes
+from windrow.runtime.time.fold import OVER_CONTEXTS
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 ANY = "symbol, COUNT(*) AS n, SUM(volume) AS volume, MAX(price) AS top, FIRST(price) AS first, LAST(price) AS last"

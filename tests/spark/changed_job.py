@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import windrow
 from quick_spark import SHORT_LIVED, WARM
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
 from windrow.spark.settings import local_spark
 
 SCHEMA = "ts TIMESTAMP, k STRING, x DOUBLE, i BIGINT"

@@ -15,7 +15,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import windrow
 from windrow.errors import JobError, SettingsError
-from windrow.spark.answer_table import AnswerTable
-from windrow.spark.sinks import FormatSink
-from windrow.spark.table_names import split_name
+from windrow.spark.sinks.answer_table import AnswerTable
+from windrow.spark.sinks.table_names import split_name
+from windrow.spark.sinks.writers import FormatSink
 
 COLUMNS = ["item", "shop", "n"]
 

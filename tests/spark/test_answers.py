@@ -21,7 +21,7 @@ import windrow
 from windrow.application import Application
 from windrow.errors import QueryError, SettingsError
 from windrow.session import Session
-from windrow.spark.answers import AnswerSink, answer_home, forget_answers
+from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 
 from .streams import SECOND, START, finish, instants, plain, put, stream_of, table_of
 

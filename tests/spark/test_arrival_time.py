@@ -18,13 +18,13 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow
 from windrow.application import Application
 from windrow.errors import SettingsError
-from windrow.plan.pipeline import StreamPlan
+from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.schedule.heartbeat import Heartbeat
 from windrow.session import Session
-from windrow.spark import heartbeat
-from windrow.spark.heartbeat import HeartbeatReader, keep_timing
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
+from windrow.spark.sources import heartbeat
+from windrow.spark.sources.heartbeat import HeartbeatReader, keep_timing
 
 from .streams import PATIENCE, SECOND, assert_same, finish, instants, put, rows_of, stream_of
 

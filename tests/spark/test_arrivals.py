@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
 
 from .streams import MINUTE, PATIENCE, SECOND, START, instants, put, rows_of, stream_of
 

@@ -16,10 +16,10 @@ import windrow
 from windrow.cli.main import app
 from windrow.control import add_script
 from windrow.errors import ChangeError, QueryError
-from windrow.plan.pipeline import StreamPlan
-from windrow.spark.checkpoint import Added, Changes
-from windrow.spark.job import Job, check_beside
-from windrow.spark.letters import Letters
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.spark.job.checkpoint import Added, Changes
+from windrow.spark.job.job import Job, check_beside
+from windrow.spark.job.letters import Letters
 
 from . import changed_job
 from .streams import SECOND, START, Rows, assert_same, instants, put, rows_of, until

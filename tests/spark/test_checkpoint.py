@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import windrow
 from windrow.errors import SettingsError, StateError
-from windrow.plan.change_plan import ChangePlan
-from windrow.spark.checkpoint import Added, Changes, Kept, kept_in, make_folder, write_whole
-from windrow.spark.file_names import OWN_FOLDERS, file_name, folder_of
-from windrow.spark.hold import Hold, check_free
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.spark.job.checkpoint import Added, Changes, Kept, kept_in, make_folder, write_whole
+from windrow.spark.job.file_names import OWN_FOLDERS, file_name, folder_of
+from windrow.spark.job.hold import Hold, check_free
 
 NAMES = st.text(st.characters(exclude_categories=[]), max_size=300)
 
@@ -165,7 +165,7 @@ def test_a_note_that_is_a_folder_or_bytes_is_named(tmp_path: Path):
 
 TAKES = """
 import sys
-from windrow.spark.hold import Hold
+from windrow.spark.job.hold import Hold
 hold = Hold(sys.argv[1])
 hold.take()
 print("taken", flush=True)

@@ -10,7 +10,7 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from windrow.spark.file_columns import missing_column
+from windrow.spark.sources.file_columns import missing_column
 
 
 def lacks(format: str, path: object, *declared: str, **options: str) -> tuple[str, str, str] | None:

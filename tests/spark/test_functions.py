@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 import windrow
 from windrow.errors import QueryError
 from windrow.language import parse_expression
-from windrow.runtime.top import Term, first_of_each_window
+from windrow.runtime.answers.top import Term, first_of_each_window
 from windrow.session import Session
 from windrow.spark.expressions import SparkEngine, guarded, quiet_analysis
 

@@ -13,15 +13,15 @@ import pytest
 
 import windrow
 from windrow.errors import ChangeError, JobError, SettingsError, StateError
-from windrow.plan.change_plan import ChangePlan
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.timing import Timing
-from windrow.spark.answers import AnswerSink
-from windrow.spark.heartbeat import keep_timing
-from windrow.spark.hold import Hold, check_free
-from windrow.spark.job import Job, reason
-from windrow.spark.keepers import choose_keepers, read_keepers, write_keepers
-from windrow.spark.missing_files import count_missing
-from windrow.spark.runs import Runs
+from windrow.spark.job.hold import Hold, check_free
+from windrow.spark.job.job import Job, reason
+from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
+from windrow.spark.job.runs import Runs
+from windrow.spark.sinks.answer_files import AnswerSink
+from windrow.spark.sources.heartbeat import keep_timing
+from windrow.spark.sources.missing_files import count_missing
 
 
 class FakeQuery:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from windrow.cli.main import app
 from windrow.errors import ChangeError, SettingsError
-from windrow.spark.letters import LARGEST, Letter, Letters, Listener
+from windrow.spark.job.letters import LARGEST, Letter, Letters, Listener
 
 from .streams import until
 
@@ -117,7 +117,7 @@ def test_a_damaged_note_of_who_reads_is_named(listener: Listener, tmp_path: Path
 def test_an_answer_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     letters = Letters(str(tmp_path))
     letters.open()
-    monkeypatch.setattr("windrow.spark.letters.write_whole", lambda place, letter: answer(place))
+    monkeypatch.setattr("windrow.spark.job.letters.write_whole", lambda place, letter: answer(place))
 
     def answer(place: str) -> None:
         Path(place).with_suffix(".answer").write_text("[7")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from windrow.spark import loaded
-from windrow.spark.loaded import set_loaded_aside
+from windrow.spark.stages import loaded
+from windrow.spark.stages.loaded import set_loaded_aside
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.errors import JobError, SettingsError
-from windrow.spark.checkpoint import kept_in
+from windrow.spark.job.checkpoint import kept_in
 
 from .streams import PATIENCE, START, finish, instants, put, rows_of, stream_of
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
-from windrow.spark.pipeline import METRICS
-from windrow.spark.progress import Progress
-from windrow.spark.slide import COUNTS
+from windrow.spark.job.progress import Progress
+from windrow.spark.stages.pipeline import METRICS
+from windrow.spark.stages.slide import COUNTS
 
 KEPT = 100
 """Spark keeps the reports of so many batches."""

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import windrow
 from windrow.application import Application
 from windrow.errors import JobError
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
 
 from .streams import PATIENCE, SECOND, START, finish, instants, put, rows_of, stream_of
 

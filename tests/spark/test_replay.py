@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.local.replay import Replay
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
 
 from .streams import SECOND, START, assert_same, finish, instants, put, rows_of, stream_of, table_of
 

@@ -19,10 +19,10 @@ import windrow
 from windrow.errors import JobError, SettingsError
 from windrow.runtime.shard import FORMAT
 from windrow.session import Session
-from windrow.spark import slide
-from windrow.spark.file_names import file_name
-from windrow.spark.letters import Letters
-from windrow.spark.slide import SlideProcessor
+from windrow.spark.job.file_names import file_name
+from windrow.spark.job.letters import Letters
+from windrow.spark.stages import slide
+from windrow.spark.stages.slide import SlideProcessor
 
 from .streams import PATIENCE, SECOND, START, assert_same, finish, instants, put, rows_of, stream_of, until
 

@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 import windrow
-from windrow.spark import slide_shard
-from windrow.spark.measures import SLIDE_MEASURES
-from windrow.spark.pipeline import Source, _sliced
-from windrow.spark.premerge import premerge_payloads
-from windrow.spark.slice import PAYLOAD
-from windrow.spark.slide import SlideProcessor
+from windrow.spark.job.measures import SLIDE_MEASURES
+from windrow.spark.stages import slide_shard
+from windrow.spark.stages.pipeline import Source, _sliced
+from windrow.spark.stages.premerge import premerge_payloads
+from windrow.spark.stages.slice import PAYLOAD
+from windrow.spark.stages.slide import SlideProcessor
 
 from .streams import SECOND, START, instants, put, stream_of
 

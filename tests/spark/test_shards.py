@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from windrow.spark.shards import shard_keys, spark_hash
+from windrow.spark.stages.shards import shard_keys, spark_hash
 
 NUMBERS = [0, 1, 2, 42, 1_000_003, 2**31 - 1, -1, -(2**31)]
 

@@ -13,10 +13,10 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 from windrow.errors import StateError
 from windrow.local.replay import Replay
 from windrow.runtime.payload import FLUSH, Payload
-from windrow.runtime.slice import Slicer
-from windrow.spark import slide_shard
-from windrow.spark.slice import packed
-from windrow.spark.slide import SlideProcessor
+from windrow.runtime.slice.events import Slicer
+from windrow.spark.stages import slide_shard
+from windrow.spark.stages.slice import packed
+from windrow.spark.stages.slide import SlideProcessor
 
 from .streams import SECOND, START, Rows, instants, rows_of
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.errors import SettingsError
-from windrow.spark.job import Job
+from windrow.spark.job.job import Job
 
 from .streams import SECOND, finish, put, rows_of, stream_of
 

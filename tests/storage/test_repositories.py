@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from drawn_examples import examples
 from windrow.errors import StorageError
-from windrow.spark.state import StateBlocks
+from windrow.spark.stages.state import StateBlocks
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
 from windrow.storage.shared_slidem import SharedSlideM

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
-from windrow.plan.aggregates import Partial
+from windrow.plan.nodes.aggregates import Partial
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.entries import Entries

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from windrow.errors import SettingsError
-from windrow.plan.aggregates import Partial
-from windrow.plan.levels import Levels
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.aging import Aging
 from windrow.windows.stairs import Stairs

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from oracle.judge import Window
-from windrow.optimize.choose_maintenance import alternatives, choose_maintenance
-from windrow.plan.aggregates import Partial
-from windrow.plan.cuts import Cuts, covered
-from windrow.plan.window import TimeWindow
+from windrow.compile.choose_maintenance import alternatives, choose_maintenance
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.windows.cuts import Cuts, covered
+from windrow.plan.windows.time_window import TimeWindow
 
 YEAR_10000 = 253_402_300_800 * 10**6
 sizes = st.integers(1, 40) | st.sampled_from([10**6, 86_400 * 10**6, 7 * 86_400 * 10**6 + 1])

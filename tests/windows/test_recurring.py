@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from windrow.errors import SettingsError
-from windrow.plan.levels import Levels
+from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.recurring import RecurringItems, counts_by_level, own_granules
 from windrow.windows.stairs import Stairs

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from windrow.errors import SettingsError
 from windrow.kernels import identity
-from windrow.plan.levels import Levels
+from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.entries import Entries
 from windrow.windows.maintenance import fold_into

@@ -9,8 +9,8 @@ import typer
 from windrow.cli.launch import read_script
 from windrow.errors import ChangeError, SettingsError
 from windrow.plan.instants import read_instant, shown_instant
-from windrow.spark.letters import Letter, Letters
-from windrow.spark.reset_clock import reset_stopped
+from windrow.spark.job.letters import Letter, Letters
+from windrow.spark.job.reset_clock import reset_stopped
 
 
 def add_queries(checkpoint: Path, queries: str) -> None:

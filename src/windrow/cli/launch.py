@@ -14,8 +14,8 @@ from rich.console import Console
 from windrow.errors import SettingsError
 from windrow.language import parse_script
 from windrow.plan.expiry import read_expiry
-from windrow.plan.kept import PARTIALS, ROWS
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
+from windrow.plan.nodes.kept import PARTIALS, ROWS
 
 if TYPE_CHECKING:  # Spark takes a second to load, and a command that only finds a mistake needs none
     from windrow.session import Session

@@ -17,7 +17,7 @@ from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
 from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_duration
-from windrow.spark.hold import check_free
+from windrow.spark.job.hold import check_free
 
 AVAILABLE_NOW = "available now"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from windrow.cli.view import View
 
 if TYPE_CHECKING:
-    from windrow.spark.job import Job
+    from windrow.spark.job.job import Job
 
 LOOK_SECONDS = 0.25
 

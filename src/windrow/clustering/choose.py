@@ -16,8 +16,8 @@ from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.errors import ClusteringError
 from windrow.kernels import Kernel, kernel_for
-from windrow.plan.aggregates import Partial
-from windrow.plan.clusters import HULL, ClusterPartial
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.clusters import HULL, ClusterPartial
 
 PLUGINS: dict[str, type] = {"C_BIRCH": CBirch, "K_MEANS": KMeans, "DENSITY_GRID": DensityGrid, "DBSCAN": Dbscan}
 NEEDED = ("init", "add", "merge", "copy", "report")

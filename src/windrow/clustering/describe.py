@@ -13,8 +13,8 @@ from windrow.clustering.choose import PLUGINS, clustering_for
 from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
-from windrow.plan.aggregates import ROWS
 from windrow.plan.catalog import Described
+from windrow.plan.nodes.aggregates import ROWS
 
 
 @dataclass(frozen=True, slots=True)

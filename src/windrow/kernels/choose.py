@@ -27,7 +27,7 @@ from windrow.kernels.sketches import Digest, DistinctSketch
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
-from windrow.plan.aggregates import USERS, FilledPartial, Partial
+from windrow.plan.nodes.aggregates import USERS, FilledPartial, Partial
 
 WITHOUT_TYPE: dict[str, Kernel] = {
     "count": Count(),

@@ -2,6 +2,28 @@
 
 `parse_script` and `parse_query` read text, `to_sql` writes it, and what the language adds to SQL is read off a query's
 tree by `window_of`, `query_window_of`, `clustering_of` and `emit_of`.
+
+parsing/        From tokens to statements, one layer of the grammar a file; each class adds its layer to the one before
+balance         Conditions joined by AND or OR, as a tree that is as flat as it can be
+clauses         Which parts of a statement the language knows, and who makes something of each
+clusterings     The clustering clause as a plain value
+depth           How deep a statement may be nested, and room on Python's stack to read and work on one that deep
+dialect         The dialect: Spark's SQL with windows
+durations       Lengths of time as text: `10 MINUTES`, `0.5 seconds`, `1 HOUR 30 MINUTES`
+generator       From trees to text
+identifiers     Names as they are written in a statement
+long_lists      Long lists of constants behind IN: read at once, and kept as one node, since a list may have 100,000 of
+                them
+mistakes        What sqlglot finds wrong, told as a user needs it
+nodes           What the language adds to a sqlglot tree: windows, the mode of emission and the clustering clause
+refuse_clauses  What sqlglot's grammar reads and the language has no meaning for: refused where it stands, never dropped
+script          From the text of a script to its statements
+spans           Where in the text a node was written, so that an error can underline it
+spelling        Which word was meant
+statement_text  From statements to their canonical text
+statements      The statements of a script
+tokenize        From text to the tokens of its statements
+windows         The windows of streams as plain values, in microseconds and rows
 """
 
 from windrow.language.clusterings import Clustering, clustering_of

@@ -24,9 +24,9 @@ from windrow.language.nodes import (
     Unbounded,
 )
 
-BIND, CHANGES, AGGREGATE = "plan/bind.py", "plan/bind_changes.py", "plan/bind_aggregate.py"
-ORDER, JOINS, NAMES, CALLS = "plan/order.py", "plan/bind_joins.py", "plan/names.py", "plan/calls.py"
-REFUSED, WINDOWS = "plan/refuse.py", "language/windows.py"
+BIND, CHANGES, AGGREGATE = "plan/bind/query.py", "plan/bind/changes.py", "plan/bind/aggregate.py"
+ORDER, JOINS, NAMES, CALLS = "plan/bind/order.py", "plan/bind/joins.py", "plan/bind/names.py", "plan/bind/calls.py"
+REFUSED, WINDOWS = "plan/bind/refuse.py", "language/windows.py"
 EXPRESSION = "language/statement_text.py"
 """Written out as it was read, to be evaluated by Spark or by replay."""
 
@@ -43,26 +43,26 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         **_OF_ANY_QUERY,
         "with_": BIND,
         "expressions": AGGREGATE,
-        "distinct": "plan/bind_change_groups.py",
-        "from_": "plan/from_clause.py",
+        "distinct": "plan/bind/change_groups.py",
+        "from_": "plan/bind/from_clause.py",
         "joins": JOINS,
         "where": BIND,
         "group": AGGREGATE,
         "having": AGGREGATE,
-        CLUSTER: "plan/bind_clusters.py",
+        CLUSTER: "plan/bind/clusters.py",
     },
     exp.SetOperation: {**_OF_ANY_QUERY, "with_": CHANGES, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
-    exp.Subquery: {**_OF_ANY_QUERY, "this": BIND, "alias": "plan/column_aliases.py"},
-    exp.Table: {"this": "plan/from_clause.py", "alias": "plan/column_aliases.py", STREAM_WINDOW: WINDOWS},
-    exp.TableAlias: {"this": NAMES, "columns": "plan/column_aliases.py"},
+    exp.Subquery: {**_OF_ANY_QUERY, "this": BIND, "alias": "plan/bind/column_aliases.py"},
+    exp.Table: {"this": "plan/bind/from_clause.py", "alias": "plan/bind/column_aliases.py", STREAM_WINDOW: WINDOWS},
+    exp.TableAlias: {"this": NAMES, "columns": "plan/bind/column_aliases.py"},
     exp.With: {"expressions": BIND},
-    exp.CTE: {"this": BIND, "alias": "plan/column_aliases.py"},
-    exp.From: {"this": "plan/from_clause.py"},
+    exp.CTE: {"this": BIND, "alias": "plan/bind/column_aliases.py"},
+    exp.From: {"this": "plan/bind/from_clause.py"},
     exp.Join: {
         "this": CHANGES,
         "on": JOINS,
         "using": JOINS,
-        **dict.fromkeys(("method", "side", "kind"), "plan/check_from.py"),
+        **dict.fromkeys(("method", "side", "kind"), "plan/bind/check_from.py"),
     },
     exp.Where: {"this": BIND},
     exp.Having: {"this": AGGREGATE},
@@ -86,7 +86,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     StreamWindow: dict.fromkeys(StreamWindow.arg_types, WINDOWS),
     PredicateStreamWindow: dict.fromkeys(PredicateStreamWindow.arg_types, WINDOWS),
     QueryWindow: {"this": WINDOWS},
-    ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind_clusters.py"),
+    ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind/clusters.py"),
     Emit: {"this": "language/nodes.py"},
     **{kind: {"this": WINDOWS} for kind in (Duration, RowCount)},
     Unbounded: {},
@@ -139,14 +139,14 @@ TYPES = {exp.DType[name] for name in (*_TYPES, *_MORE_TYPES, "INTERVAL")}
 """The types that Spark has too: sqlglot would write another one in place of any other."""
 
 REFUSED_WHOLE = (exp.Window,)
-"""Read, and refused by plan/refuse.py whatever is in them."""
+"""Read, and refused by plan/bind/refuse.py whatever is in them."""
 
 
 def consumers_of(node: exp.Expr) -> dict[str, str] | None:
     """Who makes something of each argument of `node`; None for a node that nobody knows.
 
     >>> consumers_of(exp.Union())["distinct"], consumers_of(exp.Fetch())
-    ('plan/bind_changes.py', None)
+    ('plan/bind/changes.py', None)
     """
     if isinstance(node, exp.JSONPath | exp.JSONPathPart):  # a text that sqlglot has read, and prints again
         return dict.fromkeys(node.args, EXPRESSION)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from windrow.compile.plan_query import plan_query, plan_stream
 from windrow.errors import SettingsError
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Query, parse_expression, parse_query
@@ -15,22 +16,21 @@ from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.event_times import microseconds, possible
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_changes import ReplayChanges
-from windrow.optimize.plan_query import plan_query, plan_stream
-from windrow.plan.bind import bind
-from windrow.plan.bind_changes import bind_changes
-from windrow.plan.bound import Scope
-from windrow.plan.changes import Expiry
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.bind.over_changes import is_over_changes
+from windrow.plan.bind.query import bind
 from windrow.plan.expiry import read_expiry
-from windrow.plan.horizon import Horizon, StateAt
-from windrow.plan.over_changes import is_over_changes
-from windrow.plan.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.changes import Expiry
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
-from windrow.runtime.finish import finish_part, finish_whole
+from windrow.plan.windows.horizon import Horizon, StateAt
+from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.reject import ARRIVED, TIME
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice import Slicer, expression_column
-from windrow.runtime.state_at import state_at
+from windrow.runtime.slice.events import Slicer, expression_column
+from windrow.runtime.time.state_at import state_at
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
 

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
+from windrow.compile.plan_changes import plan_change, plan_changes
 from windrow.errors import SettingsError
 from windrow.expressions.evaluate import evaluate
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_expression
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, wall_clock
 from windrow.local.event_times import microseconds, possible
-from windrow.optimize.plan_changes import plan_change, plan_changes
 from windrow.plan.catalog import Stream
-from windrow.plan.change_plan import BoundChanges, ChangePlan, ChangesPlan
-from windrow.plan.changes import Expiry
-from windrow.runtime.change_shard import ChangeShard
+from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan, ChangesPlan
+from windrow.plan.nodes.changes import Expiry
+from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.reject import ARRIVED, TIME
-from windrow.runtime.slice import expression_column
-from windrow.runtime.slice_changes import ChangeSlicer
+from windrow.runtime.slice.changes import ChangeSlicer
+from windrow.runtime.slice.events import expression_column
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.stages import Stage, arrivals_of, single_changes, stages_of
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Surroundings
-from windrow.optimize.place_expiry import place_expiry
-from windrow.plan.changes import Expiry, Node
+from windrow.plan.nodes.changes import Expiry, Node
 from windrow.storage.blocks import MemoryBlocks
 
 CLOCK_TRIGGERED = "clock-triggered"

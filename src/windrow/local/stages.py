@@ -12,7 +12,7 @@ from windrow.operators.expire import ExpireRows
 from windrow.operators.operator import Operator
 from windrow.operators.pipeline import Surroundings, operator_for
 from windrow.operators.scan import ScanRows
-from windrow.plan.changes import Distinct, Expire, Node, Scan
+from windrow.plan.nodes.changes import Distinct, Expire, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
 
 

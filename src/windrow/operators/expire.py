@@ -8,7 +8,7 @@ import numpy as np
 
 from windrow.operators.changes import NEVER, Changes, merged
 from windrow.operators.waiting import Waiting
-from windrow.plan.changes import Expire
+from windrow.plan.nodes.changes import Expire
 from windrow.storage.blocks import Blocks
 
 

@@ -20,8 +20,8 @@ from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.operators.stepwise import Stepwise
 from windrow.operators.words import Words
-from windrow.plan.aggregates import LISTS, ROWS, Partial
-from windrow.plan.changes import Expire, Group, Node, Project, Scan, Select
+from windrow.plan.nodes.aggregates import LISTS, ROWS, Partial
+from windrow.plan.nodes.changes import Expire, Group, Node, Project, Scan, Select
 from windrow.storage.blocks import Blocks
 
 

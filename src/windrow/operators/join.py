@@ -14,7 +14,7 @@ from windrow.operators.operator import Evaluate
 from windrow.operators.pairs import matches
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
-from windrow.plan.changes import Join
+from windrow.plan.nodes.changes import Join
 from windrow.storage.blocks import Blocks
 
 

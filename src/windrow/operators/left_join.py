@@ -10,7 +10,7 @@ from windrow.operators.changes import Changes, merged
 from windrow.operators.join import JoinRows
 from windrow.operators.operator import Evaluate
 from windrow.operators.sets import Rule, SetRows
-from windrow.plan.changes import Join
+from windrow.plan.nodes.changes import Join
 from windrow.storage.blocks import Blocks
 
 

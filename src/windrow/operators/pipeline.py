@@ -23,7 +23,7 @@ from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
 from windrow.operators.stamp import StampRows
 from windrow.operators.table_join import TableJoinRows
-from windrow.plan.changes import (
+from windrow.plan.nodes.changes import (
     Distinct,
     Expire,
     Group,
@@ -37,7 +37,7 @@ from windrow.plan.changes import (
     TableJoin,
     Union,
 )
-from windrow.plan.regroup import Leaf, Part, Regrouped
+from windrow.plan.nodes.regrouped import Leaf, Part, Regrouped
 from windrow.storage.blocks import Blocks
 
 STEP_ROWS = 32_768

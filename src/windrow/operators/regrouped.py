@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.operator import Stateless
 from windrow.operators.waiting import Waiting
-from windrow.plan.regroup import Regrouped
+from windrow.plan.nodes.regrouped import Regrouped
 from windrow.storage.blocks import Blocks
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.operators.changes import Changes, merged
 from windrow.operators.operator import Evaluate, Stateless
-from windrow.plan.changes import Project, Select
+from windrow.plan.nodes.changes import Project, Select
 
 
 def true_rows(condition: pa.Array) -> np.ndarray:

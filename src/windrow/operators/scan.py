@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.waiting import Waiting
-from windrow.plan.changes import Scan
+from windrow.plan.nodes.changes import Scan
 from windrow.storage.blocks import Blocks
 
 

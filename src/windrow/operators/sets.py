@@ -11,7 +11,7 @@ from numba import njit
 
 from windrow.operators.changes import NEVER, Changes, joined
 from windrow.operators.row_table import RowTable
-from windrow.plan.changes import Distinct, Intersect, Minus, Node, Union
+from windrow.plan.nodes.changes import Distinct, Intersect, Minus, Node, Union
 from windrow.storage.blocks import Blocks
 
 

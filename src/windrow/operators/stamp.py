@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from windrow.operators.changes import NEVER, Changes, joined, nothing
 from windrow.operators.row_table import RowTable
-from windrow.plan.changes import TIME, Stamp
 from windrow.plan.instants import EARLIEST_US, shown_starts
+from windrow.plan.nodes.changes import TIME, Stamp
 from windrow.storage.blocks import Blocks
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.errors import SettingsError
-from windrow.plan.changes import Expiry
+from windrow.plan.nodes.changes import Expiry
 
 
 def read_expiry(text: str | Expiry | None) -> Expiry | None:

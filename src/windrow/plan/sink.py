@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from windrow.errors import SettingsError
-from windrow.plan.emission import CHANGES, SNAPSHOT
 from windrow.plan.known_options import unknown_option
+from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 
 FORMATS = ("parquet", "csv", "json")
 """The files that Windrow itself writes, exactly once."""

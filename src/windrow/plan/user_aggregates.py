@@ -8,9 +8,9 @@ from sqlglot.errors import SqlglotError
 
 from windrow.errors import SettingsError, WindrowError
 from windrow.language import Windrow
-from windrow.plan.aggregates import FILLED
-from windrow.plan.bind_clusters import CALLS
-from windrow.plan.calls import ALIASES, RECURRING
+from windrow.plan.bind.calls import ALIASES, RECURRING
+from windrow.plan.bind.clusters import CALLS
+from windrow.plan.nodes.aggregates import FILLED
 
 METHODS = ("init", "add", "finish")
 

@@ -1,0 +1,17 @@
+"""One shard's work: payloads and state in, results and state out.
+
+answers/    What queries are told: rows, differences, clusters with their numbers, and what is made of them
+changes/    Pipelines of operators over changes in a shard, and what one stage sends on to the next
+rows/       Windows over rows: of the whole stream, of each key, and from condition to condition
+slice/      Events to payloads: what a map task does, before anything is shuffled
+time/       Windows over time: panes, how they are folded, and whose turn it is
+groups      The groups of a space: which slot each has, and when it may go
+keys        Group keys as columns: equal keys get equal codes, whatever their number and types
+outcome     What a batch gave
+payload     What travels from the map tasks to the shards
+premerge    Summaries of a batch merged on their way, so that no shard gets those of all map tasks
+reject      Events that no window takes: shipped as they came, since only a shard knows the clock and who is late
+shard       One shard's work: payloads and state in, results and state out
+states      What a shard holds of a space: of each kind of windows in its own way, all used alike
+wall_clock  What the wall clock, which heartbeats carry, says about a stream's clock
+"""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.plan.spaces import Key
+from windrow.plan.nodes.spaces import Key
 from windrow.runtime.keys import canonical, identity_of
 from windrow.storage.blocks import Blocks
 from windrow.storage.chunks import SlotChunks

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.plan.clusters import ClusterPartial
-from windrow.plan.pipeline import StreamPlan
-from windrow.plan.spaces import Space
+from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.spaces import Space
 from windrow.runtime.payload import Payload
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, fields_of, joined, reduced, to_columns

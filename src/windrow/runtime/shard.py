@@ -9,14 +9,14 @@ from typing import Any
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.memory import too_large
-from windrow.plan.pipeline import QueryPlan, StreamPlan
-from windrow.plan.spaces import RowSpace, Space
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.runtime.answers.told import Told
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, RESET, Payload
 from windrow.runtime.reject import rejected_of
-from windrow.runtime.space import SpaceState
 from windrow.runtime.states import State, state_of
-from windrow.runtime.told import Told
+from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode

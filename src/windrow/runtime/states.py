@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from windrow.plan.pipeline import StreamPlan
-from windrow.plan.predicate_window import PredicateWindow
-from windrow.plan.spaces import RowSpace, Space
-from windrow.runtime.partition_space import PartitionSpaceState
-from windrow.runtime.predicate_space import PredicateSpaceState
-from windrow.runtime.row_space import RowSpaceState
-from windrow.runtime.space import SpaceState
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.runtime.rows.partition_space import PartitionSpaceState
+from windrow.runtime.rows.predicate_space import PredicateSpaceState
+from windrow.runtime.rows.row_space import RowSpaceState
+from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks
 
 State = SpaceState | RowSpaceState | PartitionSpaceState | PredicateSpaceState

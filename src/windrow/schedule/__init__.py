@@ -2,6 +2,28 @@
 
 A schedule is given queries, each with a slide, and says which of them are due at each instant. `schedule_for` picks the
 fastest for a set of slides.
+
+calendar        A calendar: each group stands at the instant at which it is due next, and only those that are due are
+                touched
+checks          Checks of every query, or of every group, at every instant: the definition, and what the others are
+                measured by
+choose          Which schedule is the fastest for a set of slides
+clocked         What all schedules share: their queries, their clock, and the answers found ahead of it
+clocks          The time of a remote source, as far as its events tell it
+dates           The wheel and the heap of a calendar, in columns, and the compiled steps on them
+graph           The sliding graph: which slides need no test when another one has failed its own
+graph_walk      The sliding graph as a schedule
+groups          Queries with equal slides, kept together: what is due for one of them is due for all
+heartbeat       When a stream must be looked at although no event comes
+limits          Which slides, instants and numbers of queries a schedule takes
+members         The columns in which groups and their queries lie, and the compiled steps on them
+optimize_graph  Add dummy nodes to a sliding graph where they save more tests than they cost
+progression     The instants at which a slide is due, as a set
+schedule        Who slides now: one small interface, several ways
+table           A hash table that finds numbers by their keys, where the keys lie in columns: compiled, and 4 bytes a
+                slot
+tree            The strong edges of a sliding graph in columns, and the walk over them
+tuple_driven    Slides by the times of events alone
 """
 
 from windrow.schedule.choose import schedule_for

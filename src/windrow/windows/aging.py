@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.errors import SettingsError
 from windrow.kernels import Fields, Kernel, Lowered
 from windrow.kernels.two_doubles import Pair, plus, quotient, times
-from windrow.plan.levels import Levels
+from windrow.plan.windows.levels import Levels
 from windrow.windows.stairs import Stairs
 
 ANSWERS = ("SUM", "COUNT", "AVG")

@@ -59,7 +59,7 @@ class Contexts:
     it was the last, the summary itself is changed and goes on under the new name. In all other cases a copy precedes.
 
     >>> from windrow.kernels import kernel_for
-    >>> from windrow.plan.aggregates import Partial
+    >>> from windrow.plan.nodes.aggregates import Partial
     >>> contexts = Contexts([kernel_for(Partial("count"))])
     >>> older = contexts.made(0, 5, np.array([0, 1]), ({"n": np.array([2, 3])},))
     >>> newer = contexts.made(5, 7, np.array([1, 4]), ({"n": np.array([10, 20])},))

@@ -65,7 +65,7 @@ def reduced(kernels: Sequence[Kernel], entries: Entries) -> Entries:
     """One entry for each pane and slot, in order of panes and then of slots; equal ones are combined as they come.
 
     >>> from windrow.kernels import kernel_for
-    >>> from windrow.plan.aggregates import Partial
+    >>> from windrow.plan.nodes.aggregates import Partial
     >>> count = kernel_for(Partial("count"))
     >>> twice = Entries(np.array([7, 5, 7]), np.array([0, 1, 0]), ({"n": np.array([1, 2, 4])},))
     >>> once = reduced([count], twice)

@@ -6,7 +6,7 @@ import numpy as np
 
 from windrow.kernels import Fields, identity
 from windrow.kernels.footprint import bytes_of
-from windrow.plan.levels import Levels
+from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.maintenance import PaneSource
 from windrow.windows.stairs import Stairs

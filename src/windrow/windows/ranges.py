@@ -19,7 +19,7 @@ def fold_ranges(
     longer, by doubling.
 
     >>> from windrow.kernels import kernel_for
-    >>> from windrow.plan.aggregates import Partial
+    >>> from windrow.plan.nodes.aggregates import Partial
     >>> (sums,) = fold_ranges(
     ...     [kernel_for(Partial("count"))], [{"n": np.array([1, 2, 3, 4])}], np.array([0, 1, 2]), np.array([3, 4, 2])
     ... )

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.errors import SettingsError
 from windrow.kernels import Fields
-from windrow.plan.levels import Levels
+from windrow.plan.windows.levels import Levels
 from windrow.storage.columns import decode, encode
 from windrow.windows.stairs import Stairs
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from windrow.errors import SettingsError
 from windrow.kernels import Fields, Kernel, identity
-from windrow.plan.levels import Levels
+from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, joined, reduced
 from windrow.windows.granules import FIRST, Granules

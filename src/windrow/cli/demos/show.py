@@ -16,7 +16,7 @@ from windrow.cli.demos.demo import Demo, Watched
 from windrow.cli.watch import LOOK_SECONDS, StopSignals
 
 if TYPE_CHECKING:
-    from windrow.spark.job import Job
+    from windrow.spark.job.job import Job
 
 LINE_SECONDS = 2.0
 """Where there is no screen, a line is printed so often."""

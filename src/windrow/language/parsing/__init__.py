@@ -1,4 +1,16 @@
 """From tokens to statements, one layer of the grammar a file; each class adds its layer to the one before.
 
 TokenParser < ExpressionParser < DurationParser < WindowParser < QueryParser < TypeParser < StatementParser
+
+durations          Lengths of time and of rows inside a statement
+expressions        Spark's expressions, each with its place in the text
+keep_calls         Calls stay what the user wrote
+name_clause_words  WINDOW and OFFSET begin a clause in their place and are names everywhere else
+options            What CREATE statements share: columns, a format and its options
+queries            Queries: the places where windows, clusterings and modes of emission stand
+refuse_windows     Windows that can be written but mean nothing
+statements         Whole statements: CREATE, INSERT and queries
+tokens             Words of the text: which one stands here, which one was expected, and what to say when it is another
+types              The types of columns, as Spark writes them
+windows            A window in brackets behind a stream's name
 """

@@ -1,0 +1,32 @@
+"""From bound queries to what runs: one rule a file, each alternative with its cost, and `explain`.
+
+choose_expiry           Choose who lets the rows of a plan expire: every way states its cost, and the cheapest is taken
+choose_maintenance      How each partial of a window is maintained: every alternative states its cost, the cheapest wins
+choose_phantoms         Which spaces are fed from one finer grouping: a phantom, which no query asked for, where it
+                        saves work
+choose_row_maintenance  How each partial of a window that counts rows is maintained
+count_distinct          Count distinct values by counting the rows that DISTINCT leaves
+cut_into_stages         Cut a plan that no key can spread into stages that a key can: between them, rows go to other
+                        shards
+explain                 Plans as text: what runs, what is kept, and why it was chosen
+explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
+explain_rows            Windows that count rows as text: what they keep, and why
+keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
+                        figures
+nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
+number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
+place_expiry            Decide who lets rows expire: the scans, the operators, or a step of its own above the joins
+plan_changes            From bound queries over changes to what runs
+plan_query              From bound queries to what runs
+push_distinct           Take duplicates out before a join or a union rather than after it
+refuse_large            Refuses windows that are known beforehand not to fit into memory
+round_slide             SLIDE ABOUT: a slide close to one that is scheduled already becomes that one, so that their
+                        windows share edges
+rows_or_partials        Whether a window keeps its rows or partials of its panes: by the space that each takes
+shard_key               By what the rows of a plan over changes can be spread over shards, so that rows that meet are in
+                        the same one
+share_clusters          Queries that cluster the same points by the same algorithm share their summaries, whatever else
+                        they ask of them
+share_panes             Queries over the same rows and groups share panes: one space, whatever their windows and
+                        aggregates
+"""

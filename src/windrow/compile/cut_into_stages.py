@@ -1,0 +1,59 @@
+"""Cut a plan that no key can spread into stages that a key can: between them, rows go to other shards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.compile.shard_key import answer_key, shard_key
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, SetNode, Union
+from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.regrouped import Part, Regrouped
+from windrow.plan.nodes.spaces import hashed
+
+
+def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
+    """The plans that run one after the other; those of the last stage, the query itself, read what the others send.
+
+    From below, a stage takes all that some key spreads. A step that no key spreads, such as a sum over all rows, has a
+    stage in one shard, which gets only what is left after the others. Where equal rows of the answer may be in several
+    shards, a last stage brings them together: what comes and goes in one instant is not told.
+    """
+    stages: list[list[ChangePlan]] = []
+    root = query.root
+    while shard_key(root) is None:
+        parts: dict[str, Part] = {}
+        above = _cut(root, query.asked, parts)
+        if not any(_holds_rows(part.child) for part in parts.values()):
+            break
+        stages.append([_part_plan(query, name, part) for name, part in parts.items()])
+        root = above
+    if query.emit != SNAPSHOT and answer_key(root) is None and shard_key(root) is not None:
+        parts = {}
+        root = _apart(root, query.asked, parts)
+        stages.append([_part_plan(query, name, part) for name, part in parts.items()])
+    return [*stages, [replace(query, root=root)]]
+
+
+def _cut(node: Node, asked: str, parts: dict[str, Part]) -> Node:
+    """The plan above the largest sub-plans that a key spreads; these are put into `parts`."""
+    if isinstance(node, Expire) or shard_key(node) is None:  # who expires rows is told by its parent how
+        return node.with_children([_cut(child, asked, parts) for child in node.children])
+    return _apart(node, asked, parts)
+
+
+def _apart(node: Node, asked: str, parts: dict[str, Part]) -> Node:
+    """The leaf that stands for `node`, which is put into `parts`."""
+    part = Part(node, asked)
+    parts[hashed(part)] = part
+    return Regrouped(hashed(part), node.columns)
+
+
+def _holds_rows(node: Node) -> bool:
+    """Whether a sub-plan does anything that is worth a stage."""
+    own = isinstance(node, (Distinct, Group, Join, SetNode)) and not (isinstance(node, Union) and node.all)
+    return own or any(_holds_rows(child) for child in node.children)
+
+
+def _part_plan(query: ChangePlan, name: str, part: Part) -> ChangePlan:
+    return replace(query, name=name, root=part, emit=CHANGES)

@@ -1,0 +1,239 @@
+"""Plans as text: what runs, what is kept, and why it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from windrow.compile.choose_maintenance import Alternative, alternatives
+from windrow.compile.choose_phantoms import COMBINE, can_share
+from windrow.compile.choose_row_maintenance import row_alternatives
+from windrow.compile.explain_changes import explain_changes
+from windrow.compile.explain_rows import row_space_lines, row_state_line
+from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.nest_windows import nest_windows
+from windrow.language import duration_sql
+from windrow.plan.bind.typing import type_name
+from windrow.plan.memory import size_text
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.kept import kept_as
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.timing import Timing
+from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
+from windrow.plan.windows.row_levels import NestedRows
+from windrow.plan.windows.time_window import TimeWindow
+
+MOST_WINDOWS = 20
+"""So many windows and queries of a space are told one by one."""
+
+
+def explain_plans(
+    plans: Sequence[StreamPlan | ChangesPlan],
+    shards: int,
+    keeping: Keeping = PARTIALS_FIRST,
+    figures: Mapping[str, Figures] = MappingProxyType({}),
+) -> str:
+    """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
+
+    `figures` are what is measured, by stream.
+    """
+    return "\n\n".join(
+        explain_changes(plan, shards)
+        if isinstance(plan, ChangesPlan)
+        else _stream(plan, shards, keeping, figures.get(plan.stream, Figures()))
+        for plan in plans
+    )
+
+
+def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:
+    lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
+    users = _users(plan)
+    lines += [f"  evaluates {text}{_once(users[text])}" for text in plan.expressions]
+    for space in plan.spaces:
+        kept = keeping.lines(space, figures) if isinstance(space, Space) else []
+        lines += _space(space, plan.queries_of(space), shards, kept)
+    lines.append(f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed")
+    return "\n".join([*lines, *_phantoms(plan)])
+
+
+def _users(plan: StreamPlan) -> dict[str, list[str]]:
+    """The queries that need each row expression."""
+    users: dict[str, list[str]] = {text: [] for text in plan.expressions}
+    for query in plan.queries:
+        texts = [query.where, *(key.sql for key in query.keys)]
+        texts += [text for partial in query.partials for text in partial.texts]
+        for text in {text for text in texts if text is not None}:
+            users[text].append(query.name)
+    return users
+
+
+def _once(queries: Sequence[str]) -> str:
+    return f", once for {_named(queries)}" if len(queries) > 1 else ""
+
+
+def _named(names: Sequence[str]) -> str:
+    """Some names, and how many more there are.
+
+    >>> _named(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def _timing(plan: StreamPlan) -> str:
+    if plan.timing is Timing.ARRIVAL:
+        return "timed by arrival; a heartbeat where a window ends"
+    lateness = f"lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
+    if plan.ahead_us is not None:
+        lateness += f"; events more than {duration_sql(plan.ahead_us)} ahead of their batch are rejected"
+    return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
+
+
+def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, kept: Sequence[str]) -> list[str]:
+    names = [query.name for query in queries]
+    shared = f", shared by {len(names)} queries: {_named(names)}" if len(names) > 1 else ""
+    lines = [f"  space {space.name}{shared}"]
+    if len(names) > 1:
+        lines.append("    shared because they count the same rows by the same keys: an event is folded once for all")
+    if space.where is not None:
+        lines.append(f"    where {space.where}")
+    keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
+    spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
+    lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
+    lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries, kept)
+    told = [query for query in queries if not isinstance(query.window, NestedRows)]
+    nested = [query for query in queries if isinstance(query.window, NestedRows)]
+    for query in nested:
+        level = level_of(query.window, space.window)  # type: ignore[arg-type, union-attr]
+        lines.append(f"    level {level} of query {query.name}")
+        told += [query] if level == 0 else []  # told once
+    for query in told[:MOST_WINDOWS]:
+        lines += _query(query)
+    if len(queries) > MOST_WINDOWS:
+        lines.append(f"    and {len(queries) - MOST_WINDOWS} more queries")
+    return lines
+
+
+def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str]) -> list[str]:
+    """How windows over time are folded from the panes that they share."""
+    lines = [f"    panes: {_panes(space)}", "    each pane keeps, for each group:"]
+    lines += [f"      {partial}{_once(_asking(partial, space, queries))}" for partial in space.partials]
+    lines += [f"    {line}" for line in kept]
+    shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    chains = nest_windows({fold.window: fold.partials for fold in space.folds})
+    for fold in shown:
+        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p))) for p in fold.partials]
+        lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways)]
+    if len(space.folds) > len(shown):
+        lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
+    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
+    return lines
+
+
+def _rows(space: RowSpace, shards: int) -> list[str]:
+    """How windows over rows are folded."""
+    ways = [row_alternatives(partial, space.window) for partial in space.partials]
+    lines = [*row_space_lines(space, shards), "    each row keeps, for each group:"]
+    return [*lines, *_ways(space.partials, space.maintenance, ways), f"    state: {row_state_line(space)}"]
+
+
+def _asking(partial: Partial, space: Space, queries: Sequence[QueryPlan]) -> list[str]:
+    """The queries that need what a pane keeps."""
+    return [query.name for query in queries if partial in {kept_as(asked, space.keeps) for asked in query.partials}]
+
+
+def _ways(
+    partials: Sequence[Partial], maintenance: Sequence[str], alternatives: Sequence[list[Alternative]]
+) -> list[str]:
+    """How partials are folded, those that are alike together, and what the other ways would have cost."""
+    lines = []
+    by_way: dict[str, list[int]] = {}
+    for number, chosen in enumerate(maintenance):
+        by_way.setdefault(chosen, []).append(number)
+    for chosen, alike in by_way.items():
+        ways = alternatives[alike[0]]
+        best = next(way for way in ways if way.name == chosen)
+        others = ", ".join(f"{way.name} {way.merges:g}" for way in ways if way.name != chosen)
+        costs = f"{best.merges:g} merges a slide" + (f" ({others})" if others else "")
+        lines.append(f"      {', '.join(str(partials[number]) for number in alike)}")
+        lines.append(f"        {chosen}: {best.why}; {costs}")
+    return lines
+
+
+def _phantoms(plan: StreamPlan) -> list[str]:
+    """Which spaces may be fed from one finer grouping."""
+    able = [space for space in plan.shared if can_share(space)]
+    if len(able) < 2:
+        return []
+    lines = [
+        f"  {len(able)} spaces may be fed from finer entries that no query asked for, by the keys of several of them"
+    ]
+    lines.append("    and the classes of rows that their predicates tell apart: done for those of a chunk of events")
+    lines.append(f"    whose entries, counted there, times {COMBINE:g} are fewer than the events that it saves to fold")
+    return lines
+
+
+def _query(query: QueryPlan) -> list[str]:
+    drawn = {f"key_{i}": key.sql for i, key in enumerate(query.keys)}
+    drawn |= {f"agg_{i}": f"{agg.answer} of {agg.partial}" for i, agg in enumerate(query.aggregates)}
+    lines = [f"    query {query.name}: at each slide, a row for each group in the window"]
+    if isinstance(query.window, NestedWindow):
+        lines += _levels(query.window)
+    if query.about_us is not None:
+        lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
+    lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
+    if query.having is not None:
+        lines.append(f"      having {query.having}")
+    lines += [f"      {output.name} = {output.sql}" for output in query.outputs]
+    if query.order:
+        terms = ", ".join(term.sql + (" DESC" if term.descending else "") for term in query.order)
+        limit = f", of each window the first {query.limit}" if query.limit is not None else ""
+        lines.append(f"      order by {terms}{limit}")
+    return lines
+
+
+def _levels(window: NestedWindow) -> list[str]:
+    """Which windows nest, and how their slides go together."""
+    lines = [f"      level {number} = {window_text(part)}" for number, part in enumerate(parts_of(window))]
+    assert window.levels is not None
+    together = "a level slides with all finer ones" if window.levels.divide else "slides do not divide each other"
+    return [*lines, f"      {together}: an event is folded once, into panes that are cut at the edges of all levels"]
+
+
+def _rounded(query: QueryPlan) -> str:
+    asked = duration_sql(query.about_us or 0)
+    if query.about_us == query.window.slide_us:
+        return f"as asked: no other slide is within 5 % of {asked}"
+    return f"rounded from about {asked} to a slide that is scheduled already"
+
+
+def window_text(window: TimeWindow) -> str:
+    """A window as it is written.
+
+    >>> window_text(TimeWindow(range_us=None, slide_us=60_000_000))
+    '[RANGE UNBOUNDED SLIDE 1 MINUTE]'
+    """
+    reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
+    offset = f" OFFSET {duration_sql(window.offset_us)}" if window.offset_us else ""
+    if window.is_early:
+        return f"{window_text(window.closes)[:-1]} EMIT EVERY {duration_sql(window.slide_us)}], while it fills"
+    return f"[RANGE {reach} SLIDE {duration_sql(window.slide_us)}{offset}]"
+
+
+def _panes(space: Space) -> str:
+    """How time is cut."""
+    if len(space.windows) > 1:
+        cuts = space.cuts
+        slides = sorted({comb.slide_us for comb in cuts.combs})
+        shown = ", ".join(duration_sql(slide) for slide in slides[:4]) + (", ..." if len(slides) > 4 else "")
+        return f"cut at the edges of {len(space.windows)} windows, which lie every {shown}, not at a common divisor"
+    window = space.windows[0]
+    if window.range_us is None:
+        return f"{duration_sql(window.slide_us)} each, folded once and let go"
+    count, rest = space.cuts.panes_in(window.range_us), window.range_us % window.slide_us
+    if rest == 0:
+        return f"{count} a window, {duration_sql(window.slide_us)} each"
+    gap = "; events in the first of the two lie in no window" if window.has_gaps else ""
+    return f"{count} a window, by turns {duration_sql(window.slide_us - rest)} and {duration_sql(rest)}{gap}"

@@ -1,0 +1,119 @@
+"""Plans over changes as text: what runs, how rows expire, by what they are spread, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
+from windrow.compile.place_expiry import place_expiry
+from windrow.language import duration_sql
+from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan, LeafKey
+from windrow.plan.nodes.changes import (
+    Distinct,
+    Expire,
+    Group,
+    Join,
+    Node,
+    Project,
+    Scan,
+    Select,
+    SetNode,
+    Stamp,
+    TableJoin,
+)
+from windrow.plan.nodes.regrouped import Leaf, Part, Regrouped
+
+_PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
+
+
+def explain_changes(plan: ChangesPlan, shards: int) -> str:
+    """The text of all queries that read the same streams."""
+    names = ", ".join(name for name, _ in plan.streams)
+    lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
+    for name, limit in plan.ahead:
+        lines.append(f"  events of {name} more than {duration_sql(limit)} ahead of their batch are rejected")
+    roots: dict[str, Node] = {}
+    for number, stage in enumerate(plan.stages, 1):
+        if plan.before is not None:
+            lines.append(f"  stage {number} of {len(plan.stages)}")
+        lines += [line for key in stage.keys for line in _spread(key, shards)]
+        roots |= {part.name: part.root for part in stage.queries}
+    for query in plan.queries:
+        lines += _query(query, _whole(query.root, roots))
+    return "\n".join(lines)
+
+
+def _spread(key: LeafKey, shards: int) -> list[str]:
+    leaf = key.leaf
+    by = ", ".join(_text(leaf, name) for name in key.columns)
+    to = f"spread over {shards} shards by {by}" if by else "all in one shard"
+    if isinstance(leaf, Regrouped):
+        return [f"  changes of {leaf.part[:6]}: {to}"]
+    return [f"  rows of {leaf.stream}: {to}", *([] if leaf.where is None else [f"    where {leaf.where}"])]
+
+
+def _text(leaf: Leaf, column: str) -> str:
+    """What the user wrote for a column of a scan."""
+    return leaf.texts[leaf.names.index(column)] if isinstance(leaf, Scan) else column
+
+
+def _whole(node: Node, parts: Mapping[str, Node]) -> Node:
+    """The plan with what its earlier stages do, in their places."""
+    if isinstance(node, Regrouped):
+        return Part(_whole(parts[node.part].children[0], parts), node.part)
+    return node.with_children([_whole(child, parts) for child in node.children])
+
+
+def _query(query: ChangePlan, whole: Node) -> list[str]:
+    told = "each change at its own instant"
+    if query.slide_us is not None:
+        told = f"at each slide of {duration_sql(query.slide_us)}"
+    lines = [f"  query {query.name}: EMIT {query.emit}, {told}"]
+    plain = _without_expiry(whole)
+    costs = ", ".join(f"{way.value} {expiry_cost(plain, way)}" for way in CANDIDATES)
+    runs = next(way.value for way in CANDIDATES if place_expiry(plain, way) == _without_parts(whole))
+    lines.append(f"    expiry: {runs}; about so many steps an event: {costs}")
+    return lines + _tree(whole, "    ")
+
+
+def _without_parts(node: Node) -> Node:
+    if isinstance(node, Part):
+        return _without_parts(node.child)
+    return node.with_children([_without_parts(child) for child in node.children])
+
+
+def _without_expiry(node: Node) -> Node:
+    if isinstance(node, (Expire, Part)):
+        return _without_expiry(node.child)
+    plain = node.with_children([_without_expiry(child) for child in node.children])
+    return Distinct(plain.child) if isinstance(plain, Distinct) else plain
+
+
+def _tree(node: Node, indent: str) -> list[str]:
+    return [indent + _line(node), *(line for child in node.children for line in _tree(child, indent + "  "))]
+
+
+def _line(node: Node) -> str:
+    match node:
+        case Scan(stream=stream, range_us=range_us):
+            return f"scan {stream}, " + ("for ever" if range_us is None else f"each row for {duration_sql(range_us)}")
+        case Part(query=name):
+            return f"regroup: the changes of {name[:6]} go to the shards of the next stage"
+        case Expire(place=place):
+            return f"expire {_PLACES[place]}"
+        case Select(predicate=predicate):
+            return f"select {predicate}"
+        case Project(outputs=outputs):
+            return "project " + ", ".join(f"{output.name} = {output.sql}" for output in outputs)
+        case Group(keys=keys, measures=measures):
+            kept = ", ".join(f"{m.name} = {m.aggregate.answer} of {m.aggregate.partial}" for m in measures)
+            return f"group by ({', '.join(keys)}): {kept}"
+        case Join(on=on, kind=kind, residual=residual) | TableJoin(on=on, kind=kind, residual=residual):
+            table = f" with table {node.table.partition(':')[2]}" if isinstance(node, TableJoin) else ""
+            further = "" if residual is None else f" and {residual}"
+            return f"{kind} join{table} on {', '.join(f'{left} = {right}' for left, right in on)}{further}"
+        case Stamp(slide_us=slide_us, edges=edges):
+            return f"at each slide of {duration_sql(slide_us)}: {', '.join(edge.name for edge in edges)}"
+        case SetNode(all=every):
+            return f"{type(node).__name__.lower()}{' all' if every else ''}"
+    return type(node).__name__.lower()

@@ -1,0 +1,72 @@
+"""Decide who lets rows expire: the scans, the operators, or a step of its own above the joins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from windrow.plan.nodes.changes import Distinct, Expire, Expiry, Group, Join, Node, Scan, SetNode, Stamp, Union
+
+
+def place_expiry(plan: Node, way: Expiry) -> Node:
+    """The plan with W-Expire where `way` wants it (sections 3.1 to 3.3); its root sends every expiry as `-`.
+
+    With negative tuples it is in every scan. In the hybrid it is pulled up above joins, up to the first step that has
+    to answer to an expiry. In time probing, and in the input-triggered baseline, each such step does it for itself.
+
+    >>> sales = Scan("sales", (), 60)
+    >>> place_expiry(Distinct(sales), Expiry.HYBRID) == Distinct(Expire(sales))
+    True
+    """
+    if way is Expiry.NEGATIVE:
+        return _in_scans(plan)
+    place: Literal["operator", "apart"] = "apart" if way is Expiry.HYBRID else "operator"
+    return _expired(_pulled_up(plan, place), place)
+
+
+def explicit(node: Node) -> bool:
+    """Whether `node` sends a `-` for every row that ends."""
+    match node:
+        case Expire() | Group() | Stamp():
+            return True
+        case Scan(range_us=range_us):
+            return range_us is None
+        case Distinct(renewing=renewing):
+            return not renewing
+        case _ if answers_expiry(node):
+            return True
+    return all(explicit(child) for child in node.children)
+
+
+def answers_expiry(node: Node) -> bool:
+    """Whether an expiry can change what `node` says of other rows, so that it must know of it."""
+    match node:
+        case Distinct() | Group() | Stamp():
+            return True
+        case Union(all=every):
+            return not every
+        case SetNode():
+            return True
+        case Join(kind=kind):
+            return kind == "left"
+    return False
+
+
+def _in_scans(plan: Node) -> Node:
+    if isinstance(plan, Scan):
+        return Expire(plan, "scan")
+    return plan.with_children([_in_scans(child) for child in plan.children])
+
+
+def _pulled_up(plan: Node, place: Literal["operator", "apart"]) -> Node:
+    children = [_pulled_up(child, place) for child in plan.children]
+    if answers_expiry(plan):
+        children = [_expired(child, place) for child in children]
+    placed = plan.with_children(children)
+    if isinstance(placed, Distinct) and place == "operator":
+        return replace(placed, renewing=True)
+    return placed
+
+
+def _expired(node: Node, place: Literal["operator", "apart"]) -> Node:
+    return node if explicit(node) else Expire(node, place)

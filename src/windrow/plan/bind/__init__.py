@@ -1,0 +1,36 @@
+"""From syntax to bound queries: names resolved, types known, what cannot run refused where it stands.
+
+aggregate              SELECT with aggregates: what is grouped by, what is folded, and what is made of both afterwards
+bound                  What binding makes of a query: names resolved, types known, keys and aggregates told apart
+calls                  Calls of aggregates in a query's text: found, checked, and made into aggregates of the plan
+change_groups          The select list of a query over changes, with GROUP BY, HAVING and DISTINCT
+change_sources         What FROM names in a query over changes, and its columns: streams through windows, tables, sub-
+                       queries
+changes                Joins, set operators, DISTINCT and windows without a slide: from syntax to a plan over changes
+check_from             What FROM and WHERE of a query over changes may say: kinds of joins, names, conditions
+clusters               CLUSTER BY: what is clustered, by which algorithm, and what is asked of each cluster
+column_aliases         `AS t(a, b)` behind a source, or `WITH t(a, b) AS (...)`: other names for its columns, in their
+                       order
+edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
+from_clause            FROM: which stream, through which window
+join_keys              What the two sides of a join are compared by: columns, computed where they are none yet, of the
+                       same types
+joins                  JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for
+                       afterwards
+lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
+names                  Names in expressions: each column replaced by what it stands for, at its old place in the text
+order                  ORDER BY and LIMIT
+over_changes           Which engine answers a query: windows folded from panes, or operators over changes
+project_rows           SELECT without aggregates over the rows of a stream: other columns of the same rows, or fewer of
+                       them
+quantile_arguments     The arguments of QUANTILE and APPROX_QUANTILE: what is asked of, and which share of it lies below
+                       the answer
+query                  From syntax to a bound query
+refuse                 Clauses that the language has and this version does not run: refused where they stand, never
+                       dropped
+refuse_time_functions  Functions of time that do not go with windows of ours: refused where they stand
+row_windows            Windows over rows: what is counted, by which keys, and from which row to which
+stream_first           A join that begins with a table, written so that it begins with a stream
+typing                 Types of row expressions, asked of the engine, with the smallest wrong piece underlined
+widen                  Numbers of different types meet as the wider one, in joins and set operators
+"""

@@ -1,0 +1,66 @@
+"""What binding makes of a query: names resolved, types known, keys and aggregates told apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.nodes.aggregates import Aggregate
+from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.pipeline import Ordering, Output
+from windrow.plan.nodes.spaces import Key
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a query is bound against, its text, for errors, and what is to be sent of its answers."""
+
+    catalog: Catalog
+    text: str
+    emit: str = SNAPSHOT
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A windowed aggregation: keys and aggregates over a stream's rows, outputs over keys and aggregates.
+
+    In `outputs`, `having` and `order` a key is the column `key_0`, ..., an aggregate `agg_0`, ...
+    """
+
+    stream: Stream
+    window: TimeWindow | CountWindow
+    where: str | None
+    keys: tuple[Key, ...]
+    aggregates: tuple[Aggregate, ...]
+    outputs: tuple[Output, ...]
+    having: str | None = None
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    clusters: ClusterPartial | None = None
+    emit: str = SNAPSHOT
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRows:
+    """A stream, perhaps filtered and with computed columns, before any window has been folded."""
+
+    stream: Stream
+    columns: dict[str, exp.Expr]
+    where: exp.Expr | None
+    window: TimeWindow | CountWindow | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAnswers:
+    """A windowed aggregation whose outputs are columns for the query around it."""
+
+    query: BoundQuery
+    columns: dict[str, exp.Expr]
+
+
+Bound = BoundRows | BoundAnswers

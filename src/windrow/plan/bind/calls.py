@@ -1,0 +1,225 @@
+"""Calls of aggregates in a query's text: found, checked, and made into aggregates of the plan."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.errors import AggregateError, QueryError
+from windrow.language import as_written, error_at, expression_sql, parse_duration
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.names import is_star
+from windrow.plan.bind.quantile_arguments import SHARES, arguments_of, quantile_arguments
+from windrow.plan.bind.refuse import not_yet
+from windrow.plan.bind.typing import checked_condition, checked_type, type_name
+from windrow.plan.nodes.aggregates import FILLED, NULLS, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
+
+NAMES: dict[type[exp.Expr], str] = {
+    exp.Count: "COUNT",
+    exp.CountIf: "COUNT_IF",
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.Min: "MIN",
+    exp.Max: "MAX",
+    exp.Variance: "VAR_SAMP",
+    exp.VariancePop: "VAR_POP",
+    exp.Stddev: "STDDEV_SAMP",
+    exp.StddevSamp: "STDDEV_SAMP",
+    exp.StddevPop: "STDDEV_POP",
+    exp.RegrSlope: "REGR_SLOPE",
+    exp.RegrIntercept: "REGR_INTERCEPT",
+    exp.RegrR2: "REGR_R2",
+    exp.Corr: "CORR",
+    exp.CovarPop: "COVAR_POP",
+    exp.CovarSamp: "COVAR_SAMP",
+    exp.First: "FIRST",
+    exp.FirstValue: "FIRST",
+    exp.Last: "LAST",
+    exp.LastValue: "LAST",
+    exp.LogicalAnd: "BOOL_AND",
+    exp.LogicalOr: "BOOL_OR",
+    exp.Median: "MEDIAN",
+    exp.Quantile: "QUANTILE",
+    exp.Mode: "MODE",
+    exp.ArrayAgg: "COLLECT_LIST",
+    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT",
+    exp.ApproxQuantile: "APPROX_QUANTILE",
+}
+ALIASES = {"STD": "STDDEV_SAMP", "ANY": "BOOL_OR", "SOME": "BOOL_OR", "MEAN": "AVG"}
+ALIASES |= {"MAD": "MAD", "QUANTILE": "QUANTILE", "PERCENTILE": "QUANTILE", "APPROX_QUANTILE": "APPROX_QUANTILE"}
+ALIASES |= {"APPROX_PERCENTILE": "APPROX_QUANTILE", "PERCENTILE_APPROX": "APPROX_QUANTILE"}
+"""Names that the language keeps as they are written."""
+
+RECURRING = "RECURRING"
+"""Asks of the levels of a nested window whether each of them holds something."""
+
+_WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
+_KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
+
+
+def is_call(node: exp.Expr, scope: Scope) -> bool:
+    """Whether `node` calls an aggregate, built in, registered, or not supported yet."""
+    if isinstance(node, _WRAPPERS):
+        return is_call(node.this, scope)
+    if isinstance(node, exp.Anonymous):
+        known = node.name.upper() in (*ALIASES, *FILLED, RECURRING)
+        return known or node.name.lower() in scope.catalog.aggregates
+    return isinstance(node, exp.AggFunc)
+
+
+def unwrapped(call: exp.Expr) -> exp.Expr:
+    """The call itself, without FILTER and IGNORE NULLS."""
+    while isinstance(call, _WRAPPERS):
+        call = call.this
+    return call
+
+
+def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """The outermost aggregate calls in `tree`, in the order they are written."""
+    return [node for node in tree.walk(bfs=False, prune=lambda node: is_call(node, scope)) if is_call(node, scope)]
+
+
+def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """The aggregate that a call asks for; its arguments are over the columns of a stream."""
+    call, filter, nulls = written, None, ""
+    while isinstance(call, _WRAPPERS):
+        if isinstance(call, exp.Filter):
+            filter = checked_condition(call.expression.this, schema, scope)
+        else:
+            nulls = "IGNORE" if isinstance(call, exp.IgnoreNulls) else "RESPECT"
+        call = call.this
+    if nulls and NAMES.get(type(call)) not in NULLS:
+        message = f"{_function_name(call)} cannot be told to {nulls} NULLS"
+        raise error_at(written, message, scope.text, f"leave it out; {', '.join(sorted(NULLS))} can")
+    for star in _stars(call):
+        raise error_at(star, f"{_function_name(call)} takes an expression, and this is *", scope.text, "name a column")
+    if any(calls_in(inner, scope) for inner in call.iter_expressions()):
+        raise error_at(written, "an aggregate of an aggregate", scope.text, "aggregate in a sub-query first")
+    if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
+        return _built_in("COUNT_DISTINCT", call.this.expressions[0], filter, "", schema, scope)
+    if any(isinstance(inner, exp.Distinct) for inner in call.iter_expressions()):
+        raise not_yet(written, "DISTINCT in an aggregate", scope.text)
+    if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
+        return _user(call, filter, schema, scope)
+    if isinstance(call, exp.Anonymous) and call.name.upper() in FILLED:
+        return _filled(call, filter, schema, scope)
+    if isinstance(call, exp.Anonymous) and call.name.upper() == RECURRING:
+        return _recurring(call, filter, schema, scope)
+    if isinstance(call, exp.Count | exp.CountIf):
+        return _count(call, filter, schema, scope)
+    name = ALIASES.get(call.name.upper()) if isinstance(call, exp.Anonymous) else NAMES.get(type(call))
+    if name is None:
+        raise not_yet(written, _function_name(call), scope.text, _KNOWN)
+    if name in SHARES:
+        argument, share = quantile_arguments(call, name, scope)
+        return _built_in(f"{name} {share}", argument, filter, "", schema, scope)
+    if name in PAIRS:
+        return _pair(name, call, filter, schema, scope)
+    given = arguments_of(call)
+    if len(given) != 1:
+        message = f"{name} takes one argument, and this has {len(given) or 'none'}"
+        raise error_at(written, message, scope.text, f"{name}(price)")
+    return _built_in(name, given[0], filter, nulls, schema, scope)
+
+
+def _built_in(
+    name: str, argument: exp.Expr, filter: str | None, nulls: str, schema: pa.Schema, scope: Scope
+) -> Aggregate:
+    told = {"ignore_nulls": nulls == "IGNORE", "respect_nulls": nulls == "RESPECT"}
+    taken = checked_type(argument, schema, scope)
+    try:
+        return aggregate(name, expression_sql(argument), taken, filter=filter, **told)
+    except AggregateError as error:
+        written = as_written(argument, scope.text) or expression_sql(argument)
+        message = f"{name.split()[0]} {error}, and {written} is {type_name(taken)}"
+        raise error_at(argument, message, scope.text, f"CAST({written} AS DOUBLE)") from None
+
+
+def _function_name(call: exp.Expr) -> str:
+    if isinstance(call, exp.Anonymous):
+        return call.name
+    return call.sql_names()[0] if isinstance(call, exp.Func) else type(call).__name__.upper()
+
+
+def _stars(call: exp.Expr) -> list[exp.Expr]:
+    """The arguments that are *, which only COUNT(*) takes."""
+    given = [*arguments_of(call)]
+    given += [part for argument in given if isinstance(argument, exp.Distinct) for part in argument.expressions]
+    counts = isinstance(call, exp.Count) and not isinstance(call.this, exp.Distinct)
+    return [node for node in given if is_star(node) and not (counts and isinstance(node, exp.Star))]
+
+
+def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """COUNT of whatever is a count of rows that pass a condition: the argument is known, or true."""
+    conditions = [] if filter is None else [f"({filter})"]
+    arguments = arguments_of(call)
+    if not arguments or (isinstance(call, exp.CountIf) and len(arguments) > 1):
+        raise error_at(call, f"{_function_name(call)} of {len(arguments) or 'no'} arguments", scope.text, "COUNT(*)")
+    if isinstance(call, exp.CountIf):
+        conditions.append(f"({checked_condition(call.this, schema, scope)})")
+    elif not all(isinstance(argument, exp.Star | exp.Literal) for argument in arguments):
+        for argument in arguments:
+            checked_type(argument, schema, scope)
+            conditions.append(f"({expression_sql(argument)}) IS NOT NULL")
+    return Aggregate("COUNT", Partial("count", filter=" AND ".join(conditions) or None), ROWS.type)
+
+
+def _pair(name: str, call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """An aggregate of two columns."""
+    arguments = [node for node in call.args.values() if isinstance(node, exp.Expr)]
+    if len(arguments) != 2:
+        raise error_at(call, f"{name} takes 2 arguments, not {len(arguments)}", scope.text)
+    argument, taken = _struct(arguments, schema, scope)
+    try:
+        return aggregate(name, argument, taken, filter=filter)
+    except AggregateError as error:
+        written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
+        raise error_at(call, f"{name} {error}, and {written}", scope.text, "CAST(... AS DOUBLE)") from None
+
+
+def _filled(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """A regression over a value at every instant; how long an instant is, is written as a text."""
+    name, arguments = call.name.upper(), call.expressions
+    if len(arguments) != 3 or not (isinstance(arguments[2], exp.Literal) and arguments[2].is_string):
+        raise error_at(call, f"{name} needs a value, a time and the length of an instant", scope.text, "'1 second'")
+    try:
+        step_us = parse_duration(arguments[2].name)
+    except QueryError as error:
+        raise error_at(arguments[2], error.message, scope.text, error.hint) from None
+    if step_us <= 0:
+        raise error_at(arguments[2], "an instant must have a length", scope.text, "'1 second'")
+    argument, taken = _struct(arguments[:2], schema, scope)
+    try:
+        return filled_aggregate(name, argument, taken, step_us, filter=filter)
+    except AggregateError as error:
+        written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
+        raise error_at(call, f"{name} {error}, and {written}", scope.text) from None
+
+
+def _recurring(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    """Whether every level has a row of its own in which the argument is known."""
+    if len(call.expressions) != 1:
+        raise error_at(call, f"{RECURRING} takes 1 argument, not {len(call.expressions)}", scope.text)
+    counted = _count(exp.Count(this=call.expressions[0]), filter, schema, scope)
+    return Aggregate(RECURRING, counted.partial, pa.bool_())
+
+
+def _struct(arguments: list[exp.Expr], schema: pa.Schema, scope: Scope) -> tuple[str, pa.DataType]:
+    """Several arguments as one; fields are named by their places, since the same column may be there twice."""
+    types = [checked_type(argument, schema, scope) for argument in arguments]
+    fields = [f"{expression_sql(argument)} AS col{i}" for i, argument in enumerate(arguments, start=1)]
+    taken = pa.struct([pa.field(f"col{i}", type) for i, type in enumerate(types, start=1)])
+    return f"STRUCT({', '.join(fields)})", taken
+
+
+def _user(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
+    name, arguments = call.name.lower(), call.expressions
+    if not arguments:
+        raise error_at(call, f"{call.name} needs an argument", scope.text)
+    if len(arguments) == 1:
+        argument, taken = expression_sql(arguments[0]), checked_type(arguments[0], schema, scope)
+    else:
+        argument, taken = _struct(arguments, schema, scope)
+    registered = scope.catalog.aggregates[name]
+    kind = "user_rows" if callable(getattr(registered.implementation, "remove", None)) else "user"
+    return Aggregate(name, Partial(kind, argument, taken, filter, user=name), registered.type)

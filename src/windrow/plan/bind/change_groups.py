@@ -1,0 +1,162 @@
+"""The select list of a query over changes, with GROUP BY, HAVING and DISTINCT."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.language import as_written, error_at, expression_sql
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.calls import calls_in, is_call, resolve
+from windrow.plan.bind.change_sources import Derived, Sources, plan_column
+from windrow.plan.bind.check_from import above
+from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
+from windrow.plan.bind.order import selected
+from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.refuse import refuse_groupings
+from windrow.plan.bind.typing import checked_condition, checked_type
+from windrow.plan.nodes.aggregates import ROWS, Aggregate, FilledPartial
+from windrow.plan.nodes.changes import Computed, Distinct, Group, Measure, Node, Project, Select
+
+Build = Callable[[Node], Derived]
+
+
+def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
+    """What makes answers of the rows of FROM and WHERE; all that it reads of them is asked for at once."""
+    aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
+    group = tree.args.get("group")
+    by = []
+    refuse_groupings(tree, scope.text)
+    for node in group.expressions if group is not None else []:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            node = selected(tree, node, "group", scope.text)
+        else:
+            node = unaliased(node, aliases, sources.visible()).unnest()
+        for call in calls_in(node, scope):
+            raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
+        by.append(node)
+    by = [node for node in by if not sources.is_led(node)]  # all rows of an answer are of one window
+    keys = [sources.lowered(node) for node in by]
+    sources.group_by(by)
+    grouped = aggregates(tree, scope)
+    outputs: dict[str, exp.Expr] = {}
+    led: dict[int, str] = {}
+    for place, node in enumerate(tree.selects):
+        parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
+        for name, part in parts.items():
+            check_new(name, (*outputs, *led.values()), node, scope.text)
+            if name.lower() in EDGES and sources.is_led(part) and part.name.lower() == name.lower():
+                led[place] = name.lower()
+            else:
+                outputs[name] = sources.lowered(part, of_groups=grouped)
+    having = tree.args.get("having")
+    condition = None if having is None else unaliased(having.this, aliases, sources.visible())
+    kept = None if condition is None else sources.lowered(condition, of_groups=True)
+    distinct = bool(tree.args.get("distinct"))
+    constants = bool(keys) or kept is not None or any(_has_argument(node, scope) for node in outputs.values())
+    if not grouped or constants:
+        sources.read_something()  # a constant is computed of each row, and rows without columns are no rows
+
+    higher = above(scope)
+
+    def build(plan: Node) -> Derived:
+        if grouped:
+            plan, lifted = _grouped(plan, keys, outputs, kept, sources, higher)
+            finished = _finished(plan, lifted, distinct, higher)
+        else:
+            finished = _finished(plan, outputs, distinct, higher)
+        return replace(finished, windows=sources.windows, led=led)
+
+    return build
+
+
+def _has_argument(node: exp.Expr, scope: Scope) -> bool:
+    """Whether an aggregate in `node` is of something, and not of rows as COUNT(*) is."""
+    return any(not isinstance(call.unalias().this, exp.Star) for call in calls_in(node, scope))
+
+
+def _grouped(
+    plan: Node,
+    keys: list[exp.Expr],
+    outputs: dict[str, exp.Expr],
+    kept: exp.Expr | None,
+    sources: Sources,
+    scope: Scope,
+) -> tuple[Node, dict[str, exp.Expr]]:
+    """The groups of `plan`, and the outputs over their columns."""
+    known = {expression_sql(key): key for key in keys}
+    computed = {text: f"k{i}" for i, (text, key) in enumerate(known.items()) if not isinstance(key, exp.Column)}
+    if computed:
+        same = [Computed(column.name, expression_sql(plan_column(column.name)), column.type) for column in plan.columns]
+        own = [Computed(name, text, checked_type(known[text], plan.schema, scope)) for text, name in computed.items()]
+        plan = Project(plan, (*same, *own))
+    places = {text: computed.get(text) or key.name for text, key in known.items()}
+    for text, name in places.items():
+        if pa.types.is_map(plan.schema.field(name).type):
+            raise error_at(known[text], "a map cannot be grouped by", scope.text)
+    lift = _Lift(
+        plan, places, {edge.name for edge in sources.edges_above}, scope, tuple({type(key) for key in known.values()})
+    )
+    lifted = {name: lift(node) for name, node in outputs.items()}
+    condition = None if kept is None else lift(kept)
+    if not places and not lift.measures:
+        lift.measures[ROWS] = "m0"  # a group without columns would be no row
+    measures = tuple(Measure(name, aggregate) for aggregate, name in lift.measures.items())
+    groups: Node = Group(plan, tuple(places.values()), measures)
+    if sources.windows is not None:
+        groups = sources.windows.stamped(groups, sources.edges_above)
+    if condition is not None:
+        groups = Select(groups, checked_condition(condition, groups.schema, scope))
+    return groups, lifted
+
+
+@dataclass(slots=True)
+class _Lift:
+    """Rewrites expressions over the columns of a group: each aggregate and each key becomes its column."""
+
+    plan: Node
+    places: dict[str, str]
+    edges: set[str]
+    scope: Scope
+    kinds: tuple[type[exp.Expr], ...]
+    measures: dict[Aggregate, str] = field(default_factory=dict)
+
+    def __call__(self, node: exp.Expr) -> exp.Expr:
+        return self._lifted(node.copy())
+
+    def _lifted(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, self.kinds) and not has_variables(node) and (text := expression_sql(node)) in self.places:
+            return placed_as(plan_column(self.places[text]), node)
+        if is_call(node, self.scope):
+            aggregate = resolve(node, self.plan.schema, self.scope)
+            if isinstance(aggregate.partial, FilledPartial):
+                message = (
+                    "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
+                )
+                way_out = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
+                raise error_at(node, message, self.scope.text, way_out)
+            return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
+        if isinstance(node, exp.Column) and node.name in self.edges:
+            return node
+        if isinstance(node, exp.Column):
+            written = (as_written(node, self.scope.text) or node.name).split(".")[-1].strip("`")
+            message = f"{written!r} is neither grouped by nor aggregated"
+            raise error_at(node, message, self.scope.text, f"add it to GROUP BY, or take FIRST({written})")
+        return with_parts(node, self._lifted)
+
+
+def _finished(plan: Node, outputs: dict[str, exp.Expr], distinct: bool, scope: Scope) -> Derived:
+    """The select list as columns of a plan."""
+    columns = []
+    for name, node in outputs.items():
+        type = checked_type(node, plan.schema, scope)
+        if distinct and (pa.types.is_map(type) or pa.types.is_null(type)):
+            raise error_at(node, "DISTINCT cannot tell such values apart", scope.text)
+        columns.append(Computed(name, expression_sql(node), type))
+    made: Node = Project(plan, tuple(columns))
+    made = Distinct(made) if distinct else made
+    return Derived(made, {name: name for name in outputs})

@@ -1,0 +1,228 @@
+"""Joins, set operators, DISTINCT and windows without a slide: from syntax to a plan over changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from windrow.language import Query, deep, emit_of, error_at, expression_sql, query_window_of, window_of
+from windrow.language import TimeWindow as WrittenWindow
+from windrow.plan.bind.bound import BoundRows, Scope
+from windrow.plan.bind.calls import calls_in
+from windrow.plan.bind.change_groups import bind_select
+from windrow.plan.bind.change_sources import Base, Derived, Source, Sources, Static
+from windrow.plan.bind.check_from import check_aliases, check_conditions, check_leading
+from windrow.plan.bind.clusters import refuse_cluster_calls
+from windrow.plan.bind.column_aliases import renamed
+from windrow.plan.bind.edges import EDGES, Windows, longest
+from windrow.plan.bind.from_clause import bind_stream, read_from
+from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table
+from windrow.plan.bind.joins import Step, all_of, bind_joins, conjuncts_of
+from windrow.plan.bind.names import check_qualifiers
+from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.project_rows import filtered, projected
+from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
+from windrow.plan.bind.stream_first import stream_first
+from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
+from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.nodes.change_plan import BoundChanges, leading_names
+from windrow.plan.nodes.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
+from windrow.plan.nodes.emission import CHANGES, DELETES, SNAPSHOT
+from windrow.plan.timing import Timing
+
+Named = Mapping[str, exp.Expr]
+_SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
+
+
+@deep
+def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
+    """The plan of a query over changes."""
+    emit = emit_of(query.tree)
+    scope = Scope(catalog, query.text, emit or SNAPSHOT)
+    binder = _Binder(scope)
+    derived = binder.relation(query.tree, {}, None)
+    slides = set(binder.slides)
+    if len(slides) > 1:
+        way_out = "give all of them the same SLIDE, or none"
+        raise error_at(query.tree, "the windows of one query slide together", scope.text, way_out)
+    slide_us, offset_us = next(iter(slides), (None, 0))
+    emit = emit or (CHANGES if slide_us is None else SNAPSHOT)
+    if slide_us is None and emit == SNAPSHOT:
+        way_out = "add a SLIDE to the windows, or EMIT CHANGES"
+        message = "a window without SLIDE has no instants to answer at"
+        raise error_at(query.tree.args["emit"], message, scope.text, way_out)
+    if emit == DELETES and slide_us is None and not _deletes(derived.plan):
+        way_out = "EMIT INSERTS, or windows that end"
+        raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
+    check_leading(query.tree, derived.columns, leading_names(emit), scope)
+    reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
+    return BoundChanges(tuple(binder.streams.values()), derived.plan, emit, slide_us, offset_us, reach, unbounded)
+
+
+@dataclass(slots=True)
+class _Binder:
+    scope: Scope
+    streams: dict[str, Stream] = field(default_factory=dict)
+    slides: list[tuple[int | None, int]] = field(default_factory=list)
+    ranges: list[int | None] = field(default_factory=list)
+
+    def relation(self, tree: exp.Expr, named: Named, window: object) -> Derived:
+        """The answers of a query as a relation; `window` is that of streams that have none of their own."""
+        window = query_window_of(tree) or window
+        if tree.args.get("with_"):
+            named = {**named, **{common.alias.lower(): common for common in tree.args["with_"].expressions}}
+        refuse_clauses_over_changes(tree, self.scope.text)
+        if isinstance(tree, exp.Subquery):
+            return self.relation(tree.this, named, window)
+        for kind, node in _SETS.items():
+            if isinstance(tree, kind):
+                left, right = (self.relation(side, named, window) for side in (tree.this, tree.expression))
+                check_edges_of_sides(tree, left, right, self.scope.text)
+                types = types_of_sides(tree, left, right, self.scope.text)
+                mine, theirs = (cast_columns(side.plan, types) for side in (left, right))
+                plan = node(mine, theirs, all=not tree.args.get("distinct"))
+                return Derived(plan, left.columns, longest((left.windows, right.windows)), left.led)
+        if not isinstance(tree, exp.Select):
+            raise not_yet(tree, type(tree).__name__.upper(), self.scope.text)
+        return self._select(tree, named, window)
+
+    def _select(self, tree: exp.Select, named: Named, window: object) -> Derived:
+        read_from(tree, self.scope.text)
+        tree = stream_first(tree, lambda table: self._is_table(table, named), self.scope.text)
+        written = tree.args.get("joins") or []
+        tables = [tree.args["from_"].this, *(join.this for join in written)]
+        check_aliases(tables, self.scope)
+        outer = {number for number, join in enumerate(written, start=1) if join.side == "LEFT"}
+        bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
+        refuse_cluster_calls(tree, {name for _, source in bound for name in source.columns}, self.scope)
+        sources = Sources(bound, outer, self.scope)
+        where = tree.args.get("where")
+        conjuncts = [] if where is None else conjuncts_of(where.this)
+        for call in (call for conjunct in conjuncts for call in calls_in(conjunct, self.scope)):
+            raise error_at(call, "an aggregate in WHERE", self.scope.text, "conditions on aggregates go into HAVING")
+        steps, rest = bind_joins(sources, written, conjuncts, self.scope)
+        selected = bind_select(tree, sources, self.scope)  # so that all that is read is known
+        rest = [sources.lowered(conjunct) for conjunct in rest]
+        plan = self._node(sources, 0, tree)
+        for number, step in enumerate(steps, start=1):
+            plan = self._join(plan, sources, number, step, tree)
+        if rest:
+            check_conditions(rest, plan.columns, self.scope)
+            plan = Select(plan, expression_sql(all_of(rest)))
+        return selected(plan)
+
+    def _join(self, left: Node, sources: Sources, number: int, step: Step, tree: exp.Select) -> Node:
+        residual = None if not step.residual else expression_sql(all_of(step.residual))
+        source = sources.named[number][1]
+        if isinstance(source, Static):
+            read = tuple(dict(sorted(source.reads.items())).values())
+            table = f"t{number}:{source.name}"
+            left, on = keys_of_table(left, step, self.scope)
+            check_conditions(step.residual, (*left.columns, *read), self.scope)
+            return TableJoin(left, table, read, on, step.kind, residual)  # type: ignore[arg-type]
+        left, right, on = keys_of_streams(left, self._node(sources, number, tree), step, self.scope)
+        check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
+        return Join(left, right, on, step.kind, residual)  # type: ignore[arg-type]
+
+    def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
+        source = sources.named[number][1]
+        if isinstance(source, Static):
+            way_out = "put a stream first, and join the table to it"
+            raise not_yet(tree.args["from_"].this, "a query that begins with a table", self.scope.text, way_out)
+        plan = source.node(self.scope) if isinstance(source, Base) else source.plan
+        return plan if source.windows is None else source.windows.stamped(plan, sources.edges.get(number, ()))
+
+    def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
+        source = self._unnamed_source(table, named, window)
+        return self._renamed(source, table)
+
+    def _renamed(self, source: Source, place: exp.Expr) -> Source:
+        names: Any = renamed(source.columns, place, self.scope.text)  # what a name stands for depends on the source
+        return replace(source, columns=names)
+
+    def _unnamed_source(self, table: exp.Expr, named: Named, window: object) -> Source:
+        """What `table` names, with the names that its columns have by themselves."""
+        own = window_of(table) if isinstance(table, exp.Table) else None
+        holder = table if isinstance(table, exp.Subquery) else named.get(table.name.lower())
+        if holder is not None:
+            body, others = holder.this, {name: query for name, query in named.items() if query is not holder}
+            source: Source | None = self._rows(body, others, own, window) if self._is_plain(body) else None
+            if source is None and own is not None:
+                raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
+            source = self.relation(body, others, window) if source is None else source
+            if holder is table:
+                return source
+            return self._renamed(source, holder)
+        if not isinstance(table, exp.Table):
+            raise not_yet(table, "this in FROM", self.scope.text)
+        if self._is_table(table, named):
+            schema = self.scope.catalog.tables[table.name]
+            return Static(table.name, schema, {name: name for name in schema.names})
+        bound = bind_stream(table, list(named), self.scope)
+        return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
+
+    def _is_table(self, source: exp.Expr, named: Named) -> bool:
+        known = isinstance(source, exp.Table) and source.name.lower() not in named and window_of(source) is None
+        return known and source.name in self.scope.catalog.tables
+
+    def _is_plain(self, body: exp.Expr) -> bool:
+        """Whether a sub-query only computes columns and filters rows."""
+        select = body.unnest()
+        if not isinstance(select, exp.Select) or aggregates(select, self.scope):
+            return False
+        clauses = ("joins", "distinct", "query_window", "with_", "order", "limit")
+        table = select.args["from_"].this if select.args.get("from_") else None
+        return not any(select.args.get(clause) for clause in clauses) and isinstance(table, exp.Table)
+
+    def _rows(self, body: exp.Expr, named: Named, own: object, window: object) -> Base | None:
+        """A sub-query that only computes columns and filters rows: the stream below it, seen so.
+
+        None where it is over answers, or names an edge of its windows.
+        """
+        select = body.unnest()
+        assert isinstance(select, exp.Select)
+        refuse_clauses_over_changes(select, self.scope.text)
+        table = select.args["from_"].this
+        if own is not None and window_of(table) is not None:
+            raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
+        source = self._source(table, named, own or window)
+        if not isinstance(source, Base) or (own is None and self._names_edges(select, source)):
+            return None
+        check_qualifiers(select, source.columns, self.scope.text)
+        rows = filtered(select, BoundRows(source.stream, dict(source.columns), source.where, None), self.scope)
+        rows = projected(select, rows, self.scope)
+        return replace(source, columns=rows.columns, where=rows.where)
+
+    def _names_edges(self, select: exp.Select, source: Base) -> bool:
+        known = {name.lower() for name in source.columns}
+        names = {column.name.lower() for column in select.find_all(exp.Column)}
+        return source.windows is not None and bool((names - known) & set(EDGES))
+
+    def _base(self, base: Base, table: exp.Table, written: object) -> Base:
+        if base.stream.timing is not Timing.EVENT:
+            what = "a stream timed by the wall clock, in another query than one aggregation over one sliding window,"
+            raise not_yet(table, what, self.scope.text, "give it a time: TIMESTAMP BY, without IDLE CLOCK")
+        self.streams[base.stream.name] = base.stream
+        if written is None:
+            message = f"stream {table.name!r} needs a window here: without one its rows would be kept for ever"
+            raise error_at(table, message, self.scope.text, f"{table.name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES")
+        if not isinstance(written, WrittenWindow) or written.emit_every_us is not None:
+            raise window_over_changes(written, table, self.scope.text)
+        offset = 0 if written.slide_us is None else written.offset_us % written.slide_us
+        self.slides.append((written.slide_us, offset))
+        self.ranges.append(written.range_us)
+        told = written.slide_us is not None and self.scope.emit == SNAPSHOT
+        windows = Windows(written.slide_us or 0, offset, written.range_us) if told else None
+        return replace(base, range_us=written.range_us, windows=windows)
+
+
+def _deletes(plan: Node) -> bool:
+    """Whether a `-` can ever come."""
+    if isinstance(plan, Scan):
+        return plan.range_us is not None
+    if isinstance(plan, Group | Minus) or (isinstance(plan, Join | TableJoin) and plan.kind == "left"):
+        return True
+    return any(_deletes(child) for child in plan.children)

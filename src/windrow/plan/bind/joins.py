@@ -1,0 +1,136 @@
+"""JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for afterwards."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from windrow.language import error_at
+from windrow.language.balance import balanced
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.change_sources import Base, Sources, Static
+from windrow.plan.bind.check_from import join_kind
+from windrow.plan.bind.names import placed_as, unknown_name
+from windrow.plan.bind.widen import cast_to, wider
+
+
+@dataclass(slots=True)
+class Step:
+    """One join: what must be equal, further conditions, and whether rows of the left side stay without a partner.
+
+    `on` are pairs of expressions, over the columns of the plan so far and over those of the source that is joined. With
+    `by_window` rows meet that are in the same window.
+    """
+
+    kind: str
+    place: exp.Expr
+    on: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
+    residual: list[exp.Expr] = field(default_factory=list)
+    by_window: bool = False
+
+
+def bind_joins(
+    sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], scope: Scope
+) -> tuple[list[Step], list[exp.Expr]]:
+    """The joins in order, and the conditions of WHERE that are left for afterwards."""
+    steps = []
+    rest: list[exp.Expr] = []
+    waiting = []
+    own_rows: dict[int, list[exp.Expr]] = defaultdict(list)
+    outer = sources.outer
+    using = {
+        number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
+        for number, join in enumerate(written, start=1)
+    }
+    for conjunct in conjuncts:
+        read = sources.of(conjunct)
+        if len(read) == 1 and not read & outer and _is_of_stream(sources, conjunct):
+            own_rows[next(iter(read))].append(conjunct)
+        elif len(read) > 1 and not read & outer:
+            waiting.append((read, conjunct))
+        else:
+            rest.append(conjunct)
+    for number, join in enumerate(written, start=1):
+        step = Step(join_kind(join, scope), join)
+        own = [] if join.args.get("on") is None else conjuncts_of(join.args["on"])
+        own += using[number]
+        ready = [conjunct for read, conjunct in waiting if max(read) == number]
+        for conjunct in [*own, *ready]:
+            read = sources.of(conjunct)
+            pair = _pair(sources, conjunct, number)
+            if isinstance(conjunct, exp.EQ) and sources.are_same(conjunct.left, conjunct.right):
+                step.by_window = True
+            elif pair is not None:
+                step.on.append(pair)
+            elif read == {number} and _is_of_stream(sources, conjunct):
+                own_rows[number].append(conjunct)
+            elif read and max(read) > number:
+                raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
+            else:
+                step.residual.append(sources.lowered(conjunct))
+        if not step.on and not step.by_window:
+            message = "a join needs an equality between both sides: without one every row would meet every other"
+            raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
+        steps.append(step)
+    for number, conditions in own_rows.items():
+        sources.restrict(number, all_of(conditions))
+    return steps, rest
+
+
+def _is_of_stream(sources: Sources, conjunct: exp.Expr) -> bool:
+    """Whether a condition on one source can be asked of the events of a stream."""
+    (number,) = sources.of(conjunct)
+    return isinstance(sources.named[number][1], Base) and not sources.reads_edges(conjunct)
+
+
+def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[exp.Expr, exp.Expr] | None:
+    """The two sides of an equality between source `number` and those before it."""
+    if not isinstance(conjunct, exp.EQ):
+        return None
+    sides = [sources.of(conjunct.left), sources.of(conjunct.right)]
+    if not all(sides) or sorted(number in side for side in sides) != [False, True]:
+        return None
+    right, left = (conjunct.left, conjunct.right) if number in sides[0] else (conjunct.right, conjunct.left)
+    if sources.of(right) != {number} or max(sources.of(left)) > number:
+        return None
+    columns = [sources.lowered(left), sources.lowered(right, below=number)]
+    if not all(isinstance(column, exp.Column) for column in columns):
+        of_table = isinstance(sources.named[number][1], Static) and not isinstance(columns[1], exp.Column)
+        return None if of_table else (columns[0], columns[1])
+    types = [sources.type_of(column.name) for column in columns]
+    if None not in types and (meet := wider(*types)) is not None:
+        cast = [side if type == meet else cast_to(side, meet) for side, type in zip((left, right), types)]
+        casts = [sources.lowered(cast[0]), sources.lowered(cast[1], below=number)]
+        columns = casts if all(isinstance(column, exp.Column) for column in casts) else columns
+    return columns[0], columns[1]
+
+
+def _equal(sources: Sources, name: exp.Expr, number: int, scope: Scope) -> exp.Expr:
+    """USING (name): equal to the column of that name before, and the same column from then on."""
+    for alias, source in sources.named[:number]:
+        if name.name.lower() in {column.lower() for column in source.columns}:
+            sides = [exp.column(name.name, table=table) for table in (alias, sources.named[number][0])]
+            left, right = (placed_as(side, name) for side in sides)
+            sources.merge(name.name, number)
+            return exp.EQ(this=left, expression=right)
+    before = [column for _, source in sources.named[:number] for column in source.columns]
+    raise unknown_name("column", name.name, before, name, scope.text)
+
+
+def conjuncts_of(node: exp.Expr) -> list[exp.Expr]:
+    found, waiting = [], [node]
+    while waiting:
+        part = waiting.pop().unnest()
+        if isinstance(part, exp.And):
+            waiting += [part.right, part.left]
+        else:
+            found.append(part)
+    return found
+
+
+def all_of(conditions: list[exp.Expr]) -> exp.Expr:
+    if len(conditions) == 1:
+        return conditions[0]
+    return balanced(exp.And, [exp.paren(condition, copy=False) for condition in conditions])

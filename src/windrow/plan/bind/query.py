@@ -1,0 +1,120 @@
+"""From syntax to a bound query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from windrow.language import (
+    Query,
+    deep,
+    emit_of,
+    expression_sql,
+    parse_expression,
+    query_window_of,
+    window_of,
+)
+from windrow.plan.bind.aggregate import bind_aggregate, check_outputs
+from windrow.plan.bind.bound import Bound, BoundAnswers, BoundQuery, Scope
+from windrow.plan.bind.clusters import refuse_cluster_calls
+from windrow.plan.bind.column_aliases import renamed
+from windrow.plan.bind.from_clause import bind_stream, bind_window, needs_window, read_from
+from windrow.plan.bind.names import both, check_new, check_qualifiers, is_star, output_name, substituted
+from windrow.plan.bind.order import bind_limit, bind_order
+from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.project_rows import filtered, projected
+from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
+from windrow.plan.catalog import Catalog
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.pipeline import Output
+from windrow.plan.nodes.result_columns import leading_columns
+
+Named = dict[str, exp.Expr]
+"""The sub-queries that WITH has named, each with its names for columns."""
+
+
+@deep
+def bind(query: Query, catalog: Catalog) -> BoundQuery:
+    """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
+    emit = emit_of(query.tree) or SNAPSHOT
+    bound = _bind(query.tree, {}, Scope(catalog, query.text, emit))
+    if isinstance(bound, BoundAnswers):
+        if emit != SNAPSHOT:
+            refuse_changes(query.tree, bound.query, query.text)
+        return bound.query
+    raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
+
+
+def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
+    if isinstance(tree, exp.Subquery):
+        refuse_around(tree, scope.text)
+        return _bind(tree.this, named, scope)
+    if not isinstance(tree, exp.Select):
+        raise not_yet(tree, type(tree).__name__.upper(), scope.text)
+    refuse_unsupported(tree, scope.text)
+    if tree.args.get("with_"):
+        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
+    source = _bind_from(tree, named, scope)
+    check_qualifiers(tree, source.columns, scope.text)
+    refuse_cluster_calls(tree, source.columns, scope)
+    if isinstance(source, BoundAnswers):
+        return _refined(tree, source, scope)
+    source = filtered(tree, source, scope)
+    return bind_aggregate(tree, source, scope) if aggregates(tree, scope) else projected(tree, source, scope)
+
+
+def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> Bound:
+    table = read_from(tree, scope.text)
+    if isinstance(table, exp.Subquery):
+        return _renamed(_bind(table.this, named, scope), table, scope)
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise not_yet(table, "this in FROM", scope.text, tree=tree)
+    written = window_of(table) or query_window_of(tree)
+    name = table.name.lower()
+    if name in named:
+        others = {other: query for other, query in named.items() if other != name}
+        source = _renamed(_bind(named[name].this, others, scope), named[name], scope)
+    else:
+        source = bind_stream(table, list(named), scope)
+    if written is not None:
+        if isinstance(source, BoundAnswers) or source.window is not None:
+            raise not_yet(table, "a window over a windowed sub-query", scope.text)
+        source = replace(source, window=bind_window(written, table, source, scope))
+    return _renamed(source, table, scope)  # a window stands before the alias, and has the old names
+
+
+def _renamed(source: Bound, place: exp.Expr, scope: Scope) -> Bound:
+    return replace(source, columns=renamed(source.columns, place, scope.text))
+
+
+def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswers:
+    """A SELECT around a windowed sub-query: other columns of the same answers, fewer of them, or in order."""
+    if source.query.limit is not None and any(tree.args.get(clause) for clause in ("where", "order", "limit")):
+        raise not_yet(tree.selects[0], "a query that chooses among the rows of a sub-query with LIMIT", scope.text)
+    leading = leading_columns(source.query.window, scope.emit, source.query.clusters is not None)
+    visible = source.columns | {name: exp.column(name) for name in leading if scope.emit == SNAPSHOT}
+    outputs: dict[str, exp.Expr] = {}
+    for node in tree.selects:
+        found = source.columns
+        if not is_star(node):
+            if node.unalias().name.lower() == output_name(node).lower() in leading:
+                continue  # they lead every result anyway
+            found = {output_name(node): substituted(node.unalias(), visible, scope.text)}
+        for name, meant in found.items():
+            check_new(name, (*outputs, *leading), node, scope.text)
+            outputs[name] = meant
+    having = None if source.query.having is None else parse_expression(source.query.having)
+    if tree.args.get("where") is not None:
+        having = both(having, substituted(tree.args["where"].this, visible, scope.text))
+    aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
+    terms = bind_order(tree, aliases, lambda node: substituted(node, visible, scope.text), scope.text)
+    query = replace(
+        source.query,
+        outputs=tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
+        having=None if having is None else expression_sql(having),
+        order=tuple(ordering for ordering, _ in terms) or source.query.order,
+        limit=source.query.limit if tree.args.get("limit") is None else bind_limit(tree, scope.text),
+    )
+    check_outputs(query, outputs, having, terms, scope)
+    return BoundAnswers(query, outputs)

@@ -1,0 +1,121 @@
+"""Clauses that the language has and this version does not run: refused where they stand, never dropped."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.errors import NotSupportedYet
+from windrow.language import LevelsWindow, RowWindow, error_at, span_of
+from windrow.language import PredicateWindow as PredicateWindowText
+from windrow.language import TimeWindow as WrittenWindow
+from windrow.plan.bind.bound import BoundQuery
+from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
+from windrow.plan.windows.parts import NestedWindow
+from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.time_window import TimeWindow
+
+_CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
+
+
+_ELSEWHERE = ", in another query than one aggregation over one sliding window,"
+"""Where operators over changes answer, which have fewer kinds of windows and no order."""
+
+
+def refuse_unsupported(tree: exp.Select, text: str) -> None:
+    """Raise for the first clause of `tree` that cannot be run."""
+    for clause, name in _CLAUSES.items():
+        found = tree.args.get(clause)
+        if found:
+            raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
+    for part in [*tree.selects, *(tree.args.get(clause) for clause in ("where", "having", "order", "group"))]:
+        if part is not None:
+            refuse_spark_windows(part, text)
+            for node in part.find_all(exp.Window, exp.Query):
+                raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)
+
+
+def refuse_around(tree: exp.Subquery, text: str) -> None:
+    """Raise for what stands behind a query in brackets, and would have to be done to all of its answer."""
+    for clause, name in {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET"}.items():
+        if tree.args.get(clause):
+            hint = f"put {name} inside of the brackets"
+            raise not_yet(tree.args[clause], f"{name} behind a query in brackets", text, hint, tree=tree)
+
+
+def not_yet(
+    node: exp.Expr, what: str, text: str, hint: str | None = None, *, tree: exp.Expr | None = None
+) -> NotSupportedYet:
+    """The error for `what`, underlining `node`, or `tree` where the node has no place of its own."""
+    start, end = span_of(node) or (span_of(tree) if tree is not None else None) or (None, None)
+    return NotSupportedYet(f"{what} is not supported yet", text=text, at=start, end=end, hint=hint)
+
+
+def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSupportedYet:
+    """The error for a window that only one aggregation can be asked of, in any other query."""
+    place = table.args.get("stream_window") or table
+    match written:
+        case RowWindow(slide_rows=None):
+            return not_yet(place, "a window without SLIDE", text, "add SLIDE 1")
+        case LevelsWindow():
+            kind = "a nested window"
+        case PredicateWindowText():
+            kind = "a window from condition to condition"
+        case WrittenWindow():
+            kind = "a window that answers early"
+        case _:
+            kind = "a window that counts rows"
+    return not_yet(
+        place, f"{kind}{_ELSEWHERE}", text, "SELECT k, COUNT(*) ... GROUP BY k, or [RANGE 10 MINUTES SLIDE 1 MINUTE]"
+    )
+
+
+def refuse_groupings(tree: exp.Select, text: str) -> None:
+    """Raise for a GROUP BY that is of several sets of columns, or does not name them."""
+    group = tree.args.get("group")
+    if group is None:
+        return
+    for clause in ("cube", "rollup", "grouping_sets", "all"):
+        if group.args.get(clause):
+            raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
+    for node in group.expressions:
+        if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
+            what = node.key.upper().replace("GROUPINGSETS", "GROUPING SETS")
+            raise not_yet(node, f"GROUP BY {what}", text, tree=tree)
+
+
+def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
+    """Raise where the changes of a query cannot be told."""
+    emit = tree.args["emit"]
+    if query.order or query.limit is not None:
+        message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
+        raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
+    if isinstance(query.window, PredicateWindow):
+        raise not_yet(emit, "EMIT CHANGES over windows from condition to condition", text)
+    if not isinstance(query.window, TimeWindow):
+        raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
+    if isinstance(query.window, NestedWindow):
+        raise not_yet(emit, "EMIT CHANGES over nested windows", text)
+    if query.window.every_us is not None:
+        raise not_yet(emit, "EMIT CHANGES over windows that answer early", text)
+
+
+def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
+    """Raise for the first clause that has no meaning for rows that come and go, or none yet."""
+    clauses = {
+        **_CLAUSES,
+        "order": f"ORDER BY{_ELSEWHERE}",
+        "limit": f"LIMIT{_ELSEWHERE}",
+        "cluster": f"CLUSTER BY{_ELSEWHERE}",
+    }
+    for clause, name in clauses.items():
+        found = tree.args.get(clause)
+        if found and clause not in ("joins", "distinct"):
+            raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
+    if not isinstance(tree, exp.Select):
+        return
+    conditions = [tree.args.get(clause) for clause in ("where", "group", "having")]
+    conditions += [join.args.get("on") for join in tree.args.get("joins") or []]
+    for part in filter(None, [*tree.selects, *conditions]):
+        refuse_spark_windows(part, text)
+        for node in part.find_all(exp.Window, exp.Query):
+            raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)

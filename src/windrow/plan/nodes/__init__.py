@@ -1,0 +1,13 @@
+"""The nodes of plans: aggregates, spaces of panes, operators over changes, and what is sent of them.
+
+aggregates      Which aggregates there are: what each takes, what it answers, and which partial a pane must keep for it
+change_plan     What runs of queries over changes: frozen plans that travel to the workers
+changes         Plans over changes: answers that change with every arrival and every expiry
+clusters        What a pane keeps for CLUSTER BY, and what can be asked of a cluster
+emission        What is sent of a window's answer: all of it, or what differs from the answer of the window before
+kept            What panes keep of their rows: partials, or the values that partials are made of
+pipeline        What runs: frozen plans that travel to the workers
+regrouped       Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next
+result_columns  The columns of answers and of results, for each kind of window
+spaces          What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
+"""

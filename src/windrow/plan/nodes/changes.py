@@ -1,0 +1,241 @@
+"""Plans over changes: answers that change with every arrival and every expiry. Equal plans are equal values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Literal
+
+import pyarrow as pa
+
+from windrow.plan.nodes.aggregates import Aggregate
+
+TIME = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of rows that change."""
+
+    name: str
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A column of a projection: a row expression over the child's columns, as canonical text."""
+
+    name: str
+    sql: str
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A column of a group: an aggregate, whose argument and filter are row expressions over the child's columns."""
+
+    name: str
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A step of a plan over changes."""
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The steps that it takes changes from."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(value for value in values if isinstance(value, Node))
+
+    def with_children(self, children: Sequence[Node]) -> Node:
+        """The same step over other children."""
+        names = [field.name for field in fields(self) if isinstance(getattr(self, field.name), Node)]
+        return replace(self, **dict(zip(names, children)))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """What its rows have."""
+        return self.children[0].columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([(column.name, column.type) for column in self.columns])
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Node):
+    """The events of a stream, each for `range_us` from its time on; None means for ever.
+
+    `texts` are the row expressions that its columns hold, and `where` one that tells which events there are at all.
+    """
+
+    stream: str
+    read: tuple[Column, ...]
+    range_us: int | None
+    texts: tuple[str, ...] = ()
+    where: str | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.read
+
+
+@dataclass(frozen=True, slots=True)
+class Expire(Node):
+    """W-Expire: sends a row again as `-` when its time is over. `place` says whose work it is (section 3)."""
+
+    child: Node
+    place: Literal["scan", "operator", "apart"] = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """The rows for which `predicate` is true."""
+
+    child: Node
+    predicate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Node):
+    """Other columns of the same rows."""
+
+    child: Node
+    outputs: tuple[Computed, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(output.name, output.type) for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct(Node):
+    """Every row once. `renewing`: a copy stands until its own time is over and the next follows it (Algorithm 4.1)."""
+
+    child: Node
+    renewing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """One row for each group that has rows: `keys` are columns of the child. Without keys there is one group."""
+
+    child: Node
+    keys: tuple[str, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        known = {column.name: column for column in self.child.columns}
+        measures = (Column(measure.name, measure.aggregate.type) for measure in self.measures)
+        return (*(known[key] for key in self.keys), *measures)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A column with an edge of the window: its end less `before_us`. None is NULL: a window without a beginning."""
+
+    name: str
+    before_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp(Node):
+    """The rows that there are at each end of a window, with columns that tell which window it is."""
+
+    child: Node
+    slide_us: int
+    offset_us: int
+    edges: tuple[Edge, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.child.columns, *(Column(edge.name, TIME) for edge in self.edges))
+
+
+@dataclass(frozen=True, slots=True)
+class SetNode(Node):
+    """A set operator over columns of the same types in the same order; the names are those of the left side."""
+
+    left: Node
+    right: Node
+    all: bool = False
+
+    def __post_init__(self) -> None:
+        left, right = ([column.type for column in side.columns] for side in (self.left, self.right))
+        if left != right:
+            raise ValueError(f"{type(self).__name__} of different columns: {left} and {right}")
+
+
+@dataclass(frozen=True, slots=True)
+class Union(SetNode):
+    """The rows of either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minus(SetNode):
+    """The rows of the left side that the right has not; with `all`, each as often as the left has it more often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intersect(SetNode):
+    """The rows of both sides; with `all`, each as often as both have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """Pairs of rows with equal, non-NULL values in the columns of `on`, for which `residual` holds as well.
+
+    With `kind` left, a row of the left side without a partner comes with NULLs. Names must differ on both sides.
+    """
+
+    left: Node
+    right: Node
+    on: tuple[tuple[str, str], ...]
+    kind: Literal["inner", "left"] = "inner"
+    residual: str | None = None
+
+    def __post_init__(self) -> None:
+        clash = set(self.left.names) & set(self.right.names)
+        if clash:
+            raise ValueError(f"both sides of a join have {sorted(clash)}: project them to other names first")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.left.columns, *self.right.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class TableJoin(Node):
+    """Rows joined with those of a table that does not change; otherwise as `Join`."""
+
+    child: Node
+    table: str
+    read: tuple[Column, ...]
+    on: tuple[tuple[str, str], ...]
+    kind: Literal["inner", "left"] = "inner"
+    residual: str | None = None
+
+    def __post_init__(self) -> None:
+        clash = set(self.child.names) & {column.name for column in self.read}
+        if clash:
+            raise ValueError(f"both sides of a join have {sorted(clash)}: project them to other names first")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.child.columns, *self.read)
+
+
+class Expiry(Enum):
+    """Who notices that a row's time is over (section 3): four ways that differ in when, not in what."""
+
+    INPUT = "input-triggered"
+    PROBING = "time probing"
+    NEGATIVE = "negative tuples"
+    HYBRID = "hybrid"

@@ -1,0 +1,80 @@
+"""What a pane keeps for CLUSTER BY, and what can be asked of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.plan.nodes.aggregates import Aggregate, Partial
+
+CLUSTER = Partial("cluster")
+"""Stands for the cluster itself, in aggregates that are drawn from it."""
+
+COORDINATES = pa.list_(pa.float64())
+
+ANSWERS: Mapping[str, pa.DataType] = {
+    "CID": pa.int64(),
+    "CENTER": COORDINATES,
+    "RADIUS": pa.float64(),
+    "COUNT": pa.int64(),
+}
+"""What every clustering tells of its clusters."""
+
+HULL = Aggregate("CONVEX_HULL", Partial("hull"), pa.list_(COORDINATES))
+"""The convex hull, which is kept for each cluster where somebody asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPartial(Partial):
+    """The summary of an algorithm, with its `parameters`, over the points that `coordinates` are.
+
+    `attached` are other partials, kept for each cluster. Queries with equal ones share them, whatever their windows.
+    A `differential` summary can take out again what was merged into it; `movable` ones come out much alike whatever
+    the order of merging.
+    """
+
+    algorithm: str = ""
+    parameters: tuple[Any, ...] = ()
+    coordinates: tuple[str, ...] = ()
+    attached: tuple[Partial, ...] = ()
+    differential: bool = False
+    movable: bool = False
+
+    @property
+    def reversible(self) -> bool:
+        return self.differential and all(partial.reversible for partial in self.attached)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        own = [text for partial in self.attached for text in partial.texts]
+        return tuple(dict.fromkeys([*self.coordinates, *own]))
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        own = () if self.user is None else (self.user,)
+        return (*own, *(name for partial in self.attached for name in partial.users))
+
+    def __str__(self) -> str:
+        beside = "".join(f", with {partial} of each" for partial in self.attached)
+        return f"clusters of ({', '.join(self.coordinates)}) by {self.method}{beside}"
+
+    @property
+    def method(self) -> str:
+        """The algorithm as it is written.
+
+        >>> ClusterPartial("clustering", algorithm="C_BIRCH", parameters=(50, 3)).method
+        'C_BIRCH(50, 3)'
+        """
+        return f"{self.algorithm}({', '.join(map(str, self.parameters))})"
+
+
+def cluster_answer(name: str) -> Aggregate:
+    """What `name` asks of a cluster.
+
+    >>> cluster_answer("RADIUS").type
+    DataType(double)
+    """
+    return Aggregate(name, CLUSTER, ANSWERS[name])

@@ -1,0 +1,48 @@
+"""What is sent of a window's answer: all of it, or what differs from the answer of the window before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.language import expression_sql, parse_expression
+from windrow.plan.nodes.aggregates import Aggregate
+
+SNAPSHOT, CHANGES, INSERTS, DELETES = "SNAPSHOT", "CHANGES", "INSERTS", "DELETES"
+OPERATIONS = {CHANGES: ("-", "+"), INSERTS: ("+",), DELETES: ("-",)}
+"""Which rows are sent, in this order."""
+
+HAS, HAD, CHANGE, OTHER = "has", "had", "change", "other"
+_WAS = "was_"
+
+
+def changed_schema(keys: Sequence[pa.DataType], aggregates: Sequence[Aggregate], clustered: bool) -> pa.Schema:
+    """The columns that slide emits for changes: a row for each group that is in one of two windows, or in both.
+
+    `has` and `had` tell in which; `agg_0`, ... is what the group has, `was_agg_0`, ... what it had. With clusters,
+    `change` is what became of one, and `other` the number of that which it split from or merged into.
+    """
+    flags = [pa.field(HAS, pa.bool_(), nullable=False), pa.field(HAD, pa.bool_(), nullable=False)]
+    told = [pa.field(CHANGE, pa.string()), pa.field(OTHER, pa.int64())] if clustered else []
+    columns = [pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False), *flags, *told]
+    columns += [pa.field(f"key_{i}", type) for i, type in enumerate(keys)]
+    for was in ("", _WAS):
+        columns += [pa.field(f"{was}agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
+    return pa.schema(columns)
+
+
+def as_was(sql: str) -> str:
+    """An expression over what a group had, instead of what it has.
+
+    >>> as_was("`agg_0` / `agg_1` > `key_0`")
+    'was_agg_0 / was_agg_1 > `key_0`'
+    """
+
+    def renamed(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and node.name.startswith("agg_"):
+            return exp.column(f"{_WAS}{node.name}")
+        return node
+
+    return expression_sql(parse_expression(sql).transform(renamed))

@@ -1,0 +1,41 @@
+"""Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from windrow.plan.nodes.changes import Column, Node, Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Node):
+    """The end of a stage: the changes of a sub-plan as they are, with the ends of rows that have not been sent yet.
+
+    `query` is a name for what the query asks: a part is sent once for each query, since one that comes later must not
+    be told that rows go of which it never heard.
+    """
+
+    child: Node
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped(Node):
+    """The beginning of the next stage: the changes of a part, by its name."""
+
+    part: str
+    read: tuple[Column, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.read
+
+
+Leaf = Scan | Regrouped
+"""What a stage reads."""
+
+
+def leaves_in(plan: Node) -> list[Leaf]:
+    """The leaves of a plan, each once."""
+    own = [plan] if isinstance(plan, (Scan, Regrouped)) else []
+    return list(dict.fromkeys([*own, *(leaf for child in plan.children for leaf in leaves_in(child))]))

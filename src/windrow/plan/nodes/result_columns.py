@@ -1,0 +1,64 @@
+"""The columns of answers and of results, for each kind of window."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from windrow.plan.nodes.aggregates import Aggregate
+from windrow.plan.nodes.emission import CHANGE, OTHER, SNAPSHOT
+from windrow.plan.nodes.spaces import Key
+from windrow.plan.windows.parts import NestedWindow
+from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.row_levels import NestedRows
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
+
+
+def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
+    """The columns of every answer that say which window it is of.
+
+    >>> window_columns(CountWindow(rows=4, slide_rows=3))
+    ('window_start', 'window_end', 'window_row')
+    """
+    if isinstance(window, CountWindow) and not isinstance(window, PredicateWindow):
+        level = ("level",) if isinstance(window, NestedRows) else ()
+        return ("window_start", "window_end", "window_row", *level)
+    if isinstance(window, NestedWindow):
+        return ("window_start", "window_end", "level")
+    return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
+
+
+def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
+    """The columns that lead every result: which window it is of, or when it changed, and how.
+
+    >>> leading_columns(TimeWindow(10, 5), "CHANGES", clustered=True)
+    ('op', 'time', 'change', 'other')
+    """
+    if emit == SNAPSHOT:
+        return window_columns(window)
+    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time")
+
+
+def emitted_schema(
+    window: TimeWindow | CountWindow, keys: tuple[Key, ...], aggregates: tuple[Aggregate, ...]
+) -> pa.Schema:
+    """The columns that slide emits for this kind of window, these keys and aggregates."""
+    time = pa.timestamp("us", tz="UTC")
+    columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
+    early = [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
+    level = pa.field("level", pa.int32(), nullable=False)
+    if isinstance(window, PredicateWindow):
+        columns.append(pa.field("window_number", pa.int64(), nullable=False))
+        columns += [] if window.every_us is None else early
+    elif isinstance(window, CountWindow):
+        columns.append(pa.field("window_row", pa.int64(), nullable=False))
+        columns += [level] if isinstance(window, NestedRows) else []
+        if window.slide_us is not None:
+            columns.append(pa.field("due", pa.int64(), nullable=False))
+    elif isinstance(window, NestedWindow):
+        columns.append(level)
+    elif window.every_us is not None:
+        columns += early
+    columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
+    columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
+    return pa.schema(columns)

@@ -1,0 +1,130 @@
+"""What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.kept import PARTIALS, kept_as
+from windrow.plan.windows.cuts import Cuts
+from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A grouping expression, as canonical text, with its type."""
+
+    sql: str
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One window over the panes of a space: what is folded over it, and, for each partial, how."""
+
+    window: TimeWindow
+    partials: tuple[Partial, ...]
+    maintenance: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Panes of one stream: who is counted (`where`), by what (`keys`), and the windows that are folded from them.
+
+    All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
+    what any of them asks for.
+    """
+
+    stream: str
+    where: str | None
+    keys: tuple[Key, ...]
+    folds: tuple[Fold, ...]
+    keeps: str = PARTIALS
+
+    @property
+    def name(self) -> str:
+        """The name that its state has in a checkpoint: by what it holds, never by the queries that ask for it.
+
+        Windows without bound never let go of a group, so they have a space of their own.
+        """
+        return hashed(self.stream, self.where, self.keys, self.unbounded)
+
+    @property
+    def place(self) -> str:
+        """What says which shard it is in, where its groups are not spread over all."""
+        return self.name
+
+    @property
+    def unbounded(self) -> bool:
+        return self.folds[0].window.range_us is None
+
+    @property
+    def windows(self) -> tuple[TimeWindow, ...]:
+        return tuple(fold.window for fold in self.folds)
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where its panes are cut."""
+        return Cuts.of(self.windows)
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        """What a pane keeps, the number of rows first."""
+        asked = (partial for fold in self.folds for partial in fold.partials)
+        return tuple(dict.fromkeys(kept_as(partial, self.keeps) for partial in asked))
+
+
+@dataclass(frozen=True, slots=True)
+class RowSpace:
+    """Rows of one stream, numbered in order of time, for windows that count them; otherwise as `Space`.
+
+    `keys` hold all that the rows are partitioned by.
+    """
+
+    stream: str
+    window: CountWindow
+    where: str | None
+    keys: tuple[Key, ...]
+    partials: tuple[Partial, ...]
+    maintenance: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name that its state has in a checkpoint."""
+        return hashed(self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
+
+    @property
+    def place(self) -> str:
+        """What says which shard it is in, where its groups are not spread over all: levels of a query are together."""
+        return hashed(self.stream, self.window.counted, self.where, self.keys, self.partials)
+
+    @property
+    def order(self) -> str:
+        """The name of the payload with the times of all rows that are counted."""
+        return f"order of {self.window.counted or 'all'}"
+
+    @property
+    def partition(self) -> tuple[int, ...]:
+        """Which of the keys the rows are partitioned by."""
+        return tuple(i for i, key in enumerate(self.keys) if key.sql in self.window.partition)
+
+    @property
+    def spread_by(self) -> tuple[int, ...]:
+        """Which of the keys tell a row's shard. A window that rows open and close holds all groups in one."""
+        by_conditions = isinstance(self.window, PredicateWindow)
+        return self.partition if by_conditions or self.partition else tuple(range(len(self.keys)))
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
+        return bool(self.partition) or isinstance(self.window, PredicateWindow)
+
+
+def hashed(*held: object) -> str:
+    """A short name for what `held` says."""
+    return hashlib.sha256(repr(held).encode()).hexdigest()[:16]

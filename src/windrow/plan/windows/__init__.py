@@ -1,0 +1,13 @@
+"""Windows as values: where each begins and ends, over time and over rows.
+
+chains            Which windows nest, so that one chain can answer them, whoever asks for them
+cuts              Where time is cut into panes: at the edges of all windows that share them, and nowhere else
+early             Windows that answer while they fill
+horizon           How far back a query with levels is asked, and the stretch of time that this gives
+levels            Nested windows: one range and slide for each level, the finest first
+parts             What is folded for a window: one window, or several whose answers are told apart by a column
+predicate_window  Windows that open at a row with one condition and close at a row with another
+row_levels        Nested windows that count rows: one range and slide for each level
+row_window        Windows that count rows: in their range, in their slide, or in both
+time_window       Time windows: where each begins and ends
+"""

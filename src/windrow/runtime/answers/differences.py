@@ -1,0 +1,229 @@
+"""Answers as changes: what differs from the window before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.clustering.identity import CHANGES, KEPT
+from windrow.kernels.rounding import alike, numbers_in
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.cluster_rows import ClusterRows
+from windrow.runtime.keys import identity_of
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode, encode
+
+Fates = dict[tuple[int, int], tuple[str, int]]
+"""By slot and number, what became of a cluster, and the number of the other that had to do with it."""
+
+Noise = Mapping[str, np.ndarray]
+"""The columns whose values may be off by rounding, with how far in each row."""
+
+_LEFT = -1
+"""The slot of a group that has left every window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The answer of a window: row i is that of the group in slot `slots[i]`, and of its cluster `numbers[i]`."""
+
+    slots: np.ndarray
+    numbers: np.ndarray
+    rows: pa.RecordBatch
+
+
+class Differences:
+    """Compares the answers of one query, window by window, and tells what differs.
+
+    Windows come in order; one that holds nothing need not be told. `space` is where the last answer is kept.
+    """
+
+    def __init__(self, query: QueryPlan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        assert isinstance(query.window, TimeWindow)
+        self._window, self._schema, self._clustered = query.window, query.emitted, query.clusters is not None
+        self._keys = len(query.keys)
+        self._space, self._store = space, blocks
+        self._last: int | None = snapshot["last"] if snapshot else None
+        self._kept = pa.schema(list(query.answered)[-len(query.keys) - len(query.aggregates) :])
+        nothing = pa.record_batch([pa.array([], field.type) for field in self._kept], schema=self._kept)
+        self._held = Held(np.empty(0, np.int64), np.empty(0, np.int64), nothing)
+        self._nothing, self._stale, self._changed = self._held, snapshot is not None, False
+
+    def told(
+        self, answers: pa.RecordBatch, slots: np.ndarray, clusters: ClusterRows | None, noise: Noise
+    ) -> list[pa.RecordBatch]:
+        """What the answers of some windows change; row i of `answers` is of the group in slot `slots[i]`.
+
+        `noise` are columns that may be off by rounding, with how far: what differs by no more stays what it was.
+        """
+        self._load()
+        ends = pc.cast(answers.column("window_end"), pa.int64()).to_numpy()
+        edges = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)] if len(ends) else []
+        rows = answers.select(self._kept.names)
+        numbers = np.zeros(len(ends), np.int64) if clusters is None else clusters.numbers
+        found = []
+        for low, high in pairwise(edges):
+            window = (int(ends[low]) - self._window.offset_us) // self._window.slide_us
+            found += self.emptied(window - 1)
+            fates = {} if clusters is None else clusters.followed[window].fates()
+            held = Held(slots[low:high], numbers[low:high], rows.slice(low, high - low))
+            found.append(self._compared(window, held, fates, {name: far[low:high] for name, far in noise.items()}))
+        return [batch for batch in found if batch.num_rows]
+
+    def emptied(self, last: int) -> list[pa.RecordBatch]:
+        """Window `last` has ended, and there was no answer after the one that was told last: all it held is gone."""
+        self._load()
+        if self._last is None or self._last >= last or not len(self._held.slots):
+            return []
+        return [self._compared(self._last + 1, self._nothing, {}, {})]
+
+    def release(self, slots: np.ndarray) -> None:
+        """The groups in `slots` have left every window; the slots will be given to others."""
+        self._load()
+        if len(slots) and len(self._held.slots):
+            left = np.isin(self._held.slots, slots)
+            if left.any():
+                self._held = Held(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
+                self._changed = True
+
+    def rewind(self, clock: int) -> None:
+        """Windows after `clock` are going to be told again; they differ from what was told last."""
+        if self._last is not None:
+            self._last = min(self._last, self._window.last_ended(clock))
+
+    @property
+    def nbytes(self) -> int:
+        """What the last answer takes."""
+        return self._held.slots.nbytes + self._held.numbers.nbytes + self._held.rows.nbytes
+
+    def save(self, version: int) -> None:
+        if self._changed:
+            held = self._held
+            own = {"slot": pa.array(held.slots), "number": pa.array(held.numbers)}
+            self._store.write(self._space, 0, encode(own | dict(zip(self._kept.names, held.rows.columns))))
+            self._changed = False
+
+    def snapshot(self) -> dict:
+        return {"last": self._last}
+
+    def _compared(self, window: int, new: Held, fates: Fates, noise: Noise) -> pa.RecordBatch:
+        """The groups that are in one of two windows, or whose answers differ."""
+        old = self._held
+        place = _places(old, new)
+        if not self._clustered:
+            _again(old, new, place, self._keys)
+        new = _steady(old, new, place, noise)
+        self._last, self._held, self._changed = window, new, True
+        both = np.flatnonzero(place >= 0)
+        differs = np.ones(len(place), bool)
+        differs[both] = ~_same(new.rows, both, old.rows, place[both], self._keys)
+        news = np.flatnonzero(differs)
+        gone = np.ones(len(old.slots), bool)
+        gone[place[both]] = False
+        olds = np.flatnonzero(gone)
+        count = len(news) + len(olds)  # what is gone comes first: a group may have left and come again
+        mine = pa.array(np.concatenate([np.full(len(olds), -1), news]))
+        was = np.concatenate([olds, place[news]])
+        has = np.arange(count) >= len(olds)
+        had = was >= 0
+        source_new, source_old = pc.if_else(pa.array(has), mine, None), pc.if_else(pa.array(had), pa.array(was), None)
+        columns = [pa.array(np.full(count, self._window.end(window))).cast(self._schema.field(0).type)]
+        columns += [pa.array(has), pa.array(had)]
+        if self._clustered:
+            columns += _fates(new, old, news, olds, fates)
+        for i in range(self._keys):
+            columns.append(pc.coalesce(new.rows.column(i).take(source_new), old.rows.column(i).take(source_old)))
+        columns += [column.take(source_new) for column in new.rows.columns[self._keys :]]
+        columns += [column.take(source_old) for column in old.rows.columns[self._keys :]]
+        return pa.record_batch(columns, schema=self._schema)
+
+    def _load(self) -> None:
+        if self._stale:
+            self._stale = False
+            if self._last is not None:
+                batch = decode(self._store.read(self._space, 0))
+                slots, numbers = batch.column("slot").to_numpy(), batch.column("number").to_numpy()
+                self._held = Held(slots, numbers, batch.select(self._kept.names))
+
+
+def _places(old: Held, new: Held) -> np.ndarray:
+    """For each row of `new` the row of `old` that is of the same group and cluster, or -1."""
+    if not len(old.slots) or not len(new.slots):
+        return np.full(len(new.slots), -1)
+    width = int(max(old.numbers.max(), new.numbers.max())) + 1
+    was, now = old.slots * width + old.numbers, new.slots * width + new.numbers
+    order = np.argsort(was, kind="stable")
+    found = np.minimum(np.searchsorted(was[order], now), len(was) - 1)
+    return np.where(was[order][found] == now, order[found], -1)
+
+
+def _again(old: Held, new: Held, place: np.ndarray, keys: int) -> None:
+    """Find the groups that had left every window and are there again, in other slots: by their keys."""
+    left, fresh = np.flatnonzero(old.slots == _LEFT), np.flatnonzero(place < 0)
+    if not len(left) or not len(fresh):
+        return
+    if not keys:
+        place[fresh] = left[0]
+        return
+    was = identity_of([column.take(pa.array(left)) for column in old.rows.columns[:keys]])
+    now = identity_of([column.take(pa.array(fresh)) for column in new.rows.columns[:keys]])
+    found = pc.fill_null(pc.index_in(now, value_set=was), -1).to_numpy()
+    place[fresh] = np.where(found < 0, -1, left[found])
+
+
+def _steady(old: Held, new: Held, place: np.ndarray, noise: Noise) -> Held:
+    """The new rows with the old values where these differ by no more than rounding.
+
+    What was told stays what it was, so that it can be taken back as it was told.
+    """
+    both = np.flatnonzero(place >= 0)
+    if not noise or not len(both):
+        return new
+    rows = new.rows
+    for name, far in noise.items():
+        was, mine = old.rows.column(name), rows.column(name)
+        kept = both[alike(numbers_in(was)[place[both]], numbers_in(mine)[both], far[both])]
+        if not len(kept):
+            continue
+        source = np.arange(len(mine))
+        source[kept] = len(mine) + place[kept]
+        steady = pa.concat_arrays([mine, was]).take(pa.array(source))
+        rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), steady)
+    return replace(new, rows=rows)
+
+
+def _same(new: pa.RecordBatch, news: np.ndarray, old: pa.RecordBatch, olds: np.ndarray, keys: int) -> np.ndarray:
+    """Whether all but the keys are equal, row by row: NULL is NULL, NaN is NaN."""
+    same = np.ones(len(news), bool)
+    for mine, was in zip(new.columns[keys:], old.columns[keys:]):
+        same &= same_values(mine.take(pa.array(news)), was.take(pa.array(olds)))
+    return same
+
+
+def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Whether values are the same, row by row: NULL is NULL, NaN is NaN, -0.0 is 0.0.
+
+    >>> same_values(pa.array([1.0, None, float("nan")]), pa.array([1.0, None, 2.0])).tolist()
+    [True, True, False]
+    """
+    both = pa.concat_arrays([left, right])
+    codes = identity_of([both]).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    return codes[: len(left)] == codes[len(left) :]
+
+
+def _fates(new: Held, old: Held, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:
+    """What became of each cluster: those of `olds`, then those of `news`."""
+    changes: list[str] = []
+    others: list[int | None] = []
+    for held, rows, otherwise in ((old, olds, "died"), (new, news, "born")):
+        for slot, number in zip(held.slots[rows].tolist(), held.numbers[rows].tolist()):
+            change, other = fates.get((slot, number), (otherwise, 0))
+            changes.append("changed" if change == CHANGES[KEPT] else change)
+            others.append(other or None)
+    return [pa.array(changes, pa.string()), pa.array(others, pa.int64())]

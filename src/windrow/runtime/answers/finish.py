@@ -1,0 +1,52 @@
+"""What is left to do with the rows that slide emits: HAVING, the select list, ORDER BY and LIMIT."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from windrow.expressions.evaluate_text import evaluate_text
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.runtime.answers.changed_rows import changed_rows
+from windrow.runtime.answers.top import Term, first_of_each_window
+
+
+def finish_part(rows: pa.Table, query: QueryPlan | ChangePlan) -> pa.Table:
+    """The rows of one shard, as far as it can tell: of those that are ranked, its own first ones, and their ranks."""
+    if isinstance(query, ChangePlan):
+        return rows
+    if query.emit != SNAPSHOT:
+        return changed_rows(rows, query)
+    if query.having is not None:
+        rows = rows.filter(evaluate_text(query.having, rows))
+    shown = {name: rows[name] for name in query.leading}
+    for output in query.outputs:
+        shown[output.name] = evaluate_text(output.sql, rows)
+    if not query.order:
+        return pa.table(shown)
+    for (name, _), term in zip(_terms(query), query.order):
+        shown[name] = evaluate_text(term.sql, rows)
+    for name, source in zip(_windows(query), query.told_apart_by):
+        shown[name] = rows[source]
+    return _ranked(pa.table(shown), query) if query.limit is not None else pa.table(shown)
+
+
+def finish_whole(parts: pa.Table, query: QueryPlan | ChangePlan) -> pa.Table:
+    """The rows as their reader sees them, from the parts of all shards."""
+    if isinstance(query, ChangePlan) or not query.order or query.emit != SNAPSHOT:
+        return parts
+    return _ranked(parts, query).drop_columns([*(name for name, _ in _terms(query)), *_windows(query)])
+
+
+def _ranked(rows: pa.Table, query: QueryPlan) -> pa.Table:
+    return first_of_each_window(rows, [term for _, term in _terms(query)], query.limit, _windows(query))
+
+
+def _terms(query: QueryPlan) -> list[tuple[str, Term]]:
+    named = [(f"order {i}", term) for i, term in enumerate(query.order)]
+    return [(name, Term(name, term.descending, term.nulls_first)) for name, term in named]
+
+
+def _windows(query: QueryPlan) -> list[str]:
+    return [f"window {i}" for i in range(len(query.told_apart_by))]

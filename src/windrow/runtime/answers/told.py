@@ -1,0 +1,147 @@
+"""What queries are told of the windows that a shard answers: rows, or how these differ from those before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.windows.parts import parts_of
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.differences import Differences
+from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
+from windrow.runtime.answers.rows import answer_rounding, answer_rows
+from windrow.runtime.answers.windows import Answers
+from windrow.runtime.groups import Groups
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.states import State
+from windrow.runtime.time.space import SpaceState
+from windrow.storage.blocks import Blocks
+
+AnySpace = Space | RowSpace
+
+
+class Told:
+    """Who asks for the answers of a space, and, of those that are told only what changes, what they were told last.
+
+    Answers that are made of several levels wait until all of these have been given.
+    """
+
+    def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, dict]) -> None:
+        self._user = dict(plan.user_code)
+        self._asking: dict[tuple[AnySpace, TimeWindow | None], list[QueryPlan]] = {}
+        for space in plan.spaces:
+            for query in plan.queries_of(space):
+                for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
+                    self._asking.setdefault((space, window), []).append(query)
+        self._changing = {
+            space: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
+            for space in plan.spaces
+        }
+        comparing = {name: query for changing in self._changing.values() for name, query in changing}
+        for name in kept.keys() - comparing.keys():  # of queries that are no more
+            blocks.delete_all(f"changes-{name}.")
+        self._differences = {
+            name: Differences(query, f"changes-{name}.rows", blocks, kept.get(name))
+            for name, query in comparing.items()
+        }
+        self._nested: dict[QueryPlan, list[Answers]] = {}
+        self._nested_rows: dict[QueryPlan, RowLevels] = {}
+
+    def answer(self, space: AnySpace, state: State, outcome: Outcome, answers: Answers) -> None:
+        """Tell all who ask for them of the answers of a window."""
+        if isinstance(space, RowSpace) and space.is_alone:
+            outcome.alone += answers.count
+        else:
+            outcome.answer(_kind(space, answers), answers.told_apart)
+        told: dict[str, list[pa.RecordBatch]] = {}
+        compared = {query.name: name for name, query in self._changing[space]}
+        for query in self._asking[space, answers.window]:  # type: ignore[index]
+            mine = answers
+            if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
+                mine = answers.since(state.first_end(query, answers.window))
+            elif isinstance(space, RowSpace):
+                mine = replace(answers, window=space.window)
+            if query.joins_levels and isinstance(space, RowSpace):
+                self._nested_rows.setdefault(query, RowLevels(query)).add(mine, state.groups)
+                continue
+            if query.joins_levels:
+                self._nested.setdefault(query, []).append(mine)
+                continue
+            if query.emit == SNAPSHOT:
+                batch, overflows = answer_rows(query, state.groups, mine, self._user)
+                batches = [batch]
+            elif compared[query.name] in told:
+                batches, overflows = told[compared[query.name]], 0
+            else:
+                name = compared[query.name]
+                clusters = mine.clusters_for(query)
+                batch, overflows = answer_rows(query, state.groups, mine, self._user)
+                slots = mine.slots if clusters is None else mine.slots[clusters.rows]
+                noise = answer_rounding(query, mine, self._user)
+                batches = told[name] = self._differences[name].told(batch, slots, clusters, noise)
+            outcome.failed += overflows
+            outcome.add(query.name, batches)
+
+    def levels(self, state: State, outcome: Outcome) -> None:
+        """Answers that are made of those of several levels, all of which have been given by now."""
+        for query, answers in self._nested.items():
+            self._join(query, answers, state.groups, outcome)
+        self._nested = {}
+
+    def row_levels(self, outcome: Outcome) -> None:
+        """The same of levels in rows, each of which has a space of its own."""
+        for query, levels in self._nested_rows.items():
+            self._join(query, levels.answers, levels.groups, outcome)
+        self._nested_rows = {}
+
+    def empty(self, space: AnySpace, clock: int, newest: int | None, outcome: Outcome) -> None:
+        """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
+        told: dict[str, list[pa.RecordBatch]] = {}
+        for name, query in self._changing[space]:
+            assert isinstance(query.window, TimeWindow)
+            if name not in told:
+                last = query.window.last_ended(clock)
+                if newest is not None:
+                    last = max(last, query.window.last_over(newest))
+                told[name] = self._differences[name].emptied(last)
+            outcome.add(query.name, told[name])
+
+    def release(self, space: AnySpace, slots: np.ndarray) -> None:
+        """Groups have gone, and their slots will be those of others."""
+        for name in self._compared(space):
+            self._differences[name].release(slots)
+
+    def rewind(self, clock: int) -> None:
+        """Windows after `clock` are going to be told again."""
+        for differences in self._differences.values():
+            differences.rewind(clock)
+
+    def nbytes(self, space: AnySpace) -> int:
+        """What the last answers take that new ones are compared with."""
+        return sum(self._differences[name].nbytes for name in self._compared(space))
+
+    def save(self, version: int) -> None:
+        for differences in self._differences.values():
+            differences.save(version)
+
+    def snapshot(self) -> dict:
+        return {name: differences.snapshot() for name, differences in self._differences.items()}
+
+    def _compared(self, space: AnySpace) -> set[str]:
+        return {name for name, _ in self._changing[space]}
+
+    def _join(self, query: QueryPlan, answers: list[Answers], groups: Groups, outcome: Outcome) -> None:
+        batches, overflows = rows_of_levels(query, answers, groups, self._user)
+        outcome.failed += overflows
+        outcome.add(query.name, batches)
+
+
+def _kind(space: AnySpace, answers: Answers) -> str:
+    """A name for the windows that are answered, the same in all shards."""
+    return f"{space.name}.{answers.window.label}" if isinstance(answers.window, TimeWindow) else space.name

@@ -1,0 +1,100 @@
+"""Answered windows, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from windrow.kernels import Fields, concat, take
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.cluster_rows import ClusterRows
+
+ANSWER_ROWS = 1 << 17
+"""About so many rows of answers are made into results at once, however many are due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Row i: the group in slot `slots[i]`, in a window from `starts[i]` to `ends[i]`, with its partials.
+
+    `count` windows are answered, each with all its groups. `starts` is None where windows have no beginning; `rows` are
+    the numbers of the last rows of windows that count rows, or those of windows from condition to condition; `instants`
+    say when those of them with a slide in time were due, and when windows that still fill were answered early.
+    `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
+    `clusters` which clusters there are in the rows, for each clustering and each EVERY of those who ask.
+    """
+
+    count: int
+    starts: np.ndarray | None
+    ends: np.ndarray
+    slots: np.ndarray
+    partials: tuple[Fields, ...]
+    rows: np.ndarray | None = None
+    instants: np.ndarray | None = None
+    kept: tuple[Partial, ...] = ()
+    window: TimeWindow | CountWindow | None = None
+    clusters: Mapping[tuple[Partial, int | None], ClusterRows] = field(default_factory=dict)
+
+    @property
+    def until(self) -> np.ndarray:
+        """The instant before which all is that each row holds: of windows that still fill, when they are answered; of
+        those that count rows, just after the last row."""
+        if self.rows is not None:
+            return self.ends + 1
+        return self.ends if self.instants is None else self.instants
+
+    def since(self, first_end: int) -> Answers:
+        """The answers of windows that end at `first_end` or later."""
+        chosen = np.flatnonzero(self.ends >= first_end)
+        if len(chosen) == len(self.ends):
+            return self
+        clusters = {asked: rows.of(chosen, len(self.ends)) for asked, rows in self.clusters.items()}
+        return replace(
+            self.taken(chosen), partials=tuple(take(fields, chosen) for fields in self.partials), clusters=clusters
+        )
+
+    @property
+    def told_apart(self) -> np.ndarray:
+        """What tells windows apart: when they were due, the number of their last row, or when they end."""
+        if self.instants is not None:
+            return self.instants
+        return self.ends if self.rows is None else self.rows
+
+    def clusters_for(self, query: QueryPlan) -> ClusterRows | None:
+        """The clusters that `query` asks for, if it does, with the numbers that it is told."""
+        if query.clusters is None:
+            return None
+        assert isinstance(query.window, TimeWindow)
+        return self.clusters[query.clusters, query.window.every_us]
+
+    def taken(self, rows: np.ndarray) -> Answers:
+        """Some of the rows, without their partials, some of them perhaps several times."""
+        return replace(
+            self,
+            starts=None if self.starts is None else self.starts[rows],
+            ends=self.ends[rows],
+            instants=None if self.instants is None else self.instants[rows],
+            slots=self.slots[rows],
+            partials=(),
+            clusters={},
+        )
+
+
+OneWindow = tuple[int, np.ndarray, dict[Partial, Fields]]
+"""The number of a window, the slots of its groups, and their partials."""
+
+
+def joined_answers(window: TimeWindow, partials: tuple[Partial, ...], answers: Sequence[OneWindow]) -> Answers:
+    """The answers of several of the windows that `window` describes, as columns."""
+    numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
+    ends = window.shown_ends(numbers)
+    instants = window.offset_us + numbers * window.slide_us if window.is_early else None
+    starts = None if window.range_us is None else ends - window.range_us
+    slots = np.concatenate([present for _, present, _ in answers])
+    fields = tuple(concat([part[partial] for _, _, part in answers]) for partial in partials)
+    return Answers(len(answers), starts, ends, slots, fields, instants=instants, kept=partials, window=window)

@@ -1,0 +1,75 @@
+"""Changes at the slides of a query: netted from one to the next, or as whole answers."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.operators.changes import Changes
+from windrow.operators.net import net
+from windrow.operators.row_table import RowTable
+from windrow.plan.instants import EARLIEST_US, shown_starts
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import TIME
+from windrow.storage.blocks import Blocks
+
+
+def at_slides(changes: Changes, query: ChangePlan) -> Changes:
+    """The changes at the ends of windows: what came and went between two of them is not told."""
+    assert query.slide_us is not None
+    ends = query.offset_us - (query.offset_us - changes.times) // query.slide_us * query.slide_us
+    moved = Changes(ends, changes.since, changes.until, changes.weights, changes.columns)
+    return net(moved, [column.type for column in query.root.columns])
+
+
+class Sampled:
+    """The answer of a query with a slide, which is sent as a whole at each end of a window."""
+
+    def __init__(self, query: ChangePlan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+        self._query = query
+        types = [column.type for column in query.root.columns]
+        snapshot = snapshot or {"last": None, "rows": None}
+        self._last: int | None = snapshot["last"]
+        self._table = RowTable(types, ("n",), space, blocks, snapshot["rows"])
+
+    def answers(self, changes: Changes, until: int) -> list[pa.RecordBatch]:
+        """The answers at all slides up to `until`, from the net `changes` at slides since the last."""
+        query = self._query
+        assert query.slide_us is not None
+        begins = [0, *(np.flatnonzero(np.diff(changes.times)) + 1).tolist(), len(changes)] if len(changes) else [0]
+        runs = {int(changes.times[low]): slice(low, high) for low, high in pairwise(begins)}
+        following = [*sorted(runs), until + 1]
+        end = following[0] if self._last is None else self._last + query.slide_us
+        found = []
+        while end <= until:
+            if end in runs:
+                part = changes.part(runs[end])
+                slots = self._table.slots_of(part.columns, len(part))
+                np.add.at(self._table.side["n"], slots, part.weights)
+                self._table.touch(slots)
+            rows = self._rows(end)
+            found += [rows] if rows.num_rows else []
+            # slides at which there is nothing are jumped over, however far the clock has gone
+            end = end + query.slide_us if rows.num_rows else following[bisect_right(following, end)]
+        if runs or self._last is not None:
+            self._last = until
+        if self._table.crowded:
+            self._table.sweep(self._table.side["n"] > 0)
+        return found
+
+    def save(self, version: int) -> None:
+        self._table.save(version)
+
+    def snapshot(self) -> dict:
+        return {"last": self._last, "rows": self._table.snapshot()}
+
+    def _rows(self, end: int) -> pa.RecordBatch:
+        often = self._table.side["n"][: len(self._table)]
+        slots = np.repeat(np.arange(len(often)), often)
+        columns = self._table.columns_of(slots)
+        start = EARLIEST_US - 1 if self._query.unbounded else end - self._query.range_us
+        times = [shown_starts(np.full(len(slots), start)).cast(TIME), pa.repeat(pa.scalar(end), len(slots)).cast(TIME)]
+        return pa.record_batch([*times, *columns], schema=self._query.emitted)

@@ -1,0 +1,130 @@
+"""Queries over changes that run as one pipeline: rows up to an instant in, changes of their answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from windrow.operators.changes import Changes, joined
+from windrow.operators.net import emitted
+from windrow.operators.packed import unpacked
+from windrow.operators.pipeline import Arrivals, Pipeline
+from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.changes import Node, TableJoin
+from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
+from windrow.plan.nodes.regrouped import Leaf, Regrouped
+from windrow.runtime.changes.sampled import Sampled, at_slides
+from windrow.runtime.reject import TIME
+from windrow.storage.blocks import Blocks, PrefixedBlocks
+
+Queries = Mapping[str, ChangePlan]
+"""By what they ask; of those that ask the same, one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Queries that came at the same time and slide at the same instants: equal parts of them run once."""
+
+    prefix: str
+    slide_us: int | None
+    offset_us: int
+    queries: Queries
+    pipeline: Pipeline
+    sampled: Mapping[str, Sampled]
+
+    @classmethod
+    def open(cls, prefix: str, queries: Queries, plan: ChangesPlan, blocks: Blocks, kept: dict | None) -> Together:
+        """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing."""
+        blocks = PrefixedBlocks(blocks, prefix)
+        assert plan.evaluate is not None
+        pipeline = Pipeline(
+            {name: query.root for name, query in queries.items()},
+            plan.evaluate,
+            blocks,
+            tables=_tables(plan, queries.values()),
+            user=dict(plan.user_code),
+            snapshot=kept and kept["pipeline"],
+        )
+        sampled = {
+            name: Sampled(query, f"answer-{name}", blocks, kept["sampled"].get(name) if kept else None)
+            for name, query in queries.items()
+            if query.emit == SNAPSHOT
+        }
+        first = next(iter(queries.values()))
+        return cls(prefix, first.slide_us, first.offset_us, queries, pipeline, sampled)
+
+    def until(self, clock: int, newest: int | None) -> int:
+        """The last instant to settle: just before the clock, or the last end of a window.
+
+        With `newest` the input has ended there: to the last window that holds it, or until it has expired. What is kept
+        for ever counts as no range, and never expires.
+        """
+        slide, offset = self.slide_us, self.offset_us
+        reach = max(query.range_us for query in self.queries.values())
+        if slide is None:
+            return clock - 1 if newest is None else max(clock - 1, newest + reach)
+        if newest is not None:
+            clock = max(clock, newest + (reach or slide))
+        return offset + (clock - offset) // slide * slide
+
+    def advance(self, rows: Mapping[Leaf, Sequence[pa.RecordBatch]], until: int) -> dict[str, Changes]:
+        """Take in rows, and settle all instants up to `until`: the changes of each query."""
+        later = 0 if self.slide_us is None else 1  # a window with a slide holds events before its end
+        arrivals: dict[str | Leaf, Arrivals | Changes] = {}
+        for leaf, batches in rows.items():
+            if isinstance(leaf, Regrouped):
+                arrivals[leaf] = joined([unpacked(batch, len(leaf.columns)) for batch in batches])
+                continue
+            table = pa.Table.from_batches(batches).combine_chunks()
+            arrivals[leaf] = Arrivals(table.column(TIME).to_numpy() + later, table)
+        return self.pipeline.advance(arrivals, until)
+
+    def answers(self, name: str, changes: Changes, until: int) -> list[pa.RecordBatch]:
+        """What a query sends of the changes up to `until`."""
+        query = self.queries[name]
+        if self.slide_us is not None:
+            changes = at_slides(changes, query)
+        if query.emit == SNAPSHOT:
+            return self.sampled[name].answers(changes, until)
+        sent = OPERATIONS[query.emit]
+        if len(sent) == 1 and len(changes):
+            changes = changes.keep((changes.weights > 0) == (sent[0] == "+"))
+        return emitted(changes, query.root.names).cast(query.emitted).to_batches()
+
+    @property
+    def closed(self) -> int | None:
+        """Events before it are late."""
+        settled = self.pipeline.settled
+        return None if settled is None else settled + (self.slide_us is None)
+
+    def save(self, version: int) -> dict:
+        """Write changed blocks; returns what `open` needs beside them."""
+        self.pipeline.save()
+        for sampled in self.sampled.values():
+            sampled.save(version)
+        return {
+            "prefix": self.prefix,
+            "roots": list(self.queries),
+            "pipeline": self.pipeline.snapshot(),
+            "sampled": {name: sampled.snapshot() for name, sampled in self.sampled.items()},
+        }
+
+
+def _tables(plan: ChangesPlan, queries: Iterable[ChangePlan]) -> dict[str, pa.Table]:
+    """The tables under the names that joins have for them and their columns."""
+    static = dict(plan.static)
+    found = {}
+    for node in (node for query in queries for node in _nodes(query.root)):
+        if isinstance(node, TableJoin):
+            prefix, _, name = node.table.partition(":")
+            table = static[name]
+            found[node.table] = table.rename_columns([f"{prefix}_{column}" for column in table.column_names])
+    return found
+
+
+def _nodes(plan: Node) -> Iterator[Node]:
+    yield plan
+    for child in plan.children:
+        yield from _nodes(child)

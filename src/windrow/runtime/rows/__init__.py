@@ -1,0 +1,25 @@
+"""Windows over rows: of the whole stream, of each key, and from condition to condition.
+
+fold_rows        Windows over rows, folded one after the other or many at once
+key_counts       How many rows each key has had, and when the first and the last of them happened
+key_numbers      A few numbers of each key, by slot
+key_running      Windows by key of users' aggregates that can remove: each goes on from the one before, also from batch
+                 to batch
+key_runs         Rows of many keys side by side, and folds over them
+key_sums         Windows without bound by key: what all rows of a group have come to
+key_tree         Windows by key of users' aggregates that can merge: each is made of nodes of a tree, which are built
+                 once
+key_windows      Which windows are due of which keys
+keyed_rows       The rows that windows by key still need, in blocks in the order of their arrival
+keyed_space      What spaces have in common whose shards hold all rows of their keys
+open_windows     Which keys have a window open, since when, and how rows open and close them
+partition_space  One space of windows that count the rows of each key: every key is a stream of its own
+predicate_rows   Rows that open and close windows, in order of time
+predicate_space  One space of windows that open and close at rows with a condition
+row_order        The order of a stream's rows: each gets its number once all rows before it are known
+row_space        One space of windows that count a stream's rows: rows are numbered, and panes lie on the axis of their
+                 numbers
+row_times        When the rows happened that windows begin with
+row_windows      Which windows over rows are due
+waiting          Rows that wait for the clock to pass their time
+"""

@@ -1,0 +1,81 @@
+"""What spaces have in common whose shards hold all rows of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from windrow.plan.nodes.spaces import RowSpace
+from windrow.runtime.groups import Groups
+from windrow.runtime.rows.waiting import TIME, Waiting
+from windrow.storage.blocks import Blocks
+
+
+class KeyedSpace:
+    """Rows that wait until the clock has passed them, their groups, and the keys that they are partitioned by.
+
+    `since` is just after the newest event that was there when the space came to a stream: what happened before counts
+    for nothing here.
+    """
+
+    def __init__(self, space: RowSpace, blocks: Blocks, kept: dict) -> None:
+        self.space = space
+        self._since: int | None = kept["since"]
+        self._last: int | None = kept.get("last")  # when the newest row happened that the clock has passed
+        self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
+        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
+        self._owners = self.groups
+        if len(space.partition) < len(space.keys):
+            keys = [space.keys[i] for i in space.partition]
+            self._owners = Groups(keys, f"{space.name}.owners", blocks, kept.get("owners"))
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the payloads that `absorb` wants."""
+        return (self.space.name,)
+
+    def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
+        """Let rows wait for the clock; those before it are late."""
+        oldest = max((bound for bound in (clock, self._since) if bound is not None), default=None)
+        for batch in payloads:
+            if oldest is not None:
+                batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
+            self._waiting.add(batch)
+
+    def rewind(self, newest: int, clock: int) -> int | None:
+        """As that of `RowSpaceState`."""
+        return None if self._last is not None and self._last > newest else self._waiting.rewind(newest)
+
+    def _taken(self, clock: int) -> pa.RecordBatch | None:
+        """The rows before `clock`, which wait no longer."""
+        rows = self._waiting.take(clock)
+        if rows is not None:
+            newest = int(rows.column(TIME).to_numpy().max())
+            self._last = newest if self._last is None else max(self._last, newest)
+        return rows
+
+    @property
+    def _bytes_of_keys(self) -> int:
+        """What groups and keys take, which are in memory together."""
+        return self.groups.nbytes + (0 if self._owners is self.groups else self._owners.nbytes)
+
+    def _adopt_keys(self, older: KeyedSpace) -> None:
+        self._waiting.adopt(older._waiting)
+        self.groups.adopt(older.groups)
+        self._owners.adopt(older._owners)
+
+    def _save_keys(self, version: int) -> None:
+        self._waiting.save(version)
+        self.groups.save(version)
+        if self._owners is not self.groups:
+            self._owners.save(version)
+
+    def _keys_snapshot(self) -> dict:
+        return {
+            "since": self._since,
+            "last": self._last,
+            "waiting": self._waiting.snapshot(),
+            "groups": self.groups.snapshot(),
+            "owners": None if self._owners is self.groups else self._owners.snapshot(),
+        }

@@ -1,0 +1,225 @@
+"""One space of windows that count the rows of each key: every key is a stream of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.clustering import kernel_of
+from windrow.kernels.user import User
+from windrow.plan.nodes.spaces import RowSpace
+from windrow.runtime.answers.windows import Answers
+from windrow.runtime.rows.key_counts import KeyCounts
+from windrow.runtime.rows.key_running import KeyRunning
+from windrow.runtime.rows.key_runs import HeldRows, each_group
+from windrow.runtime.rows.key_sums import START, KeySums
+from windrow.runtime.rows.key_tree import KeyTree
+from windrow.runtime.rows.key_windows import KeyWindows, due_key_windows
+from windrow.runtime.rows.keyed_rows import KeyedRows, Needed, Place
+from windrow.runtime.rows.keyed_space import KeyedSpace
+from windrow.runtime.rows.row_space import known_since
+from windrow.runtime.rows.waiting import TIME
+from windrow.storage.blocks import Blocks
+from windrow.windows.entries import Entries, fields_of, joined, nothing
+
+
+class PartitionSpaceState(KeyedSpace):
+    """The rows of each key that its windows still hold, how many there were, and the groups, in one shard.
+
+    Rows are spread by the keys that they are counted by, so a shard has all rows of its keys and numbers them itself.
+    All windows of all keys that are due are folded at once. Windows without bound keep one partial a group instead of
+    rows. `since` is as in `RowSpaceState`.
+    """
+
+    def __init__(
+        self,
+        space: RowSpace,
+        blocks: Blocks,
+        user: Mapping[str, type],
+        snapshot: dict | None = None,
+        since: int | None = None,
+    ) -> None:
+        kept = snapshot or {"since": since, "passed": None}
+        super().__init__(space, blocks, kept)
+        self._window = space.window
+        self._kernels = [kernel_of(partial, user) for partial in space.partials]
+        self._passed: int | None = kept["passed"]
+        self._counts = KeyCounts(f"{space.name}.counts", blocks, kept.get("counts"))
+        self._rows = KeyedRows(f"{space.name}.rows", [Place(), *self._kernels], blocks, kept.get("rows"))
+        self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
+        removing = [i for i, partial in enumerate(space.partials) if partial.kind == "user_rows"]
+        merging = [i for i, kernel in enumerate(self._kernels) if isinstance(kernel, User)]
+        self._running = KeyRunning(self._kernels, removing, f"{space.name}.running", blocks, kept.get("running"))
+        self._tree = KeyTree(self._kernels, merging)
+        self._new = nothing([Place(), *self._kernels])
+        self._were: Needed = _all
+
+    def adopt(self, older: PartitionSpaceState) -> None:
+        """Take over what an `older` view of this state has read and nobody has written since."""
+        self._adopt_keys(older)
+        self._counts.adopt(older._counts)
+        self._rows.adopt(older._rows)
+        self._sums.adopt(older._sums)
+
+    def answer(
+        self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
+    ) -> None:
+        """Number the rows before `clock`, and give `emit` every window that is due by them, some at a time.
+
+        With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
+        """
+        clock = clock if newest is None else self.last_end(clock, newest)
+        new = self._numbered(self._taken(clock))
+        self._counts.widen(self._owners.width)
+        self._were = self._needed()
+        held: HeldRows | None = None
+        for windows in due_key_windows(self._window, new, self._counts, before, clock):
+            if held is None and self._window.bounded:
+                held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]), self._owners is self.groups)
+            answers = self._unbounded(windows, new) if held is None else self._bounded(windows, held)
+            if answers is not None:
+                emit(answers)
+        self._new = new
+        if len(new):
+            self._counts.add(new.partials[0]["owner"], new.partials[0]["time"])
+            if not self._window.bounded:
+                self._sums.add(Entries(new.panes, new.slots, new.partials[1:]), self.groups.width)
+        self._passed = clock
+
+    def last_end(self, clock: int, newest: int) -> int:
+        """Until when the clock must go for all rows up to `newest` to be answered."""
+        return max(clock, self._window.next_end(newest))
+
+    def expire(self, clock: int) -> None:
+        """Let go of the rows that no later window holds, and of the groups that were only there."""
+        if not self._window.bounded:
+            return
+        needed = self._needed()
+        gone = self._rows.sweep(self._were, needed)
+        staying = needed(self._new)
+        self._rows.add(self._new.part(staying))
+        freed = np.empty(0, np.int64)
+        if self._owners is not self.groups:
+            freed = self.groups.forget(np.concatenate([gone.slots, self._new.slots[~staying]]))
+        for users in (self._running, self._tree):
+            if users.members:
+                users.leave(joined([gone, self._new.part(~staying)]), freed)
+        self._new = nothing([Place(), *self._kernels])
+
+    def rewind(self, newest: int, clock: int) -> int | None:
+        dropped = super().rewind(newest, clock)
+        if dropped is not None and self._passed is not None and self._window.range_us is not None:
+            self._rows.keep(self._needed())  # of some that are not, the groups are gone
+            self._counts.widen(self._owners.width)
+            first = int(self._counts.first[self._counts.count > 0].min(initial=newest))
+            self._since = known_since(self._since, first, self._passed - self._window.range_us, newest)
+            self._passed = min(self._passed, newest)
+        return dropped
+
+    @property
+    def bytes_held(self) -> int:
+        """What must be in memory: sums without bound, windows kept folded, how many rows each key had, the groups."""
+        folded = self._running.nbytes + self._tree.nbytes + self._sums.nbytes
+        return folded + self._counts.nbytes + self._bytes_of_keys
+
+    def save(self, version: int) -> None:
+        self._save_keys(version)
+        for part in (self._counts, self._rows, self._sums, self._running):
+            part.save(version)
+
+    def snapshot(self) -> dict:
+        own = {"passed": self._passed, "counts": self._counts.snapshot(), "rows": self._rows.snapshot()}
+        folded = {"sums": self._sums.snapshot(), "running": self._running.snapshot()}
+        return self._keys_snapshot() | own | folded
+
+    def _numbered(self, rows: pa.RecordBatch | None) -> Entries:
+        """Rows in order of time, each with its position among those of its key."""
+        if rows is None:
+            return nothing([Place(), *self._kernels])
+        rows = rows.take(pa.array(np.argsort(rows.column(TIME).to_numpy(), kind="stable")))
+        keys = [rows.column(f"key_{i}") for i in range(len(self.space.keys))]
+        slots = self.groups.slots_of(keys, rows.num_rows)
+        owners = slots
+        if self._owners is not self.groups:
+            owners = self._owners.slots_of([keys[i] for i in self.space.partition], rows.num_rows)
+        self._counts.widen(self._owners.width)
+        self._refer(slots, owners)
+        place = {"time": rows.column(TIME).to_numpy(), "owner": owners}
+        partials = tuple(fields_of(kernel, kept.name, rows) for kept, kernel in zip(self.space.partials, self._kernels))
+        return Entries(self._counts.positions(owners), slots, (place, *partials))
+
+    def _refer(self, slots: np.ndarray, owners: np.ndarray) -> None:
+        """A group stays as long as it has rows; a key that has been counted, and a sum without bound, for ever."""
+        fresh = np.unique(owners)
+        self._owners.refer(fresh[self._owners.references[fresh] == 0])
+        if self._owners is not self.groups:
+            if not self._window.bounded:
+                slots = np.unique(slots)
+                slots = slots[self.groups.references[slots] == 0]
+            self.groups.refer(slots)
+
+    def _of_due(self, new: Entries) -> Needed:
+        """Which rows that are held belong to keys with a window that is due."""
+        due = np.ones(self._owners.width, bool)
+        if self._window.slide_rows is not None:
+            due[:] = False
+            due[new.partials[0]["owner"][(new.panes + 1) % self._window.slide_rows == 0]] = True
+        return lambda rows: self._were(rows) & due[rows.partials[0]["owner"]]
+
+    def _bounded(self, windows: KeyWindows, held: HeldRows) -> Answers | None:
+        """The answers of windows, folded from the rows in them."""
+        if self._window.range_us is not None:
+            lows = held.first_after(windows.owners, windows.ends - self._window.range_us)
+            whole = windows.ends - self._window.range_us >= (START if self._since is None else self._since - 1)
+        else:
+            lows = windows.highs - (self._window.rows or 0)
+            whole = lows >= (START if self._since is None else 0)
+        if not whole.all():
+            windows, lows = windows.part(whole), lows[whole]
+        number, slots = each_group(windows.owners, *held.groups)
+        users = (*self._running.members, *self._tree.members)
+        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number], users)
+        for going_on in (self._running, self._tree):
+            if going_on.members:
+                told = going_on.slide(slots, lows[number], windows.highs[number], held.by_group)
+                for i, fields in zip(going_on.members, told):
+                    folded[i] = fields
+        return windows.answers(held.times(windows.owners, lows), number, slots, folded)
+
+    def _unbounded(self, windows: KeyWindows, new: Entries) -> Answers | None:
+        """The answers of windows that reach back to the first row of their key."""
+        number, slots = each_group(windows.owners, *self._groups_of_keys())
+        rows = Entries(new.panes, new.slots, new.partials[1:])
+        folded = self._sums.fold(rows, self.groups.width, slots, windows.highs[number])
+        starts = self._counts.first.copy()
+        keys, row = np.unique(new.partials[0]["owner"], return_index=True)
+        fresh = self._counts.count[keys] == 0
+        starts[keys[fresh]] = new.partials[0]["time"][row[fresh]]
+        return windows.answers(starts[windows.owners], number, slots, folded)
+
+    def _groups_of_keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every group's slot, and the slot of the key that it is counted by."""
+        slots = np.arange(self.groups.width)
+        if self._owners is self.groups:
+            return slots, slots
+        keys = self.groups.keys_of(slots)
+        return slots, self._owners.slots_of([keys[i] for i in self.space.partition], len(slots))
+
+    def _needed(self) -> Needed:
+        """Which rows a window may hold that comes after those rows that are counted and after the clock."""
+        window = self._window
+        if window.range_us is not None:
+            if self._passed is None:
+                return _all
+            oldest = self._passed - window.range_us
+            return lambda rows: rows.partials[0]["time"] > oldest
+        lows = self._counts.count - (window.rows or 0)
+        if window.slide_rows is not None:
+            lows = (self._counts.count // window.slide_rows + 1) * window.slide_rows - (window.rows or 0)
+        return lambda rows: rows.panes >= lows[rows.partials[0]["owner"]]
+
+
+def _all(rows: Entries) -> np.ndarray:
+    return np.ones(len(rows), bool)

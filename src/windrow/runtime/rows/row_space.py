@@ -1,0 +1,263 @@
+"""One space of windows that count a stream's rows: rows are numbered, and panes lie on the axis of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.clustering import kernel_of
+from windrow.plan.nodes.spaces import RowSpace
+from windrow.plan.windows.cuts import Cuts, covered
+from windrow.runtime.answers.windows import Answers
+from windrow.runtime.groups import Groups
+from windrow.runtime.rows.fold_rows import START, FoldRows
+from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
+from windrow.runtime.rows.row_times import RowTimes
+from windrow.runtime.rows.row_windows import Due, due_windows
+from windrow.runtime.rows.waiting import TIME, Waiting
+from windrow.runtime.slice.rows import ROW
+from windrow.runtime.time.folds import Folds
+from windrow.storage.blocks import Blocks
+from windrow.windows.entries import Entries, fields_of
+from windrow.windows.held import LINGER
+from windrow.windows.log import PaneLog
+
+EXPECTED_ROWS = 1 << 20
+"""A tree over a range in time has levels for so many rows; windows of more take more nodes of the highest."""
+
+
+def known_since(since: int | None, first: int, gone: int, newest: int) -> int | None:
+    """Just after the newest row that a window may ask for and that is gone; rows up to `gone` are, from `first` on.
+
+    >>> known_since(None, 10, 7, 40), known_since(None, 10, 30, 40), known_since(20, 10, 90, 40)
+    (None, 31, 41)
+    """
+    if gone < first:
+        return since
+    return max(min(gone, newest) + 1, first if since is None else since)
+
+
+class RowSpaceState:
+    """The order of a stream's rows, and the panes, groups and folded windows of one space in one shard.
+
+    Every shard numbers all rows of the stream, by their times alone, and holds the partials of the rows of its own
+    groups. Positions are counted from 0: the row at position p is number p + 1. Where the windows' edges are known in
+    advance a pane is a run of rows between two of them; else every row is a pane.
+
+    `since` is just after the newest event that was there when the space came to a stream, and `rows` is how many events
+    there were: the next has the number after them. Windows that reach back further than `since` are not answered.
+    """
+
+    def __init__(
+        self,
+        space: RowSpace,
+        blocks: Blocks,
+        user: Mapping[str, type],
+        snapshot: dict | None = None,
+        since: int | None = None,
+        rows: int = 0,
+    ) -> None:
+        self.space, self._window = space, space.window
+        self._axis = space.window.axis
+        self._cuts = None if self._axis is None else Cuts.of([self._axis])
+        self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
+        kept = snapshot or {"since": since, "first": None, "last": None, "low": 0, "high": 0, "kept_from": None}
+        if snapshot is None and space.window.counted is None:  # of others nobody has counted those before
+            kept["order"] = {"count": rows, "arrived": 0, "waiting": None}
+        self._since: int | None = kept["since"]
+        self._known_from: int | None = kept.get("known_from")  # the first position that has a row here
+        self._first: int | None = kept["first"]  # when the first row of all happened
+        self._last: int | None = kept["last"]  # and the last that is numbered
+        self._low: int = kept["low"]  # no window begins before this position any more
+        self._high: int = kept["high"]  # where the last answered window ended
+        self._kept_from: int | None = kept["kept_from"]
+        self._order = RowOrder(f"{space.name}.order", blocks, kept.get("order"))
+        self._rows = Waiting(f"{space.name}.rows", blocks, kept.get("rows"))
+        self._times = RowTimes(f"{space.name}.times", blocks, kept.get("times"))
+        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
+        linger = LINGER if "held" in space.maintenance else 0
+        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
+        unit = 1 if self._axis is None else self._axis.slide_us
+        cells = -(-(self._window.rows or EXPECTED_ROWS) // unit)
+        self._folds = Folds(space.maintenance, unit, cells, self.log, space.name, blocks, kept.get("folds"))
+        self._fold = FoldRows(self._folds, self.log, space.window.bounded)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the payloads that `absorb` wants."""
+        return (self.space.order, self.space.name)
+
+    def adopt(self, older: RowSpaceState) -> None:
+        """Take over what an `older` view of this state has read and nobody has written since."""
+        self._order.adopt(older._order)
+        self._rows.adopt(older._rows)
+        self._times.adopt(older._times)
+        self.groups.adopt(older.groups)
+        self.log.adopt(older.log)
+        self._folds.adopt(older._folds)
+
+    def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
+        """Let rows wait for their numbers; those before `clock` are late and get none.
+
+        A task's payloads come as it packed them: the times of some rows, then those of the rows that are of this shard.
+        """
+        oldest = max((bound for bound in (clock, self._since) if bound is not None), default=None)
+        times, first = np.empty(0, np.int64), 0
+        for batch in payloads:
+            if ROW not in batch.schema.names:
+                times = batch.column(TIME).to_numpy()
+                if self._since is not None:  # older than some that came before the space: they count, and that is all
+                    early = times < self._since if clock is None else (times < self._since) & (times >= clock)
+                    self._order.count += int(early.sum())
+                first = self._order.arrive(times, oldest)
+                continue
+            rows = batch.column(ROW).to_numpy()
+            columns = {name: column for name, column in zip(batch.schema.names, batch.columns) if name != ROW}
+            own = pa.record_batch({TIME: pa.array(times[rows]), ARRIVAL: pa.array(first + rows)} | columns)
+            self._rows.add(own if oldest is None else own.filter(pa.array(times[rows] >= oldest)))
+
+    def answer(
+        self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
+    ) -> None:
+        """Number the rows before `clock`, and give `emit` every window that is due by them, some at a time.
+
+        With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
+        """
+        clock = clock if newest is None else self.last_end(clock, newest)
+        numbered = self._order.number(clock)
+        self._enter(numbered, clock)
+        self._folds.close(self._pane_at(self._order.count))
+        for due in self._due(numbered, before, clock):
+            if len(due.highs):
+                lows, highs = self._panes(due)
+                self._fold.windows(due, lows, highs, self.groups.width, emit)
+                self._high = int(due.highs[-1])
+        if len(numbered.times):
+            self._last = int(numbered.times[-1])
+
+    def last_end(self, clock: int, newest: int) -> int:
+        """Until when the clock must go for all rows up to `newest` to be answered."""
+        return max(clock, self._window.next_end(newest))
+
+    def expire(self, clock: int) -> None:
+        """Let go of the panes that no later window holds, and of the groups that were only there."""
+        if not self._window.bounded:
+            self.log.drop(self._pane_at(self._high))
+            return
+        self._low = max(self._low, self._next_low(clock))
+        before = self._pane_at(self._low)
+        start = self.log.next_pane(START) if self._kept_from is None else self._kept_from
+        if start is not None and start < before:
+            freed = self.groups.forget(self.log.between(start, before).slots)
+            self._folds.drop(before)
+            self._folds.release(freed)
+            self.log.drop(before)
+        self._kept_from = before
+        self._times.drop(self._low)
+
+    def rewind(self, newest: int, clock: int) -> int | None:
+        """Let go of the rows after `newest`; returns how many there were. The clock had come to `clock`.
+
+        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more:
+        None says that the space has to begin anew.
+        """
+        if self._last is not None and self._last > newest:
+            return None
+        if self._window.range_us is not None and self._first is not None:
+            self._since = known_since(self._since, self._first, clock - self._window.range_us, newest)
+        self._rows.rewind(newest)
+        return self._order.rewind(newest)
+
+    @property
+    def bytes_held(self) -> int:
+        """What must be in memory: folded windows, among them all values of order statistics, and the groups."""
+        return self._folds.nbytes + self.groups.nbytes
+
+    def save(self, version: int) -> None:
+        for part in (self._order, self._rows, self._times, self.groups, self.log, self._folds):
+            part.save(version)
+
+    def snapshot(self) -> dict:
+        return {
+            "since": self._since,
+            "first": self._first,
+            "last": self._last,
+            "low": self._low,
+            "high": self._high,
+            "kept_from": self._kept_from,
+            "known_from": self._known_from,
+            "order": self._order.snapshot(),
+            "rows": self._rows.snapshot(),
+            "times": self._times.snapshot(),
+            "groups": self.groups.snapshot(),
+            "panes": self.log.snapshot(),
+            "folds": self._folds.snapshot(),
+        }
+
+    def _enter(self, numbered: Numbered, clock: int) -> None:
+        """Put rows that have their numbers into panes, and keep the times that windows will ask for."""
+        if not len(numbered.times):
+            return
+        if self._first is None:
+            self._first, self._known_from, self._low = int(numbered.times[0]), numbered.first, numbered.first
+        if self._window.bounded:
+            positions = np.arange(numbered.first, numbered.stop)
+            if self._axis is not None and self._window.rows is not None:  # only where windows begin
+                positions = positions[(positions + self._window.rows) % self._axis.slide_us == 0]
+            self._times.add(positions, numbered.times[positions - numbered.first])
+        own = self._rows.take(clock)
+        if own is None:
+            return
+        positions = numbered.positions(own.column(ARRIVAL).to_numpy())
+        order = np.argsort(positions)
+        panes = positions[order]
+        if self._axis is not None and self._cuts is not None:
+            numbers, starts = self._cuts.cut(panes)
+            panes, inside = starts[numbers], covered([self._axis], starts)
+            if inside is not None:
+                order, panes = order[inside[numbers]], panes[inside[numbers]]
+        if len(panes):
+            own = own.take(pa.array(order))
+            slots = self.groups.slots_of([own.column(f"key_{i}") for i in range(len(self.space.keys))], len(panes))
+            partials = tuple(fields_of(kernel, name, own) for name, kernel in self._kernels.items())
+            self.groups.refer(self.log.add(Entries(panes, slots, partials)).slots)
+
+    def _due(self, numbered: Numbered, before: int | None, clock: int) -> Iterator[Due]:
+        if self._first is None:
+            return
+        for highs, ends, instants in due_windows(self._window, numbered, self._first, self._last, before, clock):
+            lows = highs - (self._window.rows or 0)
+            if self._window.range_us is not None:
+                lows = self._times.first_after(ends - self._window.range_us, self._low)
+                self._low = int(lows[-1])
+            elif not self._window.bounded:
+                lows = np.zeros(len(highs), np.int64)
+            starts = np.full(len(lows), self._first)
+            inside = lows > (self._known_from or 0)
+            starts[inside] = self._times.at(lows[inside])
+            due = Due(highs, ends, instants, lows, starts)
+            yield due if self._since is None else due.part(self._whole(due, self._since))
+
+    def _whole(self, due: Due, since: int) -> np.ndarray:
+        """Which windows reach back to no row that had gone by when the space came to the stream."""
+        if self._window.range_us is not None:
+            return due.ends - self._window.range_us >= since - 1
+        return due.lows >= (self._known_from or 0) if self._window.bounded else np.ones(len(due.lows), bool)
+
+    def _panes(self, due: Due) -> tuple[np.ndarray, np.ndarray]:
+        """The first pane of each window, and the one behind its last: windows begin and end where panes do."""
+        return (due.lows if self._window.bounded else np.full(len(due.lows), START)), due.highs
+
+    def _next_low(self, clock: int) -> int:
+        """The position before which no later window begins."""
+        if self._window.range_us is not None:
+            return int(self._times.first_after(np.array([clock - self._window.range_us]), self._low)[0])
+        if self._axis is None:
+            return self._order.count - (self._window.rows or 0)
+        slide = self._axis.slide_us
+        return (self._order.count // slide + 1) * slide - (self._window.rows or 0)
+
+    def _pane_at(self, position: int) -> int:
+        return position if self._cuts is None else self._cuts.pane_at(position)

@@ -1,0 +1,11 @@
+"""Events to payloads: what a map task does, before anything is shuffled.
+
+changes  Events of one stream into rows for the shards, for queries over changes: what a map task does
+chunk    A chunk of events, and what several spaces want to know of it, found out once
+classes  Rows by which predicates they pass: as many classes as the data shows, never two to the number of predicates
+events   Events into panes: what a map task does, before anything is shuffled
+lift     Events into entries, one a pane and group; and entries into fewer, for spaces that share them
+measure  How many groups there are: counted in the first events of a chunk
+places   Which pane and group each event goes to, as one dense number
+rows     Events into rows that wait for their numbers: what a map task does for windows that count rows
+"""

@@ -1,0 +1,203 @@
+"""Events into panes: what a map task does, before anything is shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.clustering import kernel_of
+from windrow.clustering.points import points_of
+from windrow.compile.choose_phantoms import choose_phantoms
+from windrow.kernels import to_arrow
+from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.timing import Timing
+from windrow.runtime.keys import encode_keys, spread
+from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
+from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
+from windrow.runtime.slice.chunk import Chunk
+from windrow.runtime.slice.lift import Lifted, lift
+from windrow.runtime.slice.measure import Measured
+from windrow.runtime.slice.places import histogram
+from windrow.runtime.slice.rows import counted_rows, row_entries
+from windrow.storage.columns import encode, encode_batch
+
+CHUNK_ROWS = 1 << 20
+"""So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
+
+FAILED = "failed"
+
+
+def expression_column(number: int) -> str:
+    """The name of the column that holds row expression `number` of a stream's plan."""
+    return f"e{number}"
+
+
+class Slicer:
+    """Cuts the events of one map task into panes, and packs what each shard must know.
+
+    The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression,
+    and, where there is something to say, which rows are `unreadable`, how many of a row's expressions `failed`, the
+    `raw` row, and when it `arrived` (microseconds), which a plan with a limit `ahead` and an idle clock need.
+    """
+
+    def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
+        self._plan, self._task, self._shards = plan, task, list(shards)
+        self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
+        user = dict(plan.user_code)
+        partials = {partial for space in plan.spaces for partial in space.partials}
+        self._kernels = {partial: kernel_of(partial, user) for partial in partials}
+        self._cuts = plan.cuts
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
+        self._probe: int | None = None
+        self._arrived: int | None = None
+        self._tallies = dict.fromkeys(TALLIES, 0)
+        self._cells: list[tuple[np.ndarray, np.ndarray]] = []
+        self._packed: list[Payload] = []
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take in some events."""
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+        if self._rows >= CHUNK_ROWS:
+            self._cut()
+
+    def payloads(self) -> list[Payload]:
+        """All that the shards must know of the events taken in."""
+        self._cut()
+        if self._probe is None and not any(self._tallies.values()):
+            return self._packed
+        counts = self._counts()
+        headers = [Payload(shard, self._task, 0, self._probe, HEADER, counts.body) for shard in self._shards]
+        if self._arrived is not None:
+            headers += [Payload(shard, self._task, 0, self._arrived, HEARTBEAT, b"") for shard in self._shards]
+        return [*headers, counts, *self._packed]
+
+    def _counts(self) -> Payload:
+        """How many events there were, by time and cause, for the one shard that counts this task's."""
+        times = np.concatenate([times for times, _ in self._cells] or [np.empty(0, np.int64)])
+        counts = np.concatenate([counts for _, counts in self._cells] or [np.empty(0, np.int64)])
+        body = encode({"time": pa.array(times), "count": pa.array(counts)})
+        return Payload(self._own, self._task, 0, self._probe, COUNTS, body, **self._tallies)
+
+    @property
+    def _own(self) -> int:
+        return self._shards[self._task % len(self._shards)]
+
+    def _cut(self) -> None:
+        if not self._rows:
+            return
+        table = pa.Table.from_batches(self._waiting).combine_chunks()
+        self._waiting, self._rows = [], 0
+        batch = table.to_batches()[0]
+        usable = Usable(batch, self._plan.ahead_us)
+        timed = usable.timed
+        if self._plan.timing is Timing.IDLE:
+            self._arrived = pc.max(batch.column(ARRIVED)).as_py()
+        unplaced = self._fold(batch, usable) if timed.any() else np.zeros(len(timed), bool)
+        add_tallies(self._tallies, usable, batch)
+        self._tallies["unplaced"] += int(unplaced.sum())
+        if self._plan.keeps_rejected:
+            self._packed.append(self._payload(self._own, REJECTED, raw_rows(batch, usable, unplaced)))
+
+    def _fold(self, batch: pa.RecordBatch, usable: Usable) -> np.ndarray:
+        """Fold events into one entry a pane and group, for each space; returns which a clustering has no place for."""
+        known, timed = usable.times, usable.timed
+        chunk = Chunk(batch, self._names, known, timed)
+        newest = int(known.max())
+        self._probe = newest if self._probe is None else max(self._probe, newest)
+        numbers, starts = chunk.cut(self._cuts)
+        self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
+        self._pack_rows(chunk)
+        unplaced = np.zeros(len(chunk), bool)
+        for together in self._sharing(chunk):
+            parts = lift(chunk, together, self._kernels)
+            parts = parts or [lift(chunk, [space], self._kernels)[0] for space in together]
+            for space, lifted in zip(together, parts):
+                if len(lifted.starts):
+                    self._pack(space, lifted)
+                    unplaced |= _unplaced(space, lifted, chunk)
+        return unplaced
+
+    def _sharing(self, chunk: Chunk) -> list[list[Space]]:
+        spaces = self._plan.shared
+        if len(spaces) <= 1:
+            return [[space] for space in spaces]
+        return choose_phantoms(spaces, len(chunk), Measured(chunk))
+
+    def _pack(self, space: Space, lifted: Lifted) -> None:
+        columns = {"pane": pa.array(lifted.starts)}
+        columns |= {f"key_{i}": key.take(pa.array(lifted.owners)) for i, key in enumerate(lifted.groups)}
+        for partial in space.partials:
+            stored = to_arrow(self._kernels[partial], lifted.partials[partial])
+            columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
+        self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), lifted.groups, lifted.owners)
+
+    def _pack_rows(self, chunk: Chunk) -> None:
+        """Send each shard the times of all rows that are counted, and then the rows of its own groups."""
+        spaces = self._plan.numbered
+        for name in dict.fromkeys(space.order for space in spaces if not space.is_alone):
+            asking = [space for space in spaces if space.order == name and not space.is_alone]
+            counted = counted_rows(asking[0], chunk)
+            homes = {self._home(space) for space in asking}
+            order = self._payload(0, name, pa.record_batch({TIME: pa.array(chunk.times[counted])}))
+            if counted.any():
+                self._packed += [
+                    replace(order, shard=shard) for shard in self._shards if shard in homes or None in homes
+                ]
+        for space in spaces:
+            entries = row_entries(space, self._kernels, chunk)
+            if entries is not None:
+                keys = [entries.column(f"key_{i}") for i in space.spread_by]
+                groups, distinct = encode_keys(keys, entries.num_rows)
+                self._send(space, entries, distinct, groups)
+
+    def _home(self, space: Space | RowSpace) -> int | None:
+        """The shard that holds all of a space; None where its groups are spread over all shards."""
+        spread_by = space.spread_by if isinstance(space, RowSpace) else space.keys
+        if len(self._shards) > 1 and spread_by:
+            return None
+        return self._shards[int(space.place, 16) % len(self._shards)]
+
+    def _send(
+        self, space: Space | RowSpace, entries: pa.RecordBatch, groups: list[pa.Array], owners: np.ndarray
+    ) -> None:
+        """Spread entries over the shards by the keys of their groups."""
+        home = self._home(space)
+        if home is not None:
+            self._packed.append(self._payload(home, space.name, entries))
+            return
+        places = spread(groups, len(self._shards))[owners]
+        for i, shard in enumerate(self._shards):
+            part = entries.filter(pa.array(places == i))
+            if part.num_rows:
+                self._packed.append(self._payload(shard, space.name, part))
+
+    def _payload(self, shard: int, name: str, batch: pa.RecordBatch) -> Payload:
+        body = encode_batch(batch)
+        return Payload(shard, self._task, len(self._packed), self._probe, name, body)
+
+
+def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:
+    """Which events a clustering of `space` had to leave out: a coordinate is NULL, NaN or infinite."""
+    found = np.zeros(len(chunk), bool)
+    for partial in space.partials:
+        if isinstance(partial, ClusterPartial) and lifted.partials[partial]["rejected"].any():
+            _, good = points_of([chunk.column(text) for text in partial.coordinates])
+            counted = chunk.timed if space.where is None else chunk.timed & chunk.passed(space.where)
+            found |= counted & ~good
+    return found
+
+
+def add_tallies(tallies: dict[str, int], usable: Usable, batch: pa.RecordBatch) -> None:
+    """Count which events of a batch cannot be used, by cause, and the expressions of the others that failed."""
+    for name, count in usable.counts.items():
+        tallies[name] += count
+    if FAILED in batch.schema.names:
+        tallies["failed"] += int(batch.column(FAILED).to_numpy(zero_copy_only=False)[usable.timed].sum())

@@ -1,0 +1,14 @@
+"""Windows over time: panes, how they are folded, and whose turn it is.
+
+belated        Entries that came when their pane had closed for some windows of a space, and not for others
+fold           One window of a space: which of its answers are due, and what they are
+folds          The maintenances of a space, each over the kernels that it was chosen for
+history        What a space holds of the past: since when each partial is kept, and how time was cut
+kept_partials  Where the partials of a space are found among those that its panes keep
+shared_folds   Maintenances that several windows of a space read: one tree, and lattices and chains of windows that fit
+               together
+space          One space of a shard: payloads in, answered windows out
+state_at       Any horizon of a query with levels, whenever it is asked for, from the panes that its windows are made of
+turns          Whose turn it is: which windows of a space have ended since the last batch
+view           What one maintenance sees of the panes of a space
+"""

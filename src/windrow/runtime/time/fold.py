@@ -1,0 +1,140 @@
+"""One window of a space: which of its answers are due, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from windrow.kernels import Fields
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.spaces import Fold
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.time.history import EVER
+from windrow.runtime.time.kept_partials import KeptPartials
+from windrow.runtime.time.shared_folds import SharedFold
+from windrow.runtime.time.view import View
+from windrow.storage.blocks import Blocks
+from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.exclude import Exclude
+from windrow.windows.held import Held
+from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import Maintenance
+from windrow.windows.refold import Refold
+from windrow.windows.repetitive_merge import RepetitiveMerge
+from windrow.windows.ruled import Ruled
+from windrow.windows.running import Accumulate, Subtract
+from windrow.windows.two_stacks import TwoStacks
+
+OVER_CONTEXTS: dict[str, type[Ruled]] = {
+    "binary": SlidingBinaryMerge,
+    "stacks": TwoStacks,
+    "repetitive": RepetitiveMerge,
+    "exclude": Exclude,
+}
+
+
+class FoldState:
+    """The running state of one window: a maintenance for each way that its partials are kept.
+
+    What is `shared` is not its own: other windows of the space read the same.
+    """
+
+    def __init__(
+        self,
+        fold: Fold,
+        log: PaneLog,
+        kept: KeptPartials,
+        shared: Sequence[SharedFold],
+        space: str,
+        blocks: Blocks,
+        snapshot: Mapping[str, dict],
+    ) -> None:
+        self.window, self.partials = fold.window, fold.partials
+        self.own: dict[str, Maintenance] = {}
+        self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
+        read = {other.way: other for other in shared if fold.window in other.windows}
+        in_turn = [read[way].name for way in ("binary", "stairs") if way in read]
+        self.lattice = in_turn[0] if in_turn else None  # at most one: these forget what was asked
+        for way in dict.fromkeys(fold.maintenance):
+            members = tuple(p for p, chosen in zip(fold.partials, fold.maintenance) if chosen == way)
+            if way in read:
+                self._ways.append((read[way].partials, read[way].maintenance))
+                continue
+            name = _name(way, fold, members)
+            view, place = View.of(log, kept, members), f"{space}.{name}.window"
+            made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
+            self.own[name] = made
+            self._ways.append((members, made))
+
+    def due(
+        self, before: int | None, clock: int, first: int, next_pane: Callable[[int], int | None], groups: int
+    ) -> Iterator[int]:
+        """The windows to answer from number `first` on; runs of windows that hold nothing are jumped over."""
+        last = self.window.last_ended(clock)
+        number = first if before is None else max(first, self.window.last_ended(before) + 1)
+        if self.window.range_us is None:
+            if number == EVER:
+                pane = next_pane(EVER)
+                number = last + 1 if pane is None else self.window.first_over(pane)
+            yield from range(number, last + 1 if groups else number)
+            return
+        while number <= last:
+            pane = next_pane(EVER if number == EVER else self.window.start(number))
+            if pane is None:
+                return
+            if number == EVER or pane >= self.window.end(number):
+                number = self.window.first_over(pane)
+            else:
+                yield number
+                number += 1
+
+    def panes_of(self, number: int) -> range:
+        """The instants between which the panes of window `number` begin."""
+        end = self.window.end(number)
+        return range(EVER if self.window.range_us is None else self.window.start(number), end)
+
+    def folded(self, number: int, width: int) -> dict[Partial, Fields]:
+        """The partials of window `number`: for each, fields with an element a slot. To be read, not kept."""
+        panes = self.panes_of(number)
+        found: dict[Partial, Fields] = {}
+        for members, maintenance in self._ways:
+            found |= zip(members, maintenance.answer(panes, width))
+        return {partial: found[partial] for partial in self.partials}
+
+    def needs_from(self, clock: int) -> int:
+        """The first instant that a window after `clock` reaches back to."""
+        following = self.window.last_ended(clock) + 1
+        return self.window.end(following - 1) if self.window.range_us is None else self.window.start(following)
+
+    def leave(self, before: int, freed: np.ndarray) -> None:
+        """Panes before `before` go, and with them the groups in the slots `freed`."""
+        for maintenance in self.own.values():
+            maintenance.drop(before)
+            if len(freed):
+                maintenance.release(freed)
+
+
+def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
+    window = fold.window
+    kept = "-".join(partial.name for partial in members)
+    return f"{way}-{window.label}-{kept}"
+
+
+def maintenance_of(
+    way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None, window: TimeWindow | None = None
+) -> Maintenance:
+    """The maintenance with the name `way`; what windows share is not among them."""
+    match way:
+        case "refold":
+            return Refold(view)
+        case "accumulate":
+            return Accumulate(view, space, blocks, snapshot)
+        case "subtract":
+            return Subtract(view, space, blocks, snapshot)
+        case "held":
+            return Held(view, space, blocks)
+    if way not in OVER_CONTEXTS or window is None or window.range_us is None:
+        raise AssertionError(f"unknown maintenance {way}")
+    cells = max(1, window.range_us // window.slide_us)
+    return OVER_CONTEXTS[way](view, window.slide_us, window.offset_us, [cells], space, blocks, snapshot)

@@ -1,0 +1,86 @@
+"""The maintenances of a space, each over the kernels that it was chosen for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.kernels import Fields
+from windrow.runtime.time.fold import maintenance_of
+from windrow.runtime.time.view import View
+from windrow.storage.blocks import Blocks
+from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import Maintenance, bytes_held
+from windrow.windows.tree import Tree
+
+
+class Folds:
+    """Folds the panes of `log` into windows, each kernel by the way that `ways` names for it.
+
+    A tree has cells of `unit`, of which the widest window is expected to have `cells`.
+    """
+
+    def __init__(
+        self,
+        ways: Sequence[str],
+        unit: int,
+        cells: int,
+        log: PaneLog,
+        space: str,
+        blocks: Blocks,
+        snapshot: dict | None,
+    ) -> None:
+        self._count = len(ways)
+        self._folds: dict[str, tuple[tuple[int, ...], Maintenance]] = {}
+        for name in dict.fromkeys(ways):
+            members = tuple(i for i, chosen in enumerate(ways) if chosen == name)
+            names, kernels = tuple(log.names[i] for i in members), tuple(log.kernels[i] for i in members)
+            view = View(log, members, names, kernels)
+            kept = (snapshot or {}).get(name)
+            place = f"{space}.{name}"
+            made = (
+                Tree(view, unit, 0, cells, place, blocks, kept)
+                if name == "tree"
+                else maintenance_of(name, view, place, blocks, kept)
+            )
+            self._folds[name] = (members, made)
+
+    def adopt(self, older: Folds) -> None:
+        for name, (_, fold) in self._folds.items():
+            if hasattr(fold, "adopt"):
+                fold.adopt(older._folds[name][1])
+
+    def close(self, before: int) -> None:
+        """All panes before `before` are complete."""
+        for _, fold in self._folds.values():
+            fold.close(before)
+
+    def answer(self, panes: range, width: int) -> list[Fields]:
+        """The fold over `panes`: for each kernel, fields with an element a slot. To be read, not kept."""
+        folded: list[Fields] = [{} for _ in range(self._count)]
+        for members, fold in self._folds.values():
+            for i, fields in zip(members, fold.answer(panes, width)):
+                folded[i] = fields
+        return folded
+
+    def drop(self, before: int) -> None:
+        """No window will ask for a pane before `before` any more."""
+        for _, fold in self._folds.values():
+            fold.drop(before)
+
+    def release(self, slots: np.ndarray) -> None:
+        """The groups in `slots` have left every window."""
+        for _, fold in self._folds.values():
+            fold.release(slots)
+
+    @property
+    def nbytes(self) -> int:
+        return bytes_held(fold for _, fold in self._folds.values())
+
+    def save(self, version: int) -> None:
+        for _, fold in self._folds.values():
+            fold.save(version)
+
+    def snapshot(self) -> dict:
+        return {name: fold.snapshot() for name, (_, fold) in self._folds.items()}

@@ -1,0 +1,94 @@
+"""What a space holds of the past: since when each partial is kept, and how time was cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.cuts import Comb, Cuts
+from windrow.plan.windows.time_window import TimeWindow
+
+EVER = -(1 << 62)
+MOST = 1 << 20
+"""A query that comes to a running job looks no further back than so many windows."""
+
+
+class History:
+    """Tells from which window on a query can be answered that came when events had gone by.
+
+    Of a partial that was not kept before, of edges that were not cut before, and of panes that were let go, nothing can
+    be known; all else is there. `kept_from` is the first pane that is still whole.
+    """
+
+    def __init__(self, snapshot: dict | None = None) -> None:
+        snapshot = snapshot or {"partials": {}, "cuts": [], "kept_from": EVER}
+        self._partials: dict[str, int] = dict(snapshot["partials"])
+        self._cuts = [(since, Cuts(tuple(Comb(*comb) for comb in combs))) for since, combs in snapshot["cuts"]]
+        self.kept_from: int = snapshot["kept_from"]
+
+    def begin(self, space: Space, since: int | None) -> None:
+        """From `since` on, events are cut and kept as `space` has it; None is the start of the stream."""
+        since = EVER if since is None else since
+        kept = {partial.name for partial in space.partials}
+        self._partials = {name: begun for name, begun in self._partials.items() if name in kept}
+        for name in kept:
+            self._partials.setdefault(name, since)
+        if not self._cuts or self._cuts[-1][1] != space.cuts:
+            self._cuts.append((since, space.cuts))
+
+    def first_window(self, window: TimeWindow, partials: Sequence[Partial]) -> int:
+        """The first window that all its events are known of, and of all that follow it."""
+        if window.range_us is None:
+            return EVER
+        low = max([self.kept_from, *(self._partials[partial.name] for partial in partials)])
+        sure = self._cuts[-1][0]  # from here on, time is cut at the window's own edges
+        if max(low, sure) == EVER:
+            return EVER
+        last = window.first_from(max(low, sure))
+        first = max(window.first_from(low) if low > EVER else last - MOST, last - MOST)
+        numbers = np.arange(first, last)
+        ends = window.offset_us + numbers * window.slide_us
+        whole = self._cut_at(ends - window.range_us) & self._cut_at(ends)
+        broken = np.flatnonzero(~whole)
+        return int(numbers[broken[-1]]) + 1 if len(broken) else first
+
+    def first_edge(self, start: int, granules: Cuts, partials: Sequence[Partial]) -> int:
+        """The first edge of `granules` from `start` on that was cut, and after which all events are known."""
+        edge = granules.edge_from(max([start, self.kept_from, *(self._partials[partial.name] for partial in partials)]))
+        while edge < self._cuts[-1][0] and not self.is_cut(edge):
+            edge = granules.edge_from(edge + 1)
+        return edge
+
+    def forget(self, before: int) -> None:
+        """Panes before `before` have been let go."""
+        self.kept_from = max(self.kept_from, before)
+        while len(self._cuts) > 1 and self._cuts[1][0] <= before:
+            del self._cuts[0]
+
+    def rewind(self, stop: int) -> None:
+        """Panes from `stop` on are as if they had never been: all that comes there is known."""
+        self.kept_from = min(self.kept_from, stop)
+        self._partials = {name: min(since, stop) for name, since in self._partials.items()}
+        self._cuts = [(min(since, stop), cuts) for since, cuts in self._cuts]
+        while len(self._cuts) > 1 and self._cuts[-2][0] == stop:
+            del self._cuts[-2]
+
+    def is_cut(self, instant: int) -> bool:
+        """Whether a pane ended at `instant`."""
+        return bool(self._cut_at(np.array([instant]))[0])
+
+    def snapshot(self) -> dict:
+        cuts = [[since, [[comb.slide_us, comb.first_us] for comb in cut.combs]] for since, cut in self._cuts]
+        return {"partials": self._partials, "cuts": cuts, "kept_from": self.kept_from}
+
+    def _cut_at(self, instants: np.ndarray) -> np.ndarray:
+        """At which of `instants` a pane ended, as time was cut when they went by."""
+        found = np.zeros(len(instants), bool)
+        for i, (since, cuts) in enumerate(self._cuts):
+            until = self._cuts[i + 1][0] if i + 1 < len(self._cuts) else 1 << 62
+            inside = (instants >= since) & (instants < until)
+            found[inside] = cuts.is_edge(instants[inside])
+        return found

@@ -1,0 +1,87 @@
+"""Maintenances that several windows of a space read: one tree, and lattices and chains of windows that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.spaces import Fold, Space
+from windrow.plan.windows.chains import chains_of
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.time.kept_partials import KeptPartials
+from windrow.runtime.time.view import View
+from windrow.storage.blocks import Blocks
+from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.log import PaneLog
+from windrow.windows.maintenance import Maintenance
+from windrow.windows.nested_fold import NestedFold
+from windrow.windows.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFold:
+    """A maintenance with a name, of `partials`, that all of `windows` read."""
+
+    name: str
+    way: str
+    windows: tuple[TimeWindow, ...]
+    partials: tuple[Partial, ...]
+    maintenance: Maintenance
+
+
+def shared_folds(
+    space: Space, log: PaneLog, partials: KeptPartials, blocks: Blocks, kept: Mapping[str, dict]
+) -> list[SharedFold]:
+    """All that windows of `space` share; `kept` are the snapshots, by name."""
+    shared = []
+    trees = _asking(space, "tree")
+    if trees:
+        finest = min((fold.window for fold in trees), key=lambda window: (window.slide_us, window.offset_us))
+        cells = max(-(-(fold.window.range_us or 0) // finest.slide_us) for fold in trees)
+        members = _members(trees, "tree")
+        view, place = View.of(log, partials, members), f"{space.name}.tree"
+        tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get("tree"))
+        shared.append(SharedFold("tree", "tree", tuple(fold.window for fold in trees), members, tree))
+    for unit, origin, folds in _lattices(_asking(space, "binary")):
+        members, name = _members(folds, "binary"), f"binary-{unit}-{origin}"
+        view, place = View.of(log, partials, members), f"{space.name}.{name}.window"
+        lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
+        lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
+        shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
+    return [*shared, *_stairs(space, log, partials)]
+
+
+def _stairs(space: Space, log: PaneLog, partials: KeptPartials) -> list[SharedFold]:
+    """A chain for windows that nest; each window is in one."""
+    asking = _asking(space, "stairs")
+    shared = []
+    for levels in chains_of(fold.window for fold in asking):
+        members = _members([fold for fold in asking if fold.window in levels.windows], "stairs")
+        name = "stairs-" + "-".join(window.label for window in levels.windows)
+        chain = NestedFold(View.of(log, partials, members), levels)
+        shared.append(SharedFold(name, "stairs", levels.windows, members, chain))
+    return shared
+
+
+def _asking(space: Space, way: str) -> list[Fold]:
+    return [fold for fold in space.folds if way in fold.maintenance]
+
+
+def _members(folds: list[Fold], way: str) -> tuple[Partial, ...]:
+    asked = (zip(fold.partials, fold.maintenance) for fold in folds)
+    return tuple(dict.fromkeys(partial for pairs in asked for partial, chosen in pairs if chosen == way))
+
+
+def _lattices(folds: list[Fold]) -> list[tuple[int, int, list[Fold]]]:
+    """Windows whose ends all lie on the cells of the one that slides most often, with that one's slide and offset."""
+    lattices: list[tuple[int, int, list[Fold]]] = []
+    for fold in sorted(folds, key=lambda fold: (fold.window.slide_us, fold.window.offset_us)):
+        slide, offset = fold.window.slide_us, fold.window.offset_us
+        for unit, origin, members in lattices:
+            if slide % unit == 0 and (offset - origin) % unit == 0:
+                members.append(fold)
+                break
+        else:
+            lattices.append((slide, offset, [fold]))
+    return lattices

@@ -1,0 +1,36 @@
+"""Whose turn it is: which windows of a space have ended since the last batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.schedule import Schedule, schedule_for
+
+FAR = 1 << 20
+"""When the clock jumps so far that more slides than these would be due, every window looks for itself what it holds."""
+
+
+class Turns:
+    """Asks a schedule which of thousands of windows are due, so that a batch costs nothing for those that are not.
+
+    >>> turns = Turns([TimeWindow(10, 5), TimeWindow(100, 60), TimeWindow(9, 7, 1)])
+    >>> turns.between(None, 12), turns.between(12, 14), turns.between(14, 16)
+    ([0, 1, 2], [], [0, 2])
+    """
+
+    def __init__(self, windows: Sequence[TimeWindow]) -> None:
+        self._slides = np.array([window.slide_us for window in windows])
+        self._offsets = np.array([window.offset_us for window in windows])
+        self._schedule: Schedule | None = None
+
+    def between(self, before: int | None, clock: int) -> list[int]:
+        """The numbers of the windows that have an end after `before` and up to `clock`."""
+        if before is None or ((clock - before) // self._slides).sum() > FAR:
+            self._schedule = None
+            return list(range(len(self._slides)))
+        if self._schedule is None or self._schedule.clock != before:
+            self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before)
+        return np.unique(self._schedule.due_until(clock).queries).tolist()

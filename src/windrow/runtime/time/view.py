@@ -1,0 +1,40 @@
+"""What one maintenance sees of the panes of a space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from windrow.kernels import Kernel
+from windrow.plan.nodes.aggregates import Partial
+from windrow.runtime.time.kept_partials import KeptPartials, made_of
+from windrow.windows.entries import Entries
+from windrow.windows.log import PaneLog
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A log as one maintenance sees it: with its own partials only, be they kept or made of the rows that are."""
+
+    log: PaneLog
+    members: tuple[int, ...]
+    names: tuple[str, ...]
+    kernels: tuple[Kernel, ...]
+
+    @classmethod
+    def of(cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...]) -> View:
+        members = tuple(kept.place(partial) for partial in partials)
+        return cls(log, members, tuple(partial.name for partial in partials), tuple(map(kept.kernel, partials)))
+
+    def between(self, first: int, stop: int) -> Entries:
+        return self._seen(self.log.between(first, stop))
+
+    def reaches(self, first: int) -> bool:
+        return self.log.reaches(first)
+
+    def parts(self, first: int, stop: int) -> Iterator[Entries]:
+        return map(self._seen, self.log.parts(first, stop))
+
+    def _seen(self, entries: Entries) -> Entries:
+        own = (made_of(entries.partials[i], kernel) for i, kernel in zip(self.members, self.kernels))
+        return Entries(entries.panes, entries.slots, tuple(own))

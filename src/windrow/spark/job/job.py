@@ -1,0 +1,360 @@
+"""A running job: one Spark query a stream, all its results written to their sinks, and queries that come and go."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from threading import RLock
+from typing import Any, Protocol
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.errors import ChangeError, JobError, SettingsError
+from windrow.plan.instants import read_instant
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.sink import Sink, check_places
+from windrow.plan.windows.horizon import Horizon, StateAt
+from windrow.spark.job.checkpoint import Added, Changes
+from windrow.spark.job.hold import Hold, check_free
+from windrow.spark.job.progress import Progress
+from windrow.spark.job.reset_clock import check_goes_back, check_timing
+from windrow.spark.job.runs import AnyQuery
+from windrow.spark.job.stream_run import StreamRun, Trigger, is_live
+from windrow.spark.sources.missing_files import vanished
+
+_COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
+_LOOK = 1.0
+"""So many seconds pass at most before a stream that has died is noticed."""
+
+_PROVEN = 20.0
+"""So many seconds a changed set of queries has to show that it runs, before it is believed to."""
+
+
+class Planner(Protocol):
+    """Who knows the streams: makes plans of queries, and runs of plans."""
+
+    def plan(self, name: str, text: str, beside: Iterable[AnyQuery]) -> AnyQuery: ...
+
+    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
+        """What runs for `queries`, which are all over one stream."""
+
+    def share_out(self, queries: Sequence[AnyQuery]) -> list[str]:
+        """Decide which Spark query keeps the rejected events of each stream; gives those that now do and did not."""
+
+    def forget(self, name: str) -> None:
+        """Let a query that comes under the name of an earlier one begin anew."""
+
+
+class Job:
+    """Queries that run together. `progress` tells how they are doing, `stop` ends them after the batch under way.
+
+    `add` and `drop` change what runs: the Spark query of the stream ends after the batch under way, and goes on from
+    the same checkpoint with other queries. What others have in state stays, so none loses or repeats a window.
+    """
+
+    def __init__(
+        self,
+        queries: Mapping[str, AnyQuery],
+        sinks: Mapping[str, Sink],
+        trigger: Trigger,
+        planner: Planner,
+        checkpoint: str,
+        hold: Hold,
+    ) -> None:
+        """`hold` has the checkpoint, and is let go of when the job has ended."""
+        self._planner, self._trigger, self.checkpoint, self._hold = planner, trigger, checkpoint, hold
+        self._plans, self._sinks = dict(queries), dict(sinks)
+        self._lock = RLock()
+        self._at_end: list[Callable[[], None]] = []
+        self._progress = Progress(live=is_live(trigger))
+        planner.share_out(list(self._plans.values()))
+        self._runs = {stream: self._run_of(stream) for stream in self._streams()}
+        self._queries: dict[str, StreamingQuery] = {}
+        try:
+            for stream, run in self._runs.items():
+                self._queries[stream] = run.start(trigger, self._progress)
+        except BaseException:  # none runs where not all do
+            stop_all(self._queries)
+            raise
+        hold.lives = lambda: self.is_active
+
+    def progress(self) -> dict[str, Any]:
+        """How far each stream has come, and where its time goes."""
+        return self._progress.snapshot()
+
+    @property
+    def queries(self) -> list[str]:
+        """The names of the queries that run."""
+        return list(self._plans)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether anything runs; a job that has ended lets go of its checkpoint."""
+        with self._lock:
+            active = any(query.isActive for query in self._queries.values())
+            if not active:
+                self._hold.release()
+            return active
+
+    def add(self, name: str, text: str, sink: Sink | None = None) -> None:
+        """Run one more query, into `sink` or else onto the console.
+
+        It answers from the first window that begins at or after the stream's clock, or earlier where panes that others
+        keep cover it.
+        """
+        with self._lock:
+            if name in self._plans:
+                raise ChangeError(f"there is a query {name!r} already\nhint: drop it first, or choose another name")
+            self._check_runs()
+            plan = self._planner.plan(name, text, self._plans.values())
+            sink = sink or Sink("console")
+            check_places(self._sinks | {name: sink})
+            self._planner.forget(name)
+            changes = Changes.read(self.checkpoint)
+            changes.added[name] = Added(text, sink, _rounded_slide(plan))
+            self._change(plan.stream, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
+
+    def drop(self, name: str) -> None:
+        """Run a query no more; what only it kept in state goes."""
+        with self._lock:
+            if name not in self._plans:
+                raise ChangeError(f"there is no query {name!r}\nhint: running are {', '.join(self._plans)}")
+            self._check_runs()
+            if len(self._plans) == 1:
+                raise ChangeError(f"{name!r} is the only query\nhint: stop the job instead")
+            changes = Changes.read(self.checkpoint)
+            if changes.added.pop(name, None) is None:
+                changes.dropped.append(name)
+            plans = {other: plan for other, plan in self._plans.items() if other != name}
+            sinks = {other: sink for other, sink in self._sinks.items() if other != name}
+            self._change(self._plans[name].stream, plans, sinks, changes)
+
+    def state_at(self, query: str, horizon: str) -> StateAt[DataFrame]:
+        """What a query with levels holds of the last `horizon`, such as "7 minutes", as of the last finished batch.
+
+        It is read from the checkpoint, beside the stream, which goes on meanwhile.
+        """
+        with self._lock:
+            if query not in self._plans:
+                raise SettingsError(f"there is no query {query!r}\nhint: running are {', '.join(self._plans)}")
+            asked = Horizon.of(self._plans[query], horizon)
+            return self._runs[asked.query.stream].state_at(asked)
+
+    def stop(self) -> None:
+        """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
+        with self._lock:
+            try:
+                for query in self._queries.values():
+                    _finish_batch(query)
+                    query.stop()
+            finally:
+                self._hold.release()
+                for end in self._at_end:
+                    end()
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Have `call` done when the job is stopped."""
+        self._at_end.append(call)
+
+    def remove_at_end(self) -> None:
+        """Remove the checkpoint, which is temporary, when the job is stopped or forgotten, or the process ends."""
+        self._at_end.append(weakref.finalize(self, remove_checkpoint, self.checkpoint, self._queries))
+
+    def flush(self) -> None:
+        """Say that the input has ended: every window that holds an event is answered, full or not, and rows of windows
+        without a slide expire.
+
+        A job that has worked off all that was available runs once more for it; a running one does it in its next batch.
+        """
+        with self._lock:
+            self._check_there()
+            self._hold.take()
+            for stream, run in self._runs.items():
+                run.flush()
+                if not self._queries[stream].isActive:
+                    self._queries[stream] = run.start(self._trigger, self._progress)
+
+    def reset_clock(self, stream: str, to: datetime | str) -> None:
+        """Set the clock of a stream back to `to`, with its next batch: for who had an event far ahead of all others.
+
+        What is later than `to` and the lateness is dropped and counted (`progress()[stream]["dropped"]`). Windows that
+        end after `to` are answered again, from the first one of which all is known: what the clock has let go of is
+        gone. What sinks hold of such windows stays there. A job that has ended does it when it is started again.
+        """
+        with self._lock:
+            self._check_there()
+            if not self.is_active:  # another job may have it by now
+                self._hold.release()
+                check_free(self.checkpoint)
+            instant, clock = read_instant(to), self.progress().get(stream, {}).get("clock")
+            check_goes_back(stream, instant, self._plans.values(), list(self._runs), clock)
+            check_timing(stream, self._runs[stream].plan.timing)
+            self._runs[stream].reset_clock(instant)
+
+    def _check_there(self) -> None:
+        if not os.path.isdir(self.checkpoint):
+            raise ChangeError("the job has been stopped, and its temporary checkpoint is gone")
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before.
+
+        A job ends with its first stream that dies, so none may keep the others from being looked at.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        while True:
+            with self._lock:  # not while queries come or go
+                active = [query for query in self._queries.values() if query.isActive]
+                for query in self._queries.values():
+                    error = query.exception()
+                    if error is not None:
+                        if not active:
+                            self._hold.release()
+                        raise JobError(reason(error)) from error
+                if not active:
+                    self._hold.release()
+                    return True
+            left = _LOOK if until is None else until - time.monotonic()
+            if left <= 0:
+                return False
+            with suppress(StreamingQueryException):
+                active[0].awaitTermination(max(0.001, min(left, _LOOK)))  # type: ignore[arg-type] # fractions will do
+
+    def _streams(self) -> list[str]:
+        return list(dict.fromkeys(plan.stream for plan in self._plans.values()))
+
+    def _run_of(self, stream: str) -> StreamRun:
+        plans = [plan for plan in self._plans.values() if plan.stream == stream]
+        return self._planner.run_of(plans, {plan.name: self._sinks[plan.name] for plan in plans})
+
+    def _check_runs(self) -> None:
+        if not self.is_active:
+            raise ChangeError("the job has ended: queries can come and go only while it runs")
+
+    def _change(self, stream: str, plans: Mapping[str, AnyQuery], sinks: Mapping[str, Sink], changes: Changes) -> None:
+        """Go on with other queries over `stream`; if that fails, with those that ran before."""
+        before = (self._plans, self._sinks, Changes.read(self.checkpoint))
+        self._plans, self._sinks = dict(plans), dict(sinks)
+        try:
+            heirs = [heir for heir in self._planner.share_out(list(plans.values())) if heir != stream]
+            run = self._run_of(stream) if stream in self._streams() else None
+            if run is not None and stream in self._runs:
+                check_beside(self._runs[stream].plan, run.plan)
+        except Exception:
+            self._go_back(before[0], before[1])
+            raise
+        try:
+            changes.write(self.checkpoint)
+            for heir in heirs:  # before the one that has kept rejected events until now: none is lost
+                self._stop(heir)
+                self._go_on(heir, self._run_of(heir))
+            self._stop(stream)
+            self._go_on(stream, run)
+        except Exception as error:
+            self._go_back(before[0], before[1])
+            before[2].write(self.checkpoint)
+            for one in (*heirs, stream):
+                self._stop(one)
+                self._go_on(one, self._run_of(one) if one in self._streams() else None)
+            told = reason(error) if isinstance(error, StreamingQueryException) else str(error)
+            raise ChangeError(f"{told}\nthe job goes on as it was") from error
+
+    def _go_back(self, plans: dict[str, AnyQuery], sinks: dict[str, Sink]) -> None:
+        self._plans, self._sinks = plans, sinks
+        self._planner.share_out(list(plans.values()))
+
+    def _stop(self, stream: str) -> None:
+        query = self._queries.pop(stream, None)
+        if query is not None:
+            _finish_batch(query)
+            query.stop()
+
+    def _go_on(self, stream: str, run: StreamRun | None) -> None:
+        self._runs.pop(stream, None)
+        if run is not None:
+            self._runs[stream] = run
+            self._queries[stream] = run.start(self._trigger, self._progress)
+            _prove(self._queries[stream])
+
+
+def stop_all(queries: Mapping[str, StreamingQuery]) -> None:
+    """Stop what runs, as far as Spark still listens."""
+    for query in queries.values():
+        with suppress(Exception):
+            query.stop()
+
+
+def remove_checkpoint(folder: str, queries: Mapping[str, StreamingQuery]) -> None:
+    """Remove a temporary checkpoint; what still ran on it would make it again."""
+    stop_all(queries)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rounded_slide(plan: AnyQuery) -> int | None:
+    """The slide that was chosen, where it need not be what was asked for."""
+    return plan.window.slide_us if isinstance(plan, QueryPlan) and plan.about_us is not None else None
+
+
+def check_beside(running: StreamPlan | ChangesPlan, wanted: StreamPlan | ChangesPlan) -> None:
+    """Refuse a plan whose state cannot live beside that of the running one."""
+    before = dict(running.user_code)
+    for name, implementation in wanted.user_code:
+        if before.get(name, implementation) is not implementation:
+            raise ChangeError(
+                f"{name!r} has been registered anew, and the state of running queries is of the one before"
+                "\nhint: register it under another name"
+            )
+
+
+def _prove(query: StreamingQuery) -> None:
+    """Wait until a query has done a batch, or has nothing to do; raises what has stopped it."""
+    until = time.monotonic() + _PROVEN
+    while time.monotonic() < until:
+        error = query.exception()
+        if error is not None:
+            raise error
+        idle = "Waiting" in query.status["message"]
+        if not query.isActive or _batches_done(query) >= 0 or idle:
+            return
+        time.sleep(0.05)
+
+
+def _finish_batch(query: StreamingQuery) -> None:
+    """Wait until the batch under way is committed: Spark's own `stop` would cancel it."""
+    last = _batches_done(query)
+    while query.isActive and query.status["isTriggerActive"] and _batches_done(query) == last:
+        time.sleep(0.02)
+
+
+def _batches_done(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    return -1 if progress is None else progress["batchId"]
+
+
+def reason(error: StreamingQueryException) -> str:
+    """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
+    text = str(error)
+    file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
+    column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
+        r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
+    )
+    if file and "FILE_NOT_EXIST" in text:
+        return vanished([file.group(1)])
+    if file and column:
+        name, declared, found = column.groups()
+        return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"
+    if file:
+        return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
+    own = re.search(r"windrow\.errors\.\w+: (.+)", text)
+    if own:
+        return own.group(1)
+    complaints = _COMPLAINT.findall(text.split("=== Streaming Query ===")[0])
+    return complaints[-1] if complaints else text.strip().split("\n")[0]

@@ -1,0 +1,54 @@
+"""Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is kept once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.spark.job.checkpoint import read_back, write_whole
+
+Keepers = dict[str, str]
+"""By stream, the Spark query that keeps what it rejects."""
+
+
+def choose_keepers(queries: Iterable[QueryPlan | ChangePlan], before: Mapping[str, str]) -> Keepers:
+    """The keeper of each stream: the one before, as long as it runs; else the one with windows over it; else the first.
+
+    Each Spark query comes to an event in its own batch, so a keeper that changed would miss events, or keep them twice.
+    """
+    readers: dict[str, list[str]] = {}
+    for query in queries:
+        for stream in streams_of(query):
+            readers.setdefault(stream, []).append(query.stream)
+    return {
+        stream: next((one for one in (before.get(stream), stream) if one in known), known[0])
+        for stream, known in readers.items()
+    }
+
+
+def streams_of(query: QueryPlan | ChangePlan) -> tuple[str, ...]:
+    """The streams that a query reads."""
+    return query.streams if isinstance(query, ChangePlan) else (query.stream,)
+
+
+def read_keepers(checkpoint: str) -> Keepers:
+    """Those of the job as it last ran."""
+    place = _place(checkpoint)
+    return read_back(place, _as_keepers) if os.path.exists(place) else {}
+
+
+def write_keepers(checkpoint: str, keepers: Keepers) -> None:
+    write_whole(_place(checkpoint), keepers)
+
+
+def _as_keepers(content: Any) -> Keepers:
+    if not all(isinstance(keeper, str) for keeper in content.values()):
+        raise ValueError("a keeper is no name")
+    return content
+
+
+def _place(checkpoint: str) -> str:
+    return os.path.join(checkpoint, "rejected.json")

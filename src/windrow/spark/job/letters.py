@@ -1,0 +1,193 @@
+"""Letters to a running job from another process: files in its checkpoint, each answered by another."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
+from threading import Event, Thread
+from typing import Any
+
+from windrow.errors import ChangeError, StateError, WindrowError
+from windrow.spark.job.checkpoint import make_folder, not_writable, read_back, write_whole
+
+LOOK_SECONDS = 0.2
+LARGEST = 1 << 22
+"""So many bytes a letter may have; a script of queries has far fewer."""
+
+Letter = dict[str, Any]
+
+
+class Letters:
+    """The folder of letters in a checkpoint, seen from either side."""
+
+    def __init__(self, checkpoint: str) -> None:
+        self._folder = os.path.join(checkpoint, "letters")
+        self._reader = os.path.join(self._folder, "reader.json")
+
+    def ask(self, letter: Letter, patience: float = 120.0) -> Letter:
+        """Send a letter to the job and wait for its answer."""
+        if not self.is_read():
+            raise ChangeError("no job runs on this checkpoint: start one with windrow run --checkpoint")
+        name = uuid.uuid4().hex
+        place, answer = (os.path.join(self._folder, f"{name}.{kind}") for kind in ("letter", "answer"))
+        try:
+            write_whole(place, letter)
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise ChangeError(f"no letter can be left in {self._folder}: {why}") from error
+        until = time.monotonic() + patience
+        while not os.path.exists(answer):
+            if time.monotonic() > until or not self.is_read():
+                with suppress(FileNotFoundError):
+                    os.remove(place)
+                raise ChangeError("the job has not answered: it may have ended meanwhile")
+            time.sleep(0.05)
+        try:
+            return read_back(answer, _as_letter)
+        except StateError as error:
+            raise ChangeError(f"the answer {answer} is none: somebody else writes there") from error
+        finally:
+            os.remove(answer)
+
+    def open(self) -> None:
+        """From now on somebody reads; letters that nobody has read by now are old."""
+        try:
+            make_folder(self._folder)
+            for entry in os.scandir(self._folder):
+                if not entry.is_dir(follow_symlinks=False):
+                    os.remove(entry.path)
+            write_whole(self._reader, {"host": socket.gethostname(), "process": os.getpid()})
+        except OSError as error:
+            raise not_writable(self._folder, error) from error
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+        with suppress(FileNotFoundError):
+            os.remove(self._reader)
+
+    def read(self, reply: Callable[[Letter], Letter]) -> None:
+        """Answer the letters that have come, in the order in which they did; what is none is put aside as `.bad`."""
+        for place in self._waiting():
+            with suppress(OSError):  # one that has been taken back, or cannot be moved: the others do not wait for it
+                self._answer(place, reply)
+
+    def _answer(self, place: str, reply: Callable[[Letter], Letter]) -> None:
+        try:
+            letter = _as_letter(json.loads(_content(place)))
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, RecursionError) as error:
+            os.replace(place, f"{place}.bad")
+            told = {"error": f"this is no letter, and was put aside as {place}.bad: {_why(error)}"}
+        else:
+            os.remove(place)
+            told = reply(letter)
+        write_whole(place.removesuffix("letter") + "answer", told)
+
+    def _waiting(self) -> list[str]:
+        found = []
+        for entry in os.scandir(self._folder):
+            if entry.name.endswith(".letter"):
+                with suppress(FileNotFoundError):
+                    found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
+        return [place for _, place in sorted(found)]
+
+    def is_read(self) -> bool:
+        """Whether a job reads letters here; of one on another machine, its word is taken."""
+        if not os.path.exists(self._reader):
+            return False
+        try:
+            host, process = read_back(self._reader, _as_reader)
+        except StateError as error:
+            if not os.path.exists(self._reader):  # the job has ended in this moment
+                return False
+            raise ChangeError(
+                f"{error.args[0].splitlines()[0]}, so nobody knows which job reads letters here"
+                "\nhint: start the job again"
+            ) from error
+        if host != socket.gethostname():
+            return True
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+class Listener:
+    """Reads the letters to a job, in a thread of its own, until `end` or until the job does not `live` any more."""
+
+    def __init__(self, checkpoint: str, reply: Callable[[Letter], Letter], lives: Callable[[], bool]) -> None:
+        self._letters, self._reply, self._lives, self._ended = Letters(checkpoint), reply, lives, Event()
+        self._letters.open()
+        Thread(target=self._listen, name="windrow letters", daemon=True).start()
+
+    def end(self) -> None:
+        self._ended.set()
+        self._letters.close()
+
+    def _listen(self) -> None:
+        for look in count():
+            if self._ended.wait(LOOK_SECONDS):
+                return
+            with suppress(Exception):  # whatever lies there, or is gone: the next letter is read all the same
+                self._letters.read(self._told)
+            if look % 10 == 9 and not self._is_alive():
+                self.end()
+
+    def _is_alive(self) -> bool:
+        try:
+            return self._lives()
+        except Exception:  # Spark itself is no more
+            return False
+
+    def _told(self, letter: Letter) -> Letter:
+        try:
+            return self._reply(letter)
+        except WindrowError as error:
+            return {"error": str(error)}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _content(place: str) -> bytes:
+    """What is in a letter; anything but a file of some size could keep its reader for ever."""
+    file = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ValueError("it is no file")
+        with open(file, "rb", closefd=False) as letter:
+            content = letter.read(LARGEST + 1)
+    finally:
+        os.close(file)
+    if len(content) > LARGEST:
+        raise ValueError(f"it is larger than {LARGEST} bytes")
+    return content
+
+
+def _as_letter(content: Any) -> Letter:
+    if not isinstance(content, dict):
+        raise ValueError("it is no JSON object")
+    return content
+
+
+def _as_reader(content: Any) -> tuple[str, int]:
+    host, process = content["host"], content["process"]
+    if type(process) is not int or process < 1:
+        raise ValueError("the process is no number")
+    return host, process
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return str(error) if str(error).startswith("it is") else "it is no JSON"

@@ -1,0 +1,119 @@
+"""From plans to what runs: one Spark query a stream, and a writer for each sink."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from pyspark.sql import SparkSession
+
+from windrow.errors import SettingsError
+from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
+from windrow.spark.job.checkpoint import Kept
+from windrow.spark.job.keepers import choose_keepers, read_keepers, streams_of, write_keepers
+from windrow.spark.job.stream_run import StreamRun
+from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
+from windrow.spark.sinks.answer_table import AnswerTable, job_mark
+from windrow.spark.sinks.writers import MEMORY, Writer, mark_of, writer_for
+from windrow.spark.stages.pipeline import Source
+
+AnyQuery = QueryPlan | ChangePlan
+
+
+class Runs:
+    """Makes the runs of one job. Writers are kept, since some remember what they have written."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        checkpoint: str,
+        kept: Kept,
+        sources: Mapping[str, Source],
+        plan: Callable[[str, str, Iterable[AnyQuery]], AnyQuery],
+        plan_stream: Callable[..., StreamPlan | ChangesPlan],
+        rejected: Mapping[str, Sink] | Sink | None,
+    ) -> None:
+        self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
+        self.plan, self._plan_stream, self._rejected = plan, plan_stream, rejected
+        self._writers: dict[tuple[str, Sink], Writer] = {}
+        self._keepers = read_keepers(checkpoint)
+        self._job = uuid.uuid4().hex
+
+    def share_out(self, queries: Sequence[AnyQuery]) -> list[str]:
+        """Decide which Spark query keeps the rejected events of each stream, if all `queries` run.
+
+        Gives those that have become keepers.
+        """
+        wanted = [stream for query in queries for stream in streams_of(query) if self._sink_of_rejected(stream)]
+        taken = [query.name for query in queries if query.name in {f"rejected_{stream}" for stream in wanted}]
+        if taken:
+            raise SettingsError(f"no query can be called {taken[0]!r}: rejected events go under this name")
+        before = self._keepers
+        chosen = choose_keepers(queries, before)
+        self._keepers = {stream: keeper for stream, keeper in chosen.items() if stream in wanted}
+        if self._keepers != before:
+            write_keepers(self._checkpoint, self._keepers)
+        return [keeper for stream, keeper in self._keepers.items() if before.get(stream) != keeper]
+
+    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
+        """What runs for `queries`, which are all over one stream."""
+        stream = queries[0].stream
+        rejected = self._rejecting(queries[0])
+        return StreamRun(
+            self._spark,
+            self._plan_stream(list(queries), keeps_rejected=bool(rejected)),
+            self._sources,
+            self._checkpoint,
+            {query.name: self._writer_of(query, sinks[query.name]) for query in queries},
+            rejected,
+            self._kept.shards,
+            f"{self._job} {stream}",
+            self._kept.job,
+        )
+
+    def _rejecting(self, query: AnyQuery) -> dict[str, Writer]:
+        """Who writes the rejected events of each stream that `query` reads, where its Spark query keeps them."""
+        found: dict[str, Writer] = {}
+        for stream in streams_of(query):
+            bad = self._sink_of_rejected(stream)
+            if bad is None or self._keepers.get(stream) != query.stream:
+                continue
+            own = stream if stream == query.stream else f"{stream} in {query.stream}"  # another keeper's files stay
+            found[stream] = self._writer(f"rejected_{stream}", bad, f"rejected_{own}")
+        return found
+
+    def _sink_of_rejected(self, stream: str) -> Sink | None:
+        bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
+        if bad is not None and bad.holds != HOLDS_CHANGES:
+            raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
+        return bad
+
+    def forget(self, name: str) -> None:
+        """Let a query that comes under the name of an earlier one begin anew."""
+        forget_answers(self._checkpoint, name)
+
+    def _writer_of(self, query: AnyQuery, sink: Sink) -> Writer:
+        wrong = wrong_holding(sink, query.emit)
+        if wrong is not None:
+            raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")
+        if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
+            return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
+        if sink.holds != HOLDS_ANSWER or sink.path is None:
+            return self._writer(query.name, sink)
+        return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading))
+
+    def _writer(self, name: str, sink: Sink, mark: str | None = None) -> Writer:
+        """A writer that shows rows as those of `name`, in files that bear a mark of it, or of `mark`."""
+        own = (mark or name, sink)
+        if own not in self._writers:
+            self._check_view(name, sink)
+            self._writers[own] = writer_for(name, sink, f"{self._kept.job}-{mark_of(mark or name)}", self._spark)
+        return self._writers[own]
+
+    def _check_view(self, name: str, sink: Sink) -> None:
+        """Spark knows views by their names in any case: of two that differ in no more, one would hide the other."""
+        for other, place in self._writers:
+            if sink.format == place.format == MEMORY and other != name and other.lower() == name.lower():
+                raise SettingsError(f"{other!r} and {name!r} would be one view: give one of them another name")

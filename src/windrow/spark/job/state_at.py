@@ -1,0 +1,56 @@
+"""Any horizon of a query with levels, from the state that a stream's last finished batch has left in its checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from windrow.errors import StateError
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.windows.horizon import Horizon, StateAt
+from windrow.runtime.shard import Shard
+from windrow.runtime.time.state_at import state_at
+from windrow.spark.sinks.results import typed_results
+from windrow.storage.blocks import MemoryBlocks
+from windrow.storage.columns import encode_batch
+
+
+def stored_state_at(spark: SparkSession, checkpoint: str, plan: StreamPlan, horizon: Horizon) -> StateAt[DataFrame]:
+    """The shards' own runtime, opened here on copies of their blocks, so that nothing that runs is touched.
+
+    Only blocks of the query's own space leave Spark's state store. All shards have done the same batches.
+    """
+    query = horizon.query
+    space = next(space for space in plan.shared if query in plan.queries_of(space))
+    own = replace(plan, spaces=(space,), queries=plan.queries_of(space))
+    stored = _stored_blocks(spark, checkpoint, space.name)
+    state = state_at([Shard(own, blocks, blocks.read("snapshot", 0)) for blocks in stored], horizon)
+    packed = pa.table(
+        {
+            "query": [query.name] * len(state.rows),
+            "rows": pa.array([encode_batch(rows) for rows in state.rows], pa.binary()),
+        }
+    )
+    return StateAt(state.start_us, state.end_us, typed_results(spark.createDataFrame(packed), query))
+
+
+def _stored_blocks(spark: SparkSession, checkpoint: str, space: str) -> list[MemoryBlocks]:
+    """The blocks of `space`, and what opens them, of each shard."""
+    try:
+        state = spark.read.format("statestore").option("stateVarName", "blocks").load(checkpoint)
+    except PySparkException as error:
+        if error.getCondition() != "STDS_COMMITTED_BATCH_UNAVAILABLE":
+            raise
+        raise StateError("no batch has been finished yet, so there is no state to look at") from None
+    name = F.col("user_map_key.block")
+    wanted = state.where((name == "snapshot/0") | name.startswith(f"{space}."))
+    found = wanted.select("key.shard", "user_map_key.block", "user_map_value.bytes").toArrow()
+    shards: dict[int, MemoryBlocks] = {}
+    for shard, block, content in zip(*(column.to_pylist() for column in found.columns)):
+        held, _, number = block.rpartition("/")
+        shards.setdefault(shard, MemoryBlocks()).write(held, int(number), content)
+    return [shards[shard] for shard in sorted(shards)]

@@ -1,0 +1,129 @@
+"""One stream of a job: the Spark query that runs over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.errors import SettingsError
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.windows.horizon import Horizon, StateAt
+from windrow.runtime.payload import FLUSH, RESET
+from windrow.spark.job.checkpoint import make_folder, not_writable
+from windrow.spark.job.file_names import folder_of
+from windrow.spark.job.progress import Progress
+from windrow.spark.job.state_at import stored_state_at
+from windrow.spark.job.words import control_folder, say
+from windrow.spark.sinks.deliver import Delivery
+from windrow.spark.sinks.writers import Writer
+from windrow.spark.sources.heartbeat import keep_timing
+from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing
+from windrow.spark.sources.read import spark_reason
+from windrow.spark.stages.pipeline import Sources, packed_results
+
+Trigger = str | Mapping[str, Any] | None
+
+
+class StreamRun:
+    """One stream of a job: its plan, its source, its folder in the checkpoint, and where its results go."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: StreamPlan | ChangesPlan,
+        sources: Sources,
+        checkpoint: str,
+        writers: Mapping[str, Writer],
+        rejected: Mapping[str, Writer],
+        shards: int,
+        run: str,
+        job: str,
+    ) -> None:
+        """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory.
+
+        `job` tells its Spark query from that of another job over the same stream.
+        """
+        self._name = f"windrow {plan.stream} ({job})"
+        self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
+        self._folder = folder_of(checkpoint, plan.stream)
+        self._control = control_folder(checkpoint, plan.stream)
+        try:
+            make_folder(self._folder)
+            make_folder(self._control)
+        except OSError as error:
+            raise not_writable(self._folder, error) from error
+        if isinstance(plan, StreamPlan):
+            keep_timing(self._folder, plan)
+        self._delivery = Delivery(spark, plan.queries, writers, rejected)
+
+    def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
+        control = self._spark.readStream.schema("value STRING").text(self._control)
+        packed = packed_results(self._sources, self.plan, self._shards, control, self._run)
+        started: Future[StreamingQuery] = Future()
+
+        def write(batch: DataFrame, number: int) -> None:
+            with progress.writing(self.plan.stream):
+                missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
+                self._delivery.write(batch, number)
+                progress.miss(self.plan.stream, missing)
+
+        writing = packed.writeStream.foreachBatch(write).queryName(self._name)
+        writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
+        try:
+            query = writing.trigger(**as_trigger(trigger)).start()
+        except (PySparkException, Py4JError) as error:
+            started.cancel()
+            raise SettingsError(
+                f"Spark does not start on {self._folder}: {spark_reason(error)}"
+                "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
+            ) from error
+        started.set_result(query)
+        progress.watch(self.plan.stream, query, os.path.abspath(self._control))
+        return query
+
+    def flush(self) -> None:
+        """Say to all shards that the input has ended: the next run closes every window that holds an event."""
+        say(self._control, FLUSH)
+
+    def reset_clock(self, to_us: int) -> None:
+        """Say to all shards that the clock goes back, before anything else is done in the next batch."""
+        say(self._control, RESET, to_us)
+
+    def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
+        """What the last finished batch has left of a query with levels, over `horizon`."""
+        assert isinstance(self.plan, StreamPlan)
+        return stored_state_at(self._spark, os.path.join(self._folder, "spark"), self.plan, horizon)
+
+
+def is_live(trigger: Trigger) -> bool:
+    """Whether a job goes on as events arrive, rather than end with what is there.
+
+    >>> is_live(None), is_live("5 seconds"), is_live("available now"), is_live({"once": True})
+    (True, True, False, False)
+    """
+    return not as_trigger(trigger).keys() & {"availableNow", "once"}
+
+
+def as_trigger(trigger: Trigger) -> dict[str, Any]:
+    """Spark's trigger: 'available now', an interval such as '5 seconds', or Spark's own keywords.
+
+    >>> as_trigger("available now"), as_trigger("5 seconds")
+    ({'availableNow': True}, {'processingTime': '5 seconds'})
+    """
+    if trigger is None:
+        return {"processingTime": "0 seconds"}
+    if isinstance(trigger, Mapping):
+        return dict(trigger)
+    if trigger.lower().replace("_", " ").replace("availablenow", "available now") == "available now":
+        return {"availableNow": True}
+    if not trigger[:1].isdigit():
+        raise SettingsError(f"unknown trigger {trigger!r}: 'available now', or an interval such as '5 seconds'")
+    return {"processingTime": trigger}

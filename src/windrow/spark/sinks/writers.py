@@ -1,0 +1,149 @@
+"""What becomes of a batch's results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from zlib import crc32
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from windrow.errors import SettingsError
+from windrow.plan.sink import FORMATS, JDBC, Sink
+from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.outlets import Nowhere, Staged
+from windrow.spark.sinks.table_names import TableNames
+
+MEMORY, NOOP = "memory", "noop"
+OWN_FORMATS = (*FORMATS, "console", MEMORY)
+"""Sinks that are not left to Spark."""
+
+
+class Writer(Protocol):
+    """Takes the rows of one query, batch by batch. A batch may come again after a failure.
+
+    One that `takes_empty` is given batches without a row too, and is never written beside another. What needs no Spark
+    for its rows says how it takes `tables`.
+    """
+
+    takes_empty: bool
+
+    @property
+    def tables(self) -> TakesTables | None: ...
+
+    def write(self, rows: DataFrame, batch: int) -> None: ...
+
+
+class TakesTables(Protocol):
+    """Takes rows that tasks have finished: `staged` by them, to be shown, or without that sent to the driver."""
+
+    @property
+    def staged(self) -> Staged | None: ...
+
+    def take(self, rows: pa.Table, batch: int) -> None: ...
+
+    def show(self, staged: Sequence[str], batch: int) -> None: ...
+
+
+class ConsoleSink:
+    """Prints the newest rows of each batch."""
+
+    takes_empty = True
+    tables = None
+
+    def __init__(self, sink: Sink, name: str) -> None:
+        self._name, self._count = name, int(dict(sink.options).get("numRows", "20"))
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        newest = rows.orderBy(F.col(rows.columns[1]).desc()).limit(self._count).persist()  # the batch runs once only
+        if not newest.isEmpty():
+            print(f"-- {self._name}, batch {batch}")
+            newest.show(self._count, truncate=False)
+        newest.unpersist()
+
+
+class MemorySink:
+    """Keeps all rows in the driver and shows them as a view of the query's name: for tests and notebooks."""
+
+    takes_empty = True
+    staged = None
+
+    def __init__(self, name: str, spark: SparkSession) -> None:
+        self._view, self._spark = f"`{name.replace('`', '``')}`", spark  # a batch has a session of its own
+        self._batches: dict[int, pa.Table] = {}
+
+    @property
+    def tables(self) -> TakesTables:
+        return self
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        self.take(rows.toArrow(), batch)
+
+    def take(self, rows: pa.Table, batch: int) -> None:
+        self._batches[batch] = rows
+        kept = pa.concat_tables(self._batches.values()).combine_chunks()
+        self._spark.createDataFrame(kept).createOrReplaceTempView(self._view)
+
+    def show(self, staged: Sequence[str], batch: int) -> None:
+        raise AssertionError("no files are staged for a view")
+
+
+class NoSink:
+    """Has rows computed, and drops them: for benchmarks."""
+
+    takes_empty = False
+    staged = Nowhere()
+
+    @property
+    def tables(self) -> TakesTables:
+        return self
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        rows.write.format(NOOP).mode("overwrite").save()
+
+    def take(self, rows: pa.Table, batch: int) -> None:
+        pass
+
+    def show(self, staged: Sequence[str], batch: int) -> None:
+        pass
+
+
+class FormatSink:
+    """Any other Spark format: at least once. Each row carries its batch, so that a reader can drop repetitions."""
+
+    takes_empty = False
+    tables = None
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        rows = rows.withColumn("batch", F.lit(batch))
+        options = self._sink.spark_options
+        if self._sink.format.lower() == JDBC:
+            options = {name.lower(): value for name, value in options.items()}
+            if "dbtable" in options and "url" in options:
+                options["dbtable"] = TableNames(rows.sparkSession, options["url"], options["dbtable"]).table()
+        rows.write.format(self._sink.format).options(**options).mode("append").save()
+
+
+def mark_of(name: str) -> str:
+    """A mark of a name for the names of files: sinks may share a folder."""
+    return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def writer_for(name: str, sink: Sink, files: str, spark: SparkSession) -> Writer:
+    """The writer of a sink that shows rows as those of `name`; the names of its files begin with `files`."""
+    if sink.format in FORMATS:
+        if sink.path is None:
+            raise SettingsError(f"sink {name!r} writes {sink.format} files and needs a path")
+        return FileSink(sink, files, spark)
+    if sink.format == "console":
+        return ConsoleSink(sink, name)
+    if sink.format == MEMORY:
+        return MemorySink(name, spark)
+    if sink.format == NOOP:
+        return NoSink()
+    return FormatSink(sink)

@@ -1,0 +1,129 @@
+"""The heartbeat of a stream on Spark: a source with a row for each beat, so that a batch runs though no event comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from windrow.errors import SettingsError, StateError
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.timing import Timing
+from windrow.plan.windows.parts import parts_of
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.schedule.heartbeat import Beat, Heartbeat
+
+SOURCE = "windrow-heartbeat"
+NOW_SQL = "unix_micros(current_timestamp())"
+"""When the batch began. Spark writes it into the offset log before a batch runs: one that runs again has it again."""
+
+_BEATS = "beats"
+
+
+def heartbeat_of(plan: StreamPlan) -> Heartbeat:
+    """The beats that the windows of `plan` need."""
+    windows: dict[TimeWindow | CountWindow, None] = {}
+    for query in plan.queries:
+        window = query.window
+        windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
+    slides = ((w.slide_us if isinstance(w, TimeWindow) else w.beat_us, w.offset_us) for w in windows)
+    return Heartbeat.of(plan.timing, ((slide, offset) for slide, offset in slides if slide is not None))
+
+
+def heartbeats(spark: SparkSession, heartbeat: Heartbeat) -> DataFrame:
+    """A stream of one row for each batch in which time has gone on by a beat or more: when the batch began."""
+    spark.dataSource.register(HeartbeatSource)
+    beats = json.dumps([astuple(beat) for beat in heartbeat.beats])
+    return spark.readStream.format(SOURCE).option(_BEATS, beats).load().select(F.expr(NOW_SQL).alias("now"))
+
+
+class HeartbeatSource(DataSource):
+    """Says when it beats, and nothing else."""
+
+    @classmethod
+    def name(cls) -> str:
+        return SOURCE
+
+    def schema(self) -> str:
+        return "beat BIGINT"
+
+    def streamReader(self, schema: StructType) -> HeartbeatReader:
+        beats = tuple(Beat(*beat) for beat in json.loads(self.options[_BEATS]))
+        return HeartbeatReader(Heartbeat(beats))
+
+
+class HeartbeatReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Its offset is the instant of the newest beat: it never goes back, and means the same whatever queries run."""
+
+    def __init__(self, heartbeat: Heartbeat) -> None:
+        self._heartbeat = heartbeat
+        self._until: int | None = None
+
+    def initialOffset(self) -> dict:
+        return {"beat": 0}
+
+    def latestOffset(self, start: dict, limit: ReadLimit) -> dict:
+        beat = self._newest() if self._until is None else self._until
+        return {"beat": max(start["beat"], beat)}
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """A job that works off what is there beats once, for the time that has gone by since it last ran."""
+        self._until = self._newest()
+
+    def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
+        return [InputPartition(end["beat"])] if start != end else []
+
+    def read(self, partition: InputPartition) -> Iterator[tuple]:
+        yield (partition.value,)
+
+    def _newest(self) -> int:
+        """The newest beat, by a clock in whole milliseconds: a batch must not begin before the beat it runs for."""
+        return self._heartbeat.last(time.time_ns() // 1_000_000 * 1_000) or 0
+
+
+def keep_timing(folder: str, plan: StreamPlan) -> None:
+    """Hold a stream to the timing that its checkpoint began with: with the heartbeat, Spark would miss a source.
+
+    `folder` is the stream's in the checkpoint.
+    """
+    place = os.path.join(folder, "timing")
+    began = Timing.EVENT if os.path.exists(os.path.join(folder, "spark", "metadata")) else plan.timing
+    if os.path.exists(place):
+        began = timing_in(place)
+    elif began.has_heartbeat:
+        with open(place, "w") as file:
+            file.write(began.value)
+    if began is not plan.timing:
+        raise SettingsError(
+            f"the checkpoint has stream {plan.stream!r} {_WORDS[began]}, and now it is {_WORDS[plan.timing]}:"
+            " declare it as before, or start with a new checkpoint"
+        )
+
+
+def timing_in(place: str) -> Timing:
+    """How a stream was timed when its checkpoint began, as `place` has it."""
+    try:
+        with open(place) as file:
+            return Timing(file.read())
+    except (OSError, ValueError) as error:
+        known = ", ".join(repr(timing.value) for timing in Timing)
+        raise StateError(
+            f"{place} is damaged: it is not what Windrow has written\nhint: it holds one of {known}, as the stream was"
+            " when the checkpoint began"
+        ) from error
+
+
+_WORDS = {
+    Timing.EVENT: "timed by its events",
+    Timing.IDLE: "timed by its events, with an idle clock",
+    Timing.ARRIVAL: "timed by arrival",
+}

@@ -1,0 +1,23 @@
+"""A stage of queries over changes that is not the last: its changes go to the shards of the next, in the same batch."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.spark.job.measures import METRICS, SLIDE_MEASURES, measured, measured_ddl
+from windrow.spark.stages.slice import PAYLOAD_DDL
+from windrow.spark.stages.slide import SlideProcessor
+
+
+def regroup_payloads(
+    payloads: DataFrame, stage: ChangesPlan, shards: int, run: str, number: int, metrics: str = METRICS
+) -> DataFrame:
+    """What `stage`, the one with this number, makes of `payloads`: payloads for the next."""
+    sent = payloads.groupBy("shard").transformWithStateInPandas(
+        SlideProcessor(stage, shards, f"{run}, stage {number}"),
+        outputStructType=measured_ddl(PAYLOAD_DDL, SLIDE_MEASURES),
+        outputMode="Append",
+        timeMode="None",
+    )
+    return measured(sent, f"stage {number}", SLIDE_MEASURES, metrics)

@@ -1,0 +1,143 @@
+"""The stateless step: row expressions by Spark, panes and partials in the map tasks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from windrow.language import identifier_sql
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.timing import Timing
+from windrow.runtime.payload import TALLIES, Payload
+from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
+from windrow.runtime.slice.events import FAILED, Slicer, expression_column
+from windrow.spark.expressions import guarded
+from windrow.spark.job.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
+from windrow.spark.sources.failures import failures
+from windrow.spark.sources.heartbeat import NOW_SQL
+from windrow.spark.stages.loaded import set_loaded_aside
+
+NO_PROBE = -(1 << 63)
+
+PAYLOAD = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("task", pa.int32()),
+        ("part", pa.int32()),
+        ("probe", pa.int64()),
+        ("name", pa.string()),
+        ("body", pa.binary()),
+        *((name, pa.int64()) for name in TALLIES),
+    ]
+)
+PAYLOAD_DDL = "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, " + ", ".join(
+    f"{name} BIGINT" for name in TALLIES
+)
+
+
+class AnySlicer(Protocol):
+    """What a map task cuts its events with."""
+
+    def add(self, batch: pa.RecordBatch) -> None: ...
+
+    def payloads(self) -> list[Payload]: ...
+
+
+def slice_stream(
+    stream: DataFrame,
+    plan: StreamPlan,
+    time_sql: str,
+    shards: list[int],
+    corrupt: str | None = None,
+    metrics: str = METRICS,
+) -> DataFrame:
+    """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
+    arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
+    columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected, arrives)
+    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice", metrics)
+
+
+def event_columns(
+    stream: DataFrame, texts: Sequence[str], time_sql: str, corrupt: str | None, keeps_rejected: bool, arrives: bool
+) -> list[Column]:
+    """What slicers read of the events of `stream`: their times, row expressions, and why some cannot be used.
+
+    Where it matters when they `arrive`, that is the instant at which their batch began.
+    """
+    columns = [F.expr(time_sql).alias(TIME)]
+    columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(texts)]
+    failing = failures(stream, texts)
+    if failing is not None:
+        columns.append(failing.alias(FAILED))
+    if corrupt is not None:
+        columns.append(F.col(identifier_sql(corrupt)).isNotNull().alias(UNREADABLE))
+    if arrives:
+        columns.append(F.expr(NOW_SQL).alias(ARRIVED))
+    if keeps_rejected:
+        columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
+    return columns
+
+
+def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str, metrics: str) -> DataFrame:
+    """The payloads of `events`: each map task has a slicer of its own, by the number of the task.
+
+    How long the tasks took is observed as that of `stage`.
+    """
+
+    def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context = TaskContext.get()
+        slicer = slicer_of(context.partitionId() if context else 0)
+        scan = cut = 0
+        mark = time.perf_counter_ns()
+        for batch in batches:
+            now = time.perf_counter_ns()
+            slicer.add(in_utc(batch))
+            scan, mark, cut = scan + now - mark, time.perf_counter_ns(), cut + time.perf_counter_ns() - now
+        scan, mark = scan + time.perf_counter_ns() - mark, time.perf_counter_ns()
+        payloads = slicer.payloads()
+        cut += time.perf_counter_ns() - mark
+        if payloads:
+            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000})
+        set_loaded_aside()
+
+    payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))
+    return measured(payloads, stage, SLICE_MEASURES, metrics)
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows, with times as state has them: Spark hands them over in the zone of the session."""
+    schema = pa.schema([field.with_type(_utc(field.type)) for field in batch.schema])
+    return batch if schema == batch.schema else batch.cast(schema)
+
+
+def _utc(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(type) and type.tz is not None:
+        return pa.timestamp(type.unit, tz="UTC")
+    if pa.types.is_list(type):
+        return pa.list_(type.value_field.with_type(_utc(type.value_type)))
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_utc(field.type)) for field in type])
+    return type
+
+
+def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -> pa.RecordBatch:
+    """Payloads as rows, the first of which carries what the task has measured."""
+    values = [
+        [payload.shard for payload in payloads],
+        [payload.task for payload in payloads],
+        [payload.part for payload in payloads],
+        [NO_PROBE if payload.probe is None else payload.probe for payload in payloads],
+        [payload.name for payload in payloads],
+        [payload.body for payload in payloads],
+        *([getattr(payload, name) for payload in payloads] for name in TALLIES),
+    ]
+    rows = pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)
+    for name, value in (measures or {}).items():
+        rows = rows.append_column(name, pa.array([value] + [0] * (len(payloads) - 1), pa.int64()))
+    return rows

@@ -1,0 +1,59 @@
+"""The stateful step on Spark's state store: payloads in, answered windows out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.runtime.payload import TALLIES
+from windrow.spark.job.measures import SLIDE_MEASURES, measured_ddl
+from windrow.spark.stages.loaded import set_loaded_aside
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+REJECTED_ROWS = "#rejected"
+COUNTED = ("late", *TALLIES, "alone", "dropped")
+COUNTS = (*COUNTED, "groups", "clock")
+SHARED = "shared"
+"""The windows that other shards may have answered too, by name."""
+PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
+
+
+def slide_payloads(payloads: DataFrame, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> DataFrame:
+    """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
+    return payloads.groupBy("shard").transformWithStateInPandas(
+        SlideProcessor(plan, shards, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+    )
+
+
+class SlideProcessor(StatefulProcessor):
+    """Runs a shard on Spark's state: a version, and a map of blocks. The names and types are fixed by checkpoints.
+
+    Whenever a query starts, Spark starts a Python that asks only for these names. So that nobody waits for the rest
+    to load, what slides is loaded with the first batch.
+    """
+
+    def __init__(self, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> None:
+        self._plan, self._shards, self._run = plan, shards, run
+        self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._version = handle.getValueState("version", "version BIGINT")
+        self._blocks = handle.getMapState("blocks", "block STRING", "bytes BINARY")
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        from windrow.spark.stages.slide_shard import StoredShard, slide_batch
+
+        stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], self._version, self._blocks)
+        yield from slide_batch(stored, list(rows))
+        set_loaded_aside()
+
+    def close(self) -> None:
+        pass

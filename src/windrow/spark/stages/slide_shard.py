@@ -1,0 +1,191 @@
+"""One batch of a shard on Spark: the shard as its state has it, the payloads, and what it answers as frames."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import add
+
+import numpy as np
+import pandas as pd
+from pyspark import TaskContext
+from pyspark.sql.streaming.stateful_processor import MapState, ValueState
+
+from windrow.errors import StateError
+from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.runtime.changes.send_on import passed_on, regrouped
+from windrow.runtime.changes.shard import ChangeShard
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.payload import EARLIER, REJECTED, TALLIES, Payload
+from windrow.runtime.shard import Shard
+from windrow.spark.stages.shards import shard_keys
+from windrow.spark.stages.slice import NO_PROBE, packed
+from windrow.spark.stages.slide import COUNTED, COUNTS, REJECTED_ROWS, SHARED
+from windrow.spark.stages.state import StateBlocks
+from windrow.storage.columns import encode_batch
+
+AnyShard = Shard | ChangeShard
+
+_HELD: OrderedDict[tuple[str, str | None, int], tuple[AnyShard, StateBlocks, str]] = OrderedDict()
+"""The shards that this worker has in memory. Each is used only if its version is the one in the state store, and its
+plan the one that runs."""
+
+_HELD_MOST = 64
+_ALIKE = ("clock",)
+"""What all stages of a shard count alike."""
+
+FRAME_BYTES = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class StoredShard:
+    """Where a shard is kept between batches: in Spark's state, and in the memory of the worker that ran the last."""
+
+    plan: StreamPlan | ChangesPlan
+    shards: int
+    run: str
+    digest: str
+    key: int
+    version: ValueState
+    blocks: MapState
+
+    def opened(self) -> tuple[AnyShard, StateBlocks]:
+        """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
+        held = _HELD.pop((self.run, _query(), self.key), None)
+        while len(_HELD) >= _HELD_MOST:
+            _HELD.popitem(last=False)
+        stored = self.version.get() if self.version.exists() else None
+        version = stored[0] if stored else 0
+        blocks = held[1] if held else StateBlocks()
+        blocks.state, blocks.bytes_read, blocks.bytes_written = self.blocks, 0, 0
+        if held and held[0].version == version and held[2] == self.digest:
+            return held[0], blocks
+        snapshot = blocks.read("snapshot", 0) if version else None
+        self._check_shards(blocks, version)
+        return _shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
+
+    def save(self, shard: AnyShard, blocks: StateBlocks) -> None:
+        """Write what has changed, and keep the shard in memory."""
+        blocks.write("snapshot", 0, shard.save())
+        self.version.update((shard.version,))
+        _HELD[self.run, _query(), self.key] = (shard, blocks, self.digest)
+        shrink_left([held for (run, query, _), (held, *_) in _HELD.items() if (run, query) == (self.run, _query())])
+
+    def _check_shards(self, blocks: StateBlocks, version: int) -> None:
+        """Groups are spread by the number of shards, so a checkpoint keeps the one it began with."""
+        if not version:
+            blocks.write("shards", 0, str(self.shards).encode())
+        elif (kept := int(blocks.read("shards", 0))) != self.shards:
+            raise StateError(
+                f"the checkpoint has its state in {kept} shards, and this session cuts it into {self.shards}:"
+                f" start it with Session(spark, shards={kept})"
+            )
+
+
+def shrink_left(held: Sequence[AnyShard]) -> None:
+    """Shards that other workers have run since keep no blocks here, where all together are beyond the limit.
+
+    `held` are the shards of one job, the last of which has just been saved; others may still be due in its batch.
+    """
+    newest = held[-1].version
+    left = [shard for shard in held if shard.version < newest - 1]
+    room = (len(held) - len(left)) * held[-1].plan.memory_bytes
+    if left and sum(shard.bytes_in_memory for shard in held) > room:
+        for shard in left:
+            if isinstance(shard, Shard):
+                shard.forget_blocks()
+
+
+def _shard(plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes | None, older: AnyShard | None):
+    """The shard that a plan runs in."""
+    if isinstance(plan, ChangesPlan):
+        return ChangeShard(plan, blocks, snapshot)
+    return Shard(plan, blocks, snapshot, older if isinstance(older, Shard) else None)
+
+
+def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Work off the payloads in `frames`, save the shard, and give its counts and its answers."""
+    began = time.perf_counter_ns()
+    arrived = [payload for frame in frames for payload in _payloads(frame)]
+    payloads = sorted(arrived, key=lambda payload: (payload.task, payload.part, payload.name))
+    shard, blocks = stored.opened()
+    opened = time.perf_counter_ns()
+    outcome = shard.process([payload for payload in payloads if payload.name != EARLIER])
+    slid = time.perf_counter_ns()
+    stored.save(shard, blocks)
+    saved = time.perf_counter_ns()
+    counts = {name: int(getattr(outcome, name)) for name in COUNTED} | {
+        "groups": shard.groups,
+        "clock": NO_PROBE if shard.clock is None else shard.clock,
+    }
+    measures = {
+        "memory": shard.bytes_in_memory,
+        "slide_us": (slid - opened) // 1000,
+        "state_us": (opened - began + saved - slid) // 1000,
+        "state_read": blocks.bytes_read,
+        "state_written": blocks.bytes_written,
+    }
+    for earlier in (json.loads(payload.body) for payload in payloads if payload.name == EARLIER):
+        counts = {name: (max if name in _ALIKE else add)(counts[name], earlier[name]) for name in COUNTS}
+    if isinstance(stored.plan, ChangesPlan) and stored.plan.sends:
+        yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
+    else:
+        yield from _packed(outcome, counts | measures)
+
+
+def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
+    """The payloads for the next stage."""
+    assert isinstance(stored.plan, ChangesPlan)
+    counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
+    known = passed_on(payloads, stored.key)
+    rows = regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))
+    rejected = [
+        Payload(stored.key, stored.key, 0, None, REJECTED, encode_batch(batch))
+        for batch in outcome.rejected
+        if batch.num_rows
+    ]
+    return [counted, *known, *rows, *rejected]
+
+
+def _query() -> str | None:
+    """The Spark query that this task works for: one DataFrame may be started more than once."""
+    context = TaskContext.get()
+    return None if context is None else context.getLocalProperty("sql.streaming.queryId")
+
+
+def _payloads(frame: pd.DataFrame) -> list[Payload]:
+    names = ("shard", "task", "part", "probe", "name", "body", *TALLIES)
+    rows = zip(*(frame[name].tolist() for name in names))
+    return [
+        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)
+        for shard, task, part, probe, name, body, *counts in rows
+    ]
+
+
+def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
+    """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one."""
+    waiting: list[tuple[str | None, bytes | None]] = [(None, None)]
+    size, shared = 0, outcome.shared_names
+    rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
+    for query, batch in [*outcome.results, *rejected]:
+        rows = encode_batch(batch)
+        waiting.append((query, rows))
+        size += len(rows)
+        if size >= FRAME_BYTES:
+            yield _frame(waiting, counts, shared)
+            waiting, size = [], 0
+    if waiting:
+        yield _frame(waiting, counts, shared)
+
+
+def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int], shared: np.ndarray) -> pd.DataFrame:
+    """Packed rows; the one of no query carries the counts, and tells which windows were answered."""
+    columns: dict[str, list] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
+    columns[SHARED] = [None if query else shared for query, _ in rows]
+    return pd.DataFrame(
+        columns | {name: [0 if query else value for query, _ in rows] for name, value in counts.items()}
+    )
