@@ -83,7 +83,7 @@ class Bench:
         job.wait()
         cpu.append(cpu_seconds())
         job.progress()
-        recent = job._progress._streams["calls"].recent  # the wall time of each batch
+        recent = job._watched._streams["calls"].recent  # the wall time of each batch
         steady = [batch for batch in recent if batch["events"]][1:]
         share = len(steady) / self.batches
         return self._told(case, steady, (cpu[1] - cpu[0]) * share)

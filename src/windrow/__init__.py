@@ -1,35 +1,80 @@
 """Windrow: continuous queries over sliding windows on Apache Spark."""
 
-from windrow.errors import NotSupportedYet, QueryError, SettingsError, StateError, WindrowError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from windrow.errors import (
+    AggregateError,
+    ChangeError,
+    ClusteringError,
+    JobError,
+    MemoryLimitError,
+    NotSupportedYet,
+    QueryError,
+    SettingsError,
+    StateError,
+    StorageError,
+    WindrowError,
+)
 from windrow.plan.sink import Sink, sink
 
+if TYPE_CHECKING:
+    from windrow.clustering.plugin import Clusters, Moves
+    from windrow.clustering.plugin import Plugin as ClusteringPlugin
+    from windrow.local.replay import Replay, replay
+    from windrow.plan.user_aggregates import AggregatePlugin
+    from windrow.session import Session
+    from windrow.spark.job.job import Job
+    from windrow.spark.job.progress import Progress, StreamProgress
+
 __all__ = [
+    "AggregateError",
+    "AggregatePlugin",
+    "ChangeError",
+    "ClusteringError",
+    "ClusteringPlugin",
+    "Clusters",
+    "Job",
+    "JobError",
+    "MemoryLimitError",
+    "Moves",
     "NotSupportedYet",
+    "Progress",
     "QueryError",
     "Replay",
     "Session",
     "SettingsError",
     "Sink",
     "StateError",
+    "StorageError",
+    "StreamProgress",
     "WindrowError",
     "replay",
     "sink",
 ]
 __version__ = "0.1.0"
 
+_LATER = {
+    "AggregatePlugin": ("plan.user_aggregates", "AggregatePlugin"),
+    "ClusteringPlugin": ("clustering.plugin", "Plugin"),
+    "Clusters": ("clustering.plugin", "Clusters"),
+    "Job": ("spark.job.job", "Job"),
+    "Moves": ("clustering.plugin", "Moves"),
+    "Progress": ("spark.job.progress", "Progress"),
+    "Replay": ("local.replay", "Replay"),
+    "Session": ("session", "Session"),
+    "StreamProgress": ("spark.job.progress", "StreamProgress"),
+    "replay": ("local.replay", "replay"),
+}
+"""What is loaded when it is first asked for: Spark, replay and plug-ins. Workers need none of them."""
 
-def __getattr__(name: str):
-    """Spark and the replay are loaded when they are first asked for: workers need neither."""
-    if name == "Session":
-        from windrow.session import Session
 
-        return Session
-    if name == "replay":
-        from windrow.local.replay import replay
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'windrow' has no attribute {name!r}")
+    module, own = _LATER[name]
+    return getattr(import_module(f"windrow.{module}"), own)
 
-        return replay
-    if name == "Replay":
-        from windrow.local.replay import Replay
 
-        return Replay
-    raise AttributeError(f"module 'windrow' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

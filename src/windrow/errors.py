@@ -4,7 +4,9 @@ from __future__ import annotations
 
 
 class WindrowError(Exception):
-    """The root of all errors that Windrow raises on purpose."""
+    """The root of all errors that Windrow raises on purpose. `code` is a name for programs: it stays as it is."""
+
+    code = "WINDROW"
 
 
 class QueryError(WindrowError):
@@ -18,6 +20,8 @@ class QueryError(WindrowError):
            ^^^^^
     hint: known streams: taxi_trips, zones
     """
+
+    code = "QUERY"
 
     def __init__(
         self,
@@ -62,34 +66,52 @@ class QueryError(WindrowError):
 class NotSupportedYet(QueryError):
     """The language has it, this version does not run it."""
 
+    code = "NOT_SUPPORTED"
+
 
 class SettingsError(WindrowError):
     """A Spark setting, an option or an argument that Windrow cannot work with."""
+
+    code = "SETTINGS"
 
 
 class StateError(WindrowError):
     """State in a checkpoint that this version cannot read."""
 
+    code = "STATE"
+
 
 class MemoryLimitError(WindrowError):
     """A window that has to be in memory and is larger than what a shard may use."""
+
+    code = "MEMORY_LIMIT"
 
 
 class StorageError(WindrowError):
     """A block that cannot be written or read, or a place for blocks that cannot be used."""
 
+    code = "STORAGE"
+
 
 class AggregateError(WindrowError):
     """An aggregate that cannot take the arguments it was given."""
+
+    code = "AGGREGATE"
 
 
 class ClusteringError(WindrowError):
     """A clustering that is not known, or cannot work with its parameters or columns."""
 
+    code = "CLUSTERING"
+
 
 class ChangeError(WindrowError):
     """A change to a running job that cannot be made; the job goes on as it was."""
 
+    code = "CHANGE"
+
 
 class JobError(WindrowError):
     """What has stopped a job."""
+
+    code = "JOB"

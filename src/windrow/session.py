@@ -92,6 +92,11 @@ class Session:
         self._queries: dict[str, AnyQuery] = {}
         self._engine = SparkEngine(self.spark)
 
+    def __repr__(self) -> str:
+        named: dict[str, Iterable[str]] = {"streams": self._streams, "tables": self._tables, "queries": self._queries}
+        told = [f"{what} {', '.join(names)}" for what, names in named.items() if [*names]]
+        return f"<windrow.Session on {self.shards} shards: {'; '.join(told) or 'nothing registered'}>"
+
     def stream(
         self,
         name: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
-from windrow.spark.job.progress import Progress
+from windrow.spark.job.watched import Watched
 from windrow.spark.stages.pipeline import METRICS
 from windrow.spark.stages.slide import COUNTS
 
@@ -33,21 +34,21 @@ def report(number: int, **counts: int) -> dict[str, Any]:
 
 def test_no_batch_is_forgotten_before_it_is_counted():
     query = SimpleNamespace(recentProgress=[])
-    progress = Progress()
-    progress.watch("ticks", query, "/control")
+    watched = Watched()
+    watched.watch("ticks", query, "/control")
     for number in range(1_000):
-        with progress.writing("ticks"):
+        with watched.writing("ticks"):
             pass
         query.recentProgress = [*query.recentProgress, report(number, late=1)][-KEPT:]
-    figures = progress.snapshot()["ticks"]
+    figures = watched.progress()["ticks"]
     assert (figures["batches"], figures["events"], figures["rejected"]["late"]) == (1_000, 10_000, 1_000)
 
 
 def test_a_stream_that_is_started_again_goes_on_counting():
-    progress = Progress()
+    watched = Watched()
     for _ in range(2):
-        progress.watch("ticks", SimpleNamespace(recentProgress=[report(0, untimed=2), report(1)]), "/control")
-    figures = progress.snapshot()["ticks"]
+        watched.watch("ticks", SimpleNamespace(recentProgress=[report(0, untimed=2), report(1)]), "/control")
+    figures = watched.progress()["ticks"]
     assert (figures["batches"], figures["rejected"]["no time"]) == (4, 4)
 
 
@@ -61,6 +62,20 @@ def test_a_stream_that_is_started_again_goes_on_counting():
     ],
 )
 def test_the_clock_is_shown_wherever_it_stands(clock: int, shown: datetime):
-    progress = Progress()
-    progress.watch("ticks", SimpleNamespace(recentProgress=[report(0, clock=clock)]), "/control")
-    assert progress.snapshot()["ticks"]["clock"] == shown
+    watched = Watched()
+    watched.watch("ticks", SimpleNamespace(recentProgress=[report(0, clock=clock)]), "/control")
+    assert watched.progress()["ticks"]["clock"] == shown
+
+
+def test_figures_are_read_as_attributes_by_name_and_as_text():
+    watched = Watched()
+    watched.watch("ticks", SimpleNamespace(recentProgress=[report(0, late=3, clock=1_700_000_000_000_000)]), "/control")
+    progress = watched.progress()
+    figures = progress["ticks"]
+    assert figures.events == figures["events"] == 10
+    assert dict(figures) == {name: getattr(figures, name) for name in figures} and len(figures) == 15
+    assert json.loads(json.dumps(progress.to_dict()))["ticks"]["clock"] == "2023-11-14T22:13:20+00:00"
+    assert str(progress).startswith("ticks: 10 events in 1 batches, 20 a second, clock 2023-11-14 22:13:20+00:00")
+    assert str(progress).endswith("late: 3")
+    with pytest.raises(KeyError):
+        figures["nothing"]

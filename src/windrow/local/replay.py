@@ -130,6 +130,9 @@ class Replay:
         self.shard = Shard(self.plan, self.blocks)
         self._row_expressions = [_parsed(text) for text in self.plan.expressions]
 
+    def __repr__(self) -> str:
+        return f"<windrow.Replay over {self.query.stream}: {self._events.num_rows:,} events>"
+
     def run(
         self,
         batch_rows: int | None = None,

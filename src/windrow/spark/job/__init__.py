@@ -10,12 +10,13 @@ keepers      Which Spark query keeps the rejected events of a stream, where seve
              once
 letters      Letters to a running job from another process: files in its checkpoint, each answered by another
 measures     What differs each time a task runs: how long it took, what its worker had in memory
-progress     How a job is doing: from Spark's own progress and the counts that slide sends along
+progress     How a job is doing, as figures to print and to read: `job.progress()`
 reset_clock  Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
 runs         From plans to what runs: one Spark query a stream, and a writer for each sink
 state_at     Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
              checkpoint
 stream_run   One stream of a job: the Spark query that runs over it
+watched      What the batches of a job report, added up: from Spark's own progress and the counts that slide sends along
 words        Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more
              source
 """

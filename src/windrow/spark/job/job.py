@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from threading import RLock
-from typing import Any, Protocol
+from typing import Protocol
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
@@ -29,6 +29,7 @@ from windrow.spark.job.progress import Progress
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
 from windrow.spark.job.runs import AnyQuery
 from windrow.spark.job.stream_run import StreamRun, Trigger, is_live
+from windrow.spark.job.watched import Watched
 from windrow.spark.sources.missing_files import vanished
 
 _COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
@@ -75,21 +76,25 @@ class Job:
         self._plans, self._sinks = dict(queries), dict(sinks)
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
-        self._progress = Progress(live=is_live(trigger))
+        self._watched = Watched(live=is_live(trigger))
         planner.share_out(list(self._plans.values()))
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
         self._queries: dict[str, StreamingQuery] = {}
         try:
             for stream, run in self._runs.items():
-                self._queries[stream] = run.start(trigger, self._progress)
+                self._queries[stream] = run.start(trigger, self._watched)
         except BaseException:  # none runs where not all do
             stop_all(self._queries)
             raise
         hold.lives = lambda: self.is_active
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> Progress:
         """How far each stream has come, and where its time goes."""
-        return self._progress.snapshot()
+        return self._watched.progress()
+
+    def __repr__(self) -> str:
+        state = "running" if self.is_active else "ended"
+        return f"<windrow.Job {state}: {', '.join(self._plans) or 'no query'}; checkpoint {self.checkpoint!r}>"
 
     @property
     def queries(self) -> list[str]:
@@ -181,7 +186,7 @@ class Job:
             for stream, run in self._runs.items():
                 run.flush()
                 if not self._queries[stream].isActive:
-                    self._queries[stream] = run.start(self._trigger, self._progress)
+                    self._queries[stream] = run.start(self._trigger, self._watched)
 
     def reset_clock(self, stream: str, to: datetime | str) -> None:
         """Set the clock of a stream back to `to`, with its next batch: for who had an event far ahead of all others.
@@ -195,7 +200,8 @@ class Job:
             if not self.is_active:  # another job may have it by now
                 self._hold.release()
                 check_free(self.checkpoint)
-            instant, clock = read_instant(to), self.progress().get(stream, {}).get("clock")
+            figures = self.progress().get(stream)
+            instant, clock = read_instant(to), None if figures is None else figures.clock
             check_goes_back(stream, instant, self._plans.values(), list(self._runs), clock)
             check_timing(stream, self._runs[stream].plan.timing)
             self._runs[stream].reset_clock(instant)
@@ -281,7 +287,7 @@ class Job:
         self._runs.pop(stream, None)
         if run is not None:
             self._runs[stream] = run
-            self._queries[stream] = run.start(self._trigger, self._progress)
+            self._queries[stream] = run.start(self._trigger, self._watched)
             _prove(self._queries[stream])
 
 

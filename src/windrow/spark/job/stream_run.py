@@ -19,8 +19,8 @@ from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.job.checkpoint import make_folder, not_writable
 from windrow.spark.job.file_names import folder_of
-from windrow.spark.job.progress import Progress
 from windrow.spark.job.state_at import stored_state_at
+from windrow.spark.job.watched import Watched
 from windrow.spark.job.words import control_folder, say
 from windrow.spark.sinks.deliver import Delivery
 from windrow.spark.sinks.writers import Writer
@@ -64,16 +64,16 @@ class StreamRun:
             keep_timing(self._folder, plan)
         self._delivery = Delivery(spark, plan.queries, writers, rejected)
 
-    def start(self, trigger: Trigger, progress: Progress) -> StreamingQuery:
+    def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run)
         started: Future[StreamingQuery] = Future()
 
         def write(batch: DataFrame, number: int) -> None:
-            with progress.writing(self.plan.stream):
+            with watched.writing(self.plan.stream):
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
                 self._delivery.write(batch, number)
-                progress.miss(self.plan.stream, missing)
+                watched.miss(self.plan.stream, missing)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
         writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
@@ -86,7 +86,7 @@ class StreamRun:
                 "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
             ) from error
         started.set_result(query)
-        progress.watch(self.plan.stream, query, os.path.abspath(self._control))
+        watched.watch(self.plan.stream, query, os.path.abspath(self._control))
         return query
 
     def flush(self) -> None:

@@ -1,0 +1,186 @@
+"""What the batches of a job report, added up: from Spark's own progress and the counts that slide sends along."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise, takewhile
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.plan.instants import shown_instant
+from windrow.runtime.reject import CAUSES, LATE, UNPLACED
+from windrow.spark.job.measures import METRICS, total_measures
+from windrow.spark.job.progress import Progress, StreamProgress
+from windrow.spark.stages.slice import NO_PROBE
+
+RECENT = 100
+"""So many batches make up the figures for speed and delay."""
+
+_OFTEN = 25
+"""After so many batches their reports are added up, asked for or not: Spark forgets all but the last hundred."""
+
+
+@dataclass(slots=True)
+class _Totals:
+    query: StreamingQuery | None = None
+    control: str = ""
+    seen: int = -1
+    batches: int = 0
+    events: int = 0
+    rejected: dict[str, int] = field(default_factory=lambda: {"late": 0, "no time": 0, "unreadable": 0})
+    failed: int = 0
+    windows: int = 0
+    dropped: int = 0
+    clock: int | None = None
+    groups: int = 0
+    state_bytes: int = 0
+    memory_bytes: int = 0
+    recent: deque = field(default_factory=lambda: deque(maxlen=RECENT))
+    seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
+    )
+    missing: int = 0
+    writing: float = 0.0
+    written: int = 0
+
+
+class Watched:
+    """Adds up what each batch of each stream reports.
+
+    Events that all lay there when the job began have not waited for anything: where they do, there is no `delay`.
+    """
+
+    def __init__(self, *, live: bool = True) -> None:
+        self._live, self._lock = live, Lock()
+        self._streams: dict[str, _Totals] = {}
+
+    def watch(self, stream: str, query: StreamingQuery, control: str) -> None:
+        """Follow the Spark query of a stream, whose shards get their words from the folder `control`."""
+        watched = self._streams.setdefault(stream, _Totals())
+        self._update(watched)
+        watched.query, watched.seen, watched.control = query, -1, control
+
+    @contextmanager
+    def writing(self, stream: str) -> Iterator[None]:
+        """Time a batch from its first row asked for to its last row written."""
+        began = time.perf_counter()
+        yield
+        watched = self._streams.setdefault(stream, _Totals())
+        watched.writing += time.perf_counter() - began
+        watched.written += 1
+        if watched.written % _OFTEN == 0:
+            self._update(watched)
+
+    def miss(self, stream: str, files: int) -> None:
+        """Count files that a batch was to read, and that were gone."""
+        self._streams.setdefault(stream, _Totals()).missing += files
+
+    def progress(self) -> Progress:
+        """The figures of each stream, up to its last finished batch."""
+        return Progress({stream: self._figures(totals) for stream, totals in self._streams.items()})
+
+    def _figures(self, watched: _Totals) -> StreamProgress:
+        self._update(watched)
+        wall = sum(batch["seconds"] for batch in watched.recent)
+        return StreamProgress(
+            batches=watched.batches,
+            events=watched.events,
+            stream_rate=stream_rate(list(watched.recent)),
+            events_per_second=sum(batch["events"] for batch in watched.recent) / wall if wall else 0.0,
+            clock=None if watched.clock is None else shown_instant(watched.clock),
+            windows=watched.windows,
+            rejected=dict(watched.rejected),
+            missing_files=watched.missing,
+            failed=watched.failed,
+            dropped=watched.dropped,
+            delay=delays(list(watched.recent)) if self._live else None,
+            groups=watched.groups,
+            state_bytes=watched.state_bytes,
+            memory_bytes=watched.memory_bytes,
+            seconds=dict(watched.seconds),
+        )
+
+    def _update(self, watched: _Totals) -> None:
+        if watched.query is None:
+            return
+        with self._lock:  # a stream's own thread and whoever asks for figures
+            for batch in watched.query.recentProgress:
+                if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
+                    watched.seen = batch["batchId"]
+                    _add(watched, batch)
+
+
+def _add(watched: _Totals, batch: Any) -> None:
+    counts = batch["observedMetrics"][METRICS].asDict()
+    if counts["windows"] is None:
+        return
+    measures = total_measures(batch["observedMetrics"])
+    watched.batches += 1
+    events = _events(batch, watched.control)
+    watched.events += events
+    for name, cause in {"late": LATE, **CAUSES, "unplaced": UNPLACED}.items():
+        if counts[name]:
+            watched.rejected[cause] = watched.rejected.get(cause, 0) + counts[name]
+    watched.failed += counts["failed"]
+    watched.dropped += counts["dropped"]
+    watched.windows += counts["windows"]
+    watched.groups, watched.memory_bytes = counts["groups"], measures["memory"]
+    if counts["clock"] is not None and counts["clock"] != NO_PROBE:
+        watched.clock = counts["clock"]
+    watched.state_bytes = sum(
+        operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
+        for operator in batch["stateOperators"]
+    )
+    duration = batch["durationMs"]
+    started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
+    seconds = duration.get("triggerExecution", 0) / 1000
+    watched.recent.append({"events": events, "started": started, "seconds": seconds, "clock": watched.clock})
+    parts = {name: measures[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
+    for name, value in parts.items():
+        watched.seconds[name] += value
+    watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))
+
+
+def _events(batch: Any, control: str) -> int:
+    """The rows that came from the stream; the words to the shards, read from `control`, and what follows are none."""
+    own = takewhile(lambda source: not source["description"].endswith(f"{control}]"), batch["sources"])
+    return sum(source["numInputRows"] for source in own)
+
+
+def stream_rate(batches: list[dict[str, Any]]) -> float | None:
+    """How many events there are in a second of the stream's own time.
+
+    >>> stream_rate([{"clock": 1_000_000, "events": 5}, {"clock": 3_000_000, "events": 500}])
+    250.0
+    """
+    timed = [batch for batch in batches if batch["clock"] is not None]
+    passed = timed[-1]["clock"] - timed[0]["clock"] if timed else 0
+    events = sum(batch["events"] for batch in timed[1:])
+    return events / passed * 1e6 if events and passed > 0 else None
+
+
+def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
+    """How long events waited for their results, in seconds, if they arrived evenly between the batches' starts.
+
+    An event that arrives while a batch runs waits for the next one, and then for that one's end.
+
+    >>> delays([{"started": 0.0, "seconds": 1.0, "events": 5}, {"started": 1.0, "seconds": 2.0, "events": 5}])
+    {'p50': 2.5, 'p99': 2.99, 'max': 3.0}
+    """
+    waits = []
+    for before, batch in pairwise(batches):
+        if batch["events"]:
+            longest = batch["started"] - before["started"] + batch["seconds"]
+            waits.append(np.linspace(batch["seconds"], longest, 101))
+    if not waits:
+        return None
+    p50, p99, most = np.percentile(np.concatenate(waits), (50, 99, 100))
+    return {"p50": round(float(p50), 3), "p99": round(float(p99), 3), "max": round(float(most), 3)}
