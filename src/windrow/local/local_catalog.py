@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -33,6 +34,7 @@ def local_catalog(
     tables: Mapping[str, pa.Table],
     *,
     time: str | None,
+    times: Mapping[str, str | None] | None = None,
     lateness: str,
     idle_clock: bool,
     ahead: str | None = None,
@@ -43,14 +45,18 @@ def local_catalog(
     """The streams, tables and users' code of a replay, and that code by name."""
     states = states or {}
     limit = read_ahead(ahead)
-    if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
-        what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
-        raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
+    nameless = [name for name in times or {} if name not in streams]
+    if nameless:
+        raise SettingsError(f"times names {nameless[0]!r}, which is no stream; streams: {', '.join(streams)}")
     known = {}
     for name, events in streams.items():
-        if time is not None and time not in events.column_names:
-            raise SettingsError(f"stream {name!r} has no column {time!r}; columns: {', '.join(events.column_names)}")
-        known[name] = Stream(name, events.schema, time, read_lateness(lateness), idle_clock, limit)
+        column = (times or {}).get(name, time)
+        if column is None and (idle_clock or read_lateness(lateness) or limit is not None):
+            what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
+            raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
+        if column is not None and column not in events.column_names:
+            raise SettingsError(f"stream {name!r} has no column {column!r}; columns: {', '.join(events.column_names)}")
+        known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit)
     unknown = [name for name in states if name not in aggregates and name not in clusterings]
     if unknown:
         raise SettingsError(f"states names {unknown[0]!r}, which is neither an aggregate nor a clustering given here")
@@ -70,6 +76,17 @@ def local_catalog(
     schemas = {name: table.schema for name, table in tables.items()}
     code = {name: registered.implementation for name, registered in user.items()} | dict(clusterings)
     return Catalog(LocalEngine(), known, schemas, user, plugins), code
+
+
+def as_arrow(events: Any, name: str) -> pa.Table:
+    """Events as an Arrow table: from one, from record batches, or from pandas."""
+    if isinstance(events, pa.Table):
+        return events
+    if isinstance(events, pa.RecordBatch):
+        return pa.Table.from_batches([events])
+    if hasattr(events, "to_records"):  # pandas, which need not be installed
+        return pa.Table.from_pandas(events, preserve_index=False)
+    raise SettingsError(f"{name!r} is no table of Arrow or pandas, but {type(events).__name__}")
 
 
 def _result_type(name: str, implementation: type) -> pa.DataType:

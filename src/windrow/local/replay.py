@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.share_clusters import share_clusters
 from windrow.errors import SettingsError
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Query, parse_expression, parse_query
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.event_times import microseconds, possible
-from windrow.local.local_catalog import local_catalog
+from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_changes import ReplayChanges
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.changes import bind_changes
@@ -26,6 +27,7 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.reject import ARRIVED, TIME
 from windrow.runtime.shard import Shard
@@ -33,12 +35,27 @@ from windrow.runtime.slice.events import Slicer, expression_column
 from windrow.runtime.time.state_at import state_at
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Events: TypeAlias = "pa.Table | pd.DataFrame"
+
+
+@overload
+def replay(text: str, /, **named: Any) -> pa.Table: ...
+
+
+@overload
+def replay(text: Mapping[str, str], /, **named: Any) -> dict[str, pa.Table]: ...
+
 
 def replay(
-    text: str,
+    text: str | Mapping[str, str],
     /,
     *,
     time: str | None = "ts",
+    times: Mapping[str, str | None] | None = None,
     lateness: str = "0 seconds",
     batch_rows: int | None = None,
     flush: bool = False,
@@ -49,11 +66,12 @@ def replay(
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     states: Mapping[str, str] | None = None,
-    tables: Mapping[str, pa.Table] | None = None,
+    streams: Mapping[str, Events] | None = None,
+    tables: Mapping[str, Events] | None = None,
     expiry: str | Expiry | None = None,
-    **streams: pa.Table,
-) -> pa.Table:
-    """All results of one query over tables of events, as the engine would give them batch by batch.
+    **named: Events,
+) -> pa.Table | dict[str, pa.Table]:
+    """All results of a query over tables of events, as the engine would give them batch by batch.
 
     >>> from datetime import UTC, datetime
     >>> times = [datetime(2024, 1, 1, 9, 0, second, tzinfo=UTC) for second in (1, 2, 7, 11)]
@@ -62,10 +80,21 @@ def replay(
     >>> totals["total"].to_pylist()
     [7, 12]
 
-    `time` is the column with each event's time; `batch_rows` cuts the events into batches; `flush` closes every window
-    that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and `clusterings` are
-    user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as pickles; `tables`
-    do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as is cheapest.
+    Several queries, by name, run together as in a job, and give a table each:
+
+    >>> ticks = pa.table({"ts": times, "price": [3, 4, 5, 6]})
+    >>> found = replay({"n": "SELECT COUNT(*) AS n FROM time [RANGE 10 SECONDS SLIDE 5 SECONDS]",
+    ...                 "most": "SELECT MAX(price) AS most FROM time [RANGE 10 SECONDS SLIDE 5 SECONDS]"},
+    ...                streams={"time": ticks}, times={"time": "ts"})
+    >>> found["n"]["n"].to_pylist(), found["most"]["most"].to_pylist()
+    ([2, 3], [4, 5])
+
+    Events are tables of Arrow or pandas, given by name or as `streams`, which may have any name. `time` is the column
+    with each event's time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush` closes
+    every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
+    `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
+    pickles; `tables` do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as
+    is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
@@ -79,28 +108,43 @@ def replay(
     """
     if batch_rows is not None and (not isinstance(batch_rows, int) or batch_rows < 1):
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
+    events = {name: as_arrow(table, name) for name, table in {**(streams or {}), **named}.items()}
+    static = {name: as_arrow(table, name) for name, table in (tables or {}).items()}
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
-    query = parse_query(text)
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
-    catalog, code = local_catalog(streams, tables or {}, **settings, **plugged)
-    if is_over_changes(query.tree, Scope(catalog, text)):
-        bound = bind_changes(query, catalog)
-        if list(heartbeats) or (arrivals is not None and ahead is None):
+    settings["times"] = times
+    catalog, code = local_catalog(events, static, **settings, **plugged)
+    texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
+    folded: dict[str, dict[str, Query]] = {}
+    found: dict[str, pa.Table] = {}
+    for name, own in texts.items():
+        query = parse_query(own)
+        if not is_over_changes(query.tree, Scope(catalog, own)):
+            folded.setdefault(bind(query, catalog).stream.name, {})[name] = query
+            continue
+        if heartbeats or (arrivals is not None and ahead is None):
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
-        changes = ReplayChanges(bound, catalog.streams, streams, tables or {}, code, expiry=read_expiry(expiry))
-        return changes.run(batch_rows, flush, arrivals)
-    replayed = Replay(query, **settings, **plugged, **streams)
-    return replayed.run(batch_rows, flush, arrivals, heartbeats)
+        bound = bind_changes(query, catalog)
+        changes = ReplayChanges(bound, catalog.streams, events, static, code, expiry=read_expiry(expiry))
+        found[name] = changes.run(batch_rows, flush, arrivals)
+    for queries in folded.values():
+        replayed = Replay(queries, **settings, **plugged, streams=events)
+        found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
+    return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
 
 class Replay:
-    """One query over one stream in one process; the shard's state is in `blocks`."""
+    """Queries over one stream in one process; the shard's state is in `blocks`.
+
+    `step` works off a batch of one query, `run` all of it; `run_all` has the results of several by name.
+    """
 
     def __init__(
         self,
-        query: str | Query,
+        query: str | Query | Mapping[str, Query],
         *,
         time: str | None = "ts",
+        times: Mapping[str, str | None] | None = None,
         lateness: str = "0 seconds",
         idle_clock: bool = False,
         ahead: str | None = None,
@@ -108,12 +152,15 @@ class Replay:
         clusterings: Mapping[str, type] | None = None,
         states: Mapping[str, str] | None = None,
         blocks: Blocks | None = None,
-        **streams: pa.Table,
+        streams: Mapping[str, pa.Table] | None = None,
+        **named: pa.Table,
     ) -> None:
+        events = {**(streams or {}), **named}
         catalog, code = local_catalog(
-            streams,
+            events,
             {},
             time=time,
+            times=times,
             lateness=lateness,
             idle_clock=idle_clock,
             ahead=ahead,
@@ -121,11 +168,17 @@ class Replay:
             clusterings=clusterings or {},
             states=states,
         )
-        bound = bind(parse_query(query) if isinstance(query, str) else query, catalog)
-        self.query: QueryPlan = plan_query("query", bound)
-        self.plan: StreamPlan = plan_stream(bound.stream, [self.query], code)
-        self._events = streams[bound.stream.name]
-        self._time = time
+        read = parse_query(query) if isinstance(query, str) else query
+        asked = read if isinstance(read, Mapping) else {"query": read}
+        plans: dict[str, QueryPlan] = {}
+        for name, own in asked.items():
+            plans[name] = plan_query(name, bind(own, catalog), plans.values())
+        self.queries: dict[str, QueryPlan] = share_clusters(plans)
+        self.query = next(iter(self.queries.values()))
+        stream = catalog.streams[self.query.stream]
+        self.plan: StreamPlan = plan_stream(stream, list(self.queries.values()), code)
+        self._events = events[stream.name]
+        self._time = stream.time
         self.blocks = MemoryBlocks() if blocks is None else blocks
         self.shard = Shard(self.plan, self.blocks)
         self._row_expressions = [_parsed(text) for text in self.plan.expressions]
@@ -140,40 +193,58 @@ class Replay:
         arrivals: Arrivals | None = None,
         heartbeats: Iterable[Instant] = (),
     ) -> pa.Table:
-        """Work off all events and return all results."""
+        """Work off all events and return all results of the only query."""
+        return self.run_all(batch_rows, flush, arrivals, heartbeats)[self.query.name]
+
+    def run_all(
+        self,
+        batch_rows: int | None = None,
+        flush: bool = False,
+        arrivals: Arrivals | None = None,
+        heartbeats: Iterable[Instant] = (),
+    ) -> dict[str, pa.Table]:
+        """Work off all events and return all results of each query."""
         batches = list(self._batches(batch_rows))
+        outcomes: list[Outcome] = []
         if arrivals is None:
             if self.plan.timing.has_heartbeat or self.plan.ahead_us is not None or list(heartbeats):
                 raise SettingsError(NO_ARRIVALS)
-            results = [rows for batch in batches for rows in self.step(batch)]
+            outcomes += [self._outcome(self._sliced(batch)) for batch in batches]
         else:
-            results = []
             for instant, number in wall_clock(len(batches), arrivals, heartbeats):
-                results += self.beat(instant) if number is None else self.step(batches[number], instant)
+                beat = [Payload(0, 0, 0, instant, HEARTBEAT, b"")]
+                outcomes.append(self._outcome(beat if number is None else self._sliced(batches[number], instant)))
         if flush:
-            results += self._finished(self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")]))
-        return pa.concat_tables([self._shown(self.query.emitted.empty_table()), *results])
+            outcomes.append(self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")]))
+        found = {name: [_shown(query.emitted.empty_table(), query)] for name, query in self.queries.items()}
+        for outcome in outcomes:
+            for name in found:
+                found[name] += self._finished(outcome, name)
+        return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
     def step(self, events: pa.Table, arrived_us: int | None = None) -> list[pa.Table]:
         """Work off one batch of events, which arrived all at once, and return the results it gave."""
-        slicer = Slicer(self.plan, 0, [0])
-        for batch in self._evaluated(events, arrived_us).to_batches():
-            slicer.add(batch)
-        return self._processed(slicer.payloads())
+        return self._finished(self._outcome(self._sliced(events, arrived_us)))
 
     def beat(self, now_us: int) -> list[pa.Table]:
         """Let the wall clock go on although no event comes, and return the results that gave."""
-        return self._processed([Payload(0, 0, 0, now_us, HEARTBEAT, b"")])
+        return self._finished(self._outcome([Payload(0, 0, 0, now_us, HEARTBEAT, b"")]))
 
     def state_at(self, length: str) -> StateAt[pa.Table]:
         """What a query with levels holds of the last `length`, up to that of its widest level, as of the last batch."""
         state = state_at([self.shard], Horizon.of(self.query, length))
-        return StateAt(state.start_us, state.end_us, self._shown(pa.Table.from_batches(state.rows)))
+        return StateAt(state.start_us, state.end_us, _shown(pa.Table.from_batches(state.rows), self.query))
 
-    def _processed(self, payloads: Sequence[Payload]) -> list[pa.Table]:
+    def _sliced(self, events: pa.Table, arrived_us: int | None = None) -> Sequence[Payload]:
+        slicer = Slicer(self.plan, 0, [0])
+        for batch in self._evaluated(events, arrived_us).to_batches():
+            slicer.add(batch)
+        return slicer.payloads()
+
+    def _outcome(self, payloads: Sequence[Payload]) -> Outcome:
         outcome = self.shard.process(payloads)
         self.shard.save()
-        return self._finished(outcome)
+        return outcome
 
     def _batches(self, rows: int | None) -> Iterator[pa.Table]:
         step = rows or max(self._events.num_rows, 1)
@@ -191,16 +262,19 @@ class Replay:
             columns[expression_column(i)] = evaluate(expression, events)
         return pa.table(columns)
 
-    def _finished(self, outcome) -> list[pa.Table]:
-        tables = [pa.Table.from_batches([batch]) for _, batch in outcome.results]
+    def _finished(self, outcome: Outcome, name: str | None = None) -> list[pa.Table]:
+        """The rows of one query, of the only one unless it is named."""
+        query = self.query if name is None else self.queries[name]
+        tables = [pa.Table.from_batches([batch]) for own, batch in outcome.results if own == query.name]
         if not tables:
             return []
         rows = pa.concat_tables(tables)
-        early = self.query.leading[-1] == "final"
-        return [self._shown(rows.sort_by("due") if early else rows)]
+        early = query.leading[-1] == "final"
+        return [_shown(rows.sort_by("due") if early else rows, query)]
 
-    def _shown(self, rows: pa.Table) -> pa.Table:
-        return finish_whole(finish_part(rows, self.query), self.query)
+
+def _shown(rows: pa.Table, query: QueryPlan) -> pa.Table:
+    return finish_whole(finish_part(rows, query), query)
 
 
 def _parsed(text: str) -> exp.Expr:
