@@ -12,10 +12,11 @@ from windrow.plan.memory import too_large
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.runtime.answers.told import Told
+from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, RESET, Payload
 from windrow.runtime.reject import rejected_of
-from windrow.runtime.states import State, state_of
+from windrow.runtime.states import state_of
 from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
 from windrow.storage.blocks import Blocks
@@ -48,7 +49,7 @@ class Shard:
         self._rows: int = kept.get("rows", 0)
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_code)
-        self._spaces: dict[Space | RowSpace, State] = {}
+        self._spaces: dict[Space | RowSpace, KeptSpace] = {}
         states: dict[str, Any] = dict(kept.get("spaces", {}))
         unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
         known = {}
@@ -57,7 +58,7 @@ class Shard:
         for space in plan.spaces:
             state = state_of(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
             if space.name in known:
-                state.adopt(known[space.name])  # type: ignore[arg-type]
+                state.adopt(known[space.name])
             self._spaces[space] = state
         self._told = Told(plan, blocks, kept.get("differences", {}))
         self._cuts = plan.cuts
@@ -107,8 +108,9 @@ class Shard:
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""
         self.version += 1
-        for part in (*self._spaces.values(), self._told):
-            part.save(self.version)
+        for state in self._spaces.values():
+            state.save(self.version)
+        self._told.save(self.version)
         self._blocks.make_room()
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
         kept = {"version": self.version, "newest": self.newest, "clock": self.clock, "spaces": spaces}
@@ -128,6 +130,10 @@ class Shard:
             for space, state in self._spaces.items()
             if isinstance(state, SpaceState) and query in self.plan.queries_of(space)
         )
+
+    @property
+    def memory_limit(self) -> int:
+        return self.plan.memory_bytes
 
     @property
     def groups(self) -> int:
@@ -183,14 +189,11 @@ class Shard:
         settled = max(was, was if self._settled_to is None else self._settled_to)
         anew = []
         for space, state in self._spaces.items():
-            if isinstance(state, SpaceState):
-                dropped, freed = state.rewind(newest)
-                outcome.dropped += dropped
-                self._told.release(space, freed)
-            else:
-                waited = state.rewind(newest, settled)
-                outcome.dropped += waited or 0
-                anew += [space.name] if waited is None else []
+            rewound = state.rewind(newest, settled)
+            outcome.dropped += rewound.dropped
+            if rewound.freed is not None:
+                self._told.release(space, rewound.freed)
+            anew += [space.name] if rewound.anew else []
         self._told.rewind(to)
         self.newest, self.clock = min(self.newest, newest), to
         self._settled_to = min(settled, newest)

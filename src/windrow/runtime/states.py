@@ -1,17 +1,16 @@
-"""What a shard holds of a space: of each kind of windows in its own way, all used alike."""
+"""The state of a space, by the kind of its windows."""
 
 from __future__ import annotations
 
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.predicate_space import PredicateSpaceState
 from windrow.runtime.rows.row_space import RowSpaceState
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks
-
-State = SpaceState | RowSpaceState | PartitionSpaceState | PredicateSpaceState
 
 
 def state_of(
@@ -22,7 +21,7 @@ def state_of(
     snapshot: dict | None,
     since: int | None,
     rows: int,
-) -> State:
+) -> KeptSpace:
     """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
     if isinstance(space, Space):
         return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)

@@ -17,9 +17,9 @@ from windrow.runtime.answers.differences import Differences
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.rows import answer_rounding, answer_rows
 from windrow.runtime.answers.windows import Answers
+from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.groups import Groups
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.states import State
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks
 
@@ -53,7 +53,7 @@ class Told:
         self._nested: dict[QueryPlan, list[Answers]] = {}
         self._nested_rows: dict[QueryPlan, RowLevels] = {}
 
-    def answer(self, space: AnySpace, state: State, outcome: Outcome, answers: Answers) -> None:
+    def answer(self, space: AnySpace, state: KeptSpace, outcome: Outcome, answers: Answers) -> None:
         """Tell all who ask for them of the answers of a window."""
         if isinstance(space, RowSpace) and space.is_alone:
             outcome.alone += answers.count
@@ -88,7 +88,7 @@ class Told:
             outcome.failed += overflows
             outcome.add(query.name, batches)
 
-    def levels(self, state: State, outcome: Outcome) -> None:
+    def levels(self, state: KeptSpace, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
         for query, answers in self._nested.items():
             self._join(query, answers, state.groups, outcome)

@@ -48,6 +48,10 @@ class ChangeShard:
         self._groups = self._opened(kept.get("together", []))
 
     @property
+    def memory_limit(self) -> int:
+        return self.plan.memory_bytes
+
+    @property
     def groups(self) -> int:
         return sum(len(together.queries) for together in self._groups)
 
@@ -81,6 +85,9 @@ class ChangeShard:
             names = [query.name for query in self.plan.queries]
             raise MemoryLimitError(too_large(names, self.bytes_in_memory, self.plan.memory_bytes))
         return outcome
+
+    def forget_blocks(self) -> None:
+        """All that operators hold has to be in memory."""
 
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from windrow.plan.nodes.spaces import RowSpace
+from windrow.runtime.contracts import Rewound
 from windrow.runtime.groups import Groups
 from windrow.runtime.rows.waiting import TIME, Waiting
 from windrow.storage.blocks import Blocks
@@ -43,9 +44,11 @@ class KeyedSpace:
                 batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
             self._waiting.add(batch)
 
-    def rewind(self, newest: int, clock: int) -> int | None:
+    def rewind(self, newest: int, clock: int) -> Rewound:
         """As that of `RowSpaceState`."""
-        return None if self._last is not None and self._last > newest else self._waiting.rewind(newest)
+        if self._last is not None and self._last > newest:
+            return Rewound(0, anew=True)
+        return Rewound(self._waiting.rewind(newest))
 
     def _taken(self, clock: int) -> pa.RecordBatch | None:
         """The rows before `clock`, which wait no longer."""

@@ -11,6 +11,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels.user import User
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.runtime.answers.windows import Answers
+from windrow.runtime.contracts import Rewound
 from windrow.runtime.rows.key_counts import KeyCounts
 from windrow.runtime.rows.key_running import KeyRunning
 from windrow.runtime.rows.key_runs import HeldRows, each_group
@@ -108,15 +109,15 @@ class PartitionSpaceState(KeyedSpace):
                 users.leave(joined([gone, self._new.part(~staying)]), freed)
         self._new = nothing([Place(), *self._kernels])
 
-    def rewind(self, newest: int, clock: int) -> int | None:
-        dropped = super().rewind(newest, clock)
-        if dropped is not None and self._passed is not None and self._window.range_us is not None:
+    def rewind(self, newest: int, clock: int) -> Rewound:
+        rewound = super().rewind(newest, clock)
+        if not rewound.anew and self._passed is not None and self._window.range_us is not None:
             self._rows.keep(self._needed())  # of some that are not, the groups are gone
             self._counts.widen(self._owners.width)
             first = int(self._counts.first[self._counts.count > 0].min(initial=newest))
             self._since = known_since(self._since, first, self._passed - self._window.range_us, newest)
             self._passed = min(self._passed, newest)
-        return dropped
+        return rewound
 
     @property
     def bytes_held(self) -> int:

@@ -11,6 +11,7 @@ from windrow.clustering import kernel_of
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.cuts import Cuts, covered
 from windrow.runtime.answers.windows import Answers
+from windrow.runtime.contracts import Rewound
 from windrow.runtime.groups import Groups
 from windrow.runtime.rows.fold_rows import START, FoldRows
 from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
@@ -157,18 +158,17 @@ class RowSpaceState:
         self._kept_from = before
         self._times.drop(self._low)
 
-    def rewind(self, newest: int, clock: int) -> int | None:
-        """Let go of the rows after `newest`; returns how many there were. The clock had come to `clock`.
+    def rewind(self, newest: int, clock: int) -> Rewound:
+        """Let go of the rows after `newest`. The clock had come to `clock`.
 
-        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more:
-        None says that the space has to begin anew.
+        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more.
         """
         if self._last is not None and self._last > newest:
-            return None
+            return Rewound(0, anew=True)
         if self._window.range_us is not None and self._first is not None:
             self._since = known_since(self._since, self._first, clock - self._window.range_us, newest)
         self._rows.rewind(newest)
-        return self._order.rewind(newest)
+        return Rewound(self._order.rewind(newest))
 
     @property
     def bytes_held(self) -> int:

@@ -20,6 +20,7 @@ from windrow.plan.windows.parts import NestedWindow, parts_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.followers import Followers
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
+from windrow.runtime.contracts import Rewound
 from windrow.runtime.groups import Groups
 from windrow.runtime.time.belated import Belated
 from windrow.runtime.time.fold import FoldState
@@ -191,11 +192,10 @@ class SpaceState:
         self._history.forget(before)
         return freed
 
-    def rewind(self, newest: int) -> tuple[int, np.ndarray]:
+    def rewind(self, newest: int, clock: int) -> Rewound:
         """Let go of the panes that begin after `newest`: the clock goes back to before them.
 
-        Returns how many entries went, and the slots of groups that are in no pane any more. What windows without bound
-        have taken in cannot be told from the rest, and stays.
+        What windows without bound have taken in cannot be told from the rest, and stays.
         """
         first, stop = self._cuts.pane_at(newest), self._cuts.edge_from(newest + 1)
         late = self._belated.drop_from(stop)
@@ -205,7 +205,7 @@ class SpaceState:
                 assert isinstance(maintenance, Accumulate)
                 maintenance.rewind(first, stop, self.groups.width)
             self.log.keep(END, END)  # all of it has been taken in
-            return len(gone) + len(late), np.empty(0, np.int64)
+            return Rewound(len(gone) + len(late))
         freed = self.groups.forget(np.concatenate([gone.slots, late]))
         self.log.keep(self._history.kept_from, stop)
         self._history.rewind(stop)
@@ -216,7 +216,7 @@ class SpaceState:
             self._blocks.delete_all(f"{self.space.name}.{name}.")
         self._open_folds({})
         self._followers.release(freed)
-        return len(gone) + len(late), freed
+        return Rewound(len(gone) + len(late), freed)
 
     def known_from(self, start: int, granules: Cuts, query: QueryPlan) -> int:
         """The first edge of `granules` from `start` on after which all that `query` asks for is there."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 from windrow.language import identifier_sql
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.timing import Timing
+from windrow.runtime.contracts import AnySlicer
 from windrow.runtime.payload import TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
 from windrow.runtime.slice.events import FAILED, Slicer, expression_column
@@ -39,14 +39,6 @@ PAYLOAD = pa.schema(
 PAYLOAD_DDL = "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, " + ", ".join(
     f"{name} BIGINT" for name in TALLIES
 )
-
-
-class AnySlicer(Protocol):
-    """What a map task cuts its events with."""
-
-    def add(self, batch: pa.RecordBatch) -> None: ...
-
-    def payloads(self) -> list[Payload]: ...
 
 
 def slice_stream(

@@ -19,6 +19,7 @@ from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.changes.shard import ChangeShard
+from windrow.runtime.contracts import AnyShard
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import EARLIER, REJECTED, TALLIES, Payload
 from windrow.runtime.shard import Shard
@@ -27,8 +28,6 @@ from windrow.spark.stages.slice import NO_PROBE, packed
 from windrow.spark.stages.slide import COUNTED, COUNTS, REJECTED_ROWS, SHARED
 from windrow.spark.stages.state import StateBlocks
 from windrow.storage.columns import encode_batch
-
-AnyShard = Shard | ChangeShard
 
 _HELD: OrderedDict[tuple[str, str | None, int], tuple[AnyShard, StateBlocks, str]] = OrderedDict()
 """The shards that this worker has in memory. Each is used only if its version is the one in the state store, and its
@@ -93,14 +92,15 @@ def shrink_left(held: Sequence[AnyShard]) -> None:
     """
     newest = held[-1].version
     left = [shard for shard in held if shard.version < newest - 1]
-    room = (len(held) - len(left)) * held[-1].plan.memory_bytes
+    room = (len(held) - len(left)) * held[-1].memory_limit
     if left and sum(shard.bytes_in_memory for shard in held) > room:
         for shard in left:
-            if isinstance(shard, Shard):
-                shard.forget_blocks()
+            shard.forget_blocks()
 
 
-def _shard(plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes | None, older: AnyShard | None):
+def _shard(
+    plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes | None, older: AnyShard | None
+) -> AnyShard:
     """The shard that a plan runs in."""
     if isinstance(plan, ChangesPlan):
         return ChangeShard(plan, blocks, snapshot)
