@@ -220,18 +220,33 @@ def test_taking_over_a_shard_again_reads_what_it_missed_and_not_the_whole_window
     assert max(reads[20:]) < count / 2
 
 
-def test_rows_of_a_join_count_against_the_limit():
-    """They are all in memory, so that beyond it the query stops."""
+OVER_CHANGES = {
+    "join": "SELECT a.k, a.x, b.x AS y FROM ticks [RANGE 9 SECONDS] a JOIN others [RANGE 9 SECONDS] b ON a.k = b.k",
+    "left join": """SELECT a.k, b.x AS y FROM ticks [RANGE 9 SECONDS] a LEFT JOIN others [RANGE 9 SECONDS] b
+                    ON a.k = b.k AND a.x = b.x""",
+    "groups": """SELECT a.x, COUNT(*) AS n, MAX(b.x) AS most, SUM(b.k) AS sum
+                 FROM ticks [RANGE 9 SECONDS] a JOIN others [RANGE 9 SECONDS] b ON a.x = b.x GROUP BY a.x""",
+}
+
+
+@pytest.mark.parametrize("text", OVER_CHANGES.values(), ids=OVER_CHANGES)
+def test_what_operators_hold_counts_against_the_limit(text: str):
+    """It is all in memory, so that beyond it the query stops."""
     random, rows = np.random.default_rng(1), 2_000
     times = pa.array(np.arange(rows) * 1000, pa.timestamp("us", "UTC"))
     ticks = pa.table({"ts": times, "k": random.integers(0, 500, rows), "x": random.random(rows)})
-    text = "SELECT a.k, a.x, b.x AS y FROM ticks [RANGE 9 SECONDS] a JOIN others [RANGE 9 SECONDS] b ON a.k = b.k"
     events = {"ticks": ticks, "others": ticks}
     streams = {name: Stream(name, ticks.schema, "ts", 0) for name in events}
     catalog = Catalog(LocalEngine(), streams, {}, {}, KnownClusterings())
     replayed = ReplayChanges(bind_changes(parse_query(text), catalog), streams, events, {}, {})
     replayed.run(batch_rows=100)
+    operators = replayed.shard._groups[0].pipeline._operators.values()
+    held = [operator for operator in operators if operator.nbytes >= rows * 24]
+    assert {type(operator).__name__ for operator in held} >= HOLDING[text]
     assert replayed.shard.bytes_in_memory > 2 * rows * 24
     replayed.shard.plan = replace(replayed.plan, memory_bytes=20_000)
     with pytest.raises(MemoryLimitError, match="query hold"):
         replayed.step({name: table.slice(0, 1) for name, table in events.items()})
+
+
+HOLDING = dict(zip(OVER_CHANGES.values(), ({"JoinRows"}, {"LeftJoinRows"}, {"JoinRows", "GroupRows"})))

@@ -61,6 +61,10 @@ class GroupRows:
                 self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)
         self.overflows = 0
 
+    @property
+    def nbytes(self) -> int:
+        return self._groups.nbytes + sum(folded.nbytes for folded in self._folded.values())
+
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         if not len(changes):

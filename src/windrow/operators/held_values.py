@@ -35,6 +35,10 @@ class HeldValues:
             [pa.int64(), type, pa.bool_(), pa.int64()], ("n", "group", "turn"), space, blocks, snapshot["values"]
         )
 
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes + self._last.nbytes
+
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:
         assert rows.values is not None
         groups = pairs.slots[pairs.codes]

@@ -31,6 +31,10 @@ class LeftJoinRows:
         self._pairs = JoinRows(node, evaluate, f"{space}.pairs", blocks, snapshot["pairs"])
         self._alone = SetRows(Rule.WITHOUT, types, f"{space}.alone", blocks, snapshot["alone"])
 
+    @property
+    def nbytes(self) -> int:
+        return self._pairs.nbytes + self._alone.nbytes
+
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         pairs = self._pairs.process(inputs, clock)
         paired = pairs.with_columns(pairs.columns[: self._left])

@@ -23,12 +23,36 @@ class Folded(Protocol):
     def sweep(self, kept: np.ndarray) -> None:
         """Groups have been numbered anew: slot i was `kept[i]`."""
 
+    @property
+    def nbytes(self) -> int: ...
+
     def save(self, version: int, groups: int) -> None: ...
 
     def snapshot(self) -> dict: ...
 
 
-class Reversible:
+class OnlyLast:
+    """The part of a partial that keeps nothing but its last state in every group."""
+
+    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None) -> None:
+        self._kernel = kernel
+        self._last = GroupPartials(kernel, space, blocks, snapshot)
+
+    @property
+    def nbytes(self) -> int:
+        return self._last.nbytes
+
+    def sweep(self, kept: np.ndarray) -> None:
+        self._last.sweep(kept)
+
+    def save(self, version: int, groups: int) -> None:
+        self._last.save(version, groups)
+
+    def snapshot(self) -> dict:
+        return self._last.snapshot()
+
+
+class Reversible(OnlyLast):
     """A partial that forgets without a trace: what came is combined, what went is removed.
 
     What came and what went since the batch began are folded apart, so that no partial ever holds less than nothing,
@@ -36,8 +60,7 @@ class Reversible:
     """
 
     def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
-        self._kernel = kernel
-        self._last = GroupPartials(kernel, space, blocks, snapshot)
+        super().__init__(kernel, space, blocks, snapshot)
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:
         older, after = self._last.of(pairs.slots[pairs.firsts]), self._last.of(pairs.slots)
@@ -48,15 +71,6 @@ class Reversible:
                 fold(after, everything, self._moved(pairs, rows, moved))
         self._last.put(pairs.slots[pairs.lasts], take(after, pairs.lasts))
         return older, after
-
-    def sweep(self, kept: np.ndarray) -> None:
-        self._last.sweep(kept)
-
-    def save(self, version: int, groups: int) -> None:
-        self._last.save(version, groups)
-
-    def snapshot(self) -> dict:
-        return self._last.snapshot()
 
     def _moved(self, pairs: Instants, rows: Rows, moved: np.ndarray) -> Fields:
         """For each pair the fold of the rows that came, or went, since the batch began; `moved` says how often."""

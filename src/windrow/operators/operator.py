@@ -22,6 +22,11 @@ class Operator(Protocol):
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         """Work off changes up to `clock`: none that is older will come, so what ended by then may expire."""
 
+    @property
+    def nbytes(self) -> int:
+        """What it holds in memory, which counts against the limit."""
+        ...
+
     def save(self, version: int) -> None:
         """Write the blocks that have changed."""
 
@@ -31,6 +36,8 @@ class Operator(Protocol):
 
 class Stateless:
     """The part of an operator that remembers nothing."""
+
+    nbytes = 0
 
     def save(self, version: int) -> None:
         pass

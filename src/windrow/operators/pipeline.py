@@ -176,7 +176,7 @@ class Pipeline:
     @property
     def nbytes(self) -> int:
         """What the rows that operators hold take in memory."""
-        return sum(getattr(operator, "nbytes", 0) for operator in self._operators.values())
+        return sum(operator.nbytes for operator in self._operators.values())
 
     def save(self) -> None:
         """Write what has changed since the last save into the blocks."""

@@ -26,6 +26,10 @@ class RegroupedRows:
         self._types = [column.type for column in node.columns]
         self._waiting = Waiting(self._types, space, blocks, snapshot)
 
+    @property
+    def nbytes(self) -> int:
+        return self._waiting.nbytes
+
     def add(self, changes: Changes) -> None:
         """Changes as they come from one shard."""
         self._waiting.add(changes, changes.times)

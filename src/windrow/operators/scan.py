@@ -34,6 +34,10 @@ class ScanRows:
             arrived = arrived.keep(timely) if len(times) else arrived
         self._waiting.add(arrived, arrived.times)
 
+    @property
+    def nbytes(self) -> int:
+        return self._waiting.nbytes
+
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         assert not inputs
         self.clock = clock if self.clock is None else max(clock, self.clock)

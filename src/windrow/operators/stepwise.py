@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, Rows, identity, running, take
-from windrow.operators.group_partials import GroupPartials
 from windrow.operators.instants import Instants
-from windrow.operators.measures import repeated
+from windrow.operators.measures import OnlyLast, repeated
 from windrow.storage.blocks import Blocks
 
 
-class Stepwise:
+class Stepwise(OnlyLast):
     """At each instant what went is removed from the group's state, and what came is added to it.
 
     So the user's class is called once for each row that comes and once when it goes, and nothing else is kept.
     """
 
     def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
-        self._rows, self._kernel = kernel, running(kernel)
-        self._last = GroupPartials(self._kernel, space, blocks, snapshot)
+        super().__init__(running(kernel), space, blocks, snapshot)
+        self._rows = kernel
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:
         older, after = self._last.of(pairs.slots[pairs.firsts]), identity(self._kernel, len(pairs))
@@ -35,15 +34,6 @@ class Stepwise:
                 column[places] = state[name][owners[places]]
         self._last.put(pairs.slots[pairs.lasts], take(after, pairs.lasts))
         return older, after
-
-    def sweep(self, kept: np.ndarray) -> None:
-        self._last.sweep(kept)
-
-    def save(self, version: int, groups: int) -> None:
-        self._last.save(version, groups)
-
-    def snapshot(self) -> dict:
-        return self._last.snapshot()
 
     def _moved(self, pairs: Instants, rows: Rows, often: np.ndarray) -> Fields:
         """The rows that came, or went, at each pair, each so `often`."""

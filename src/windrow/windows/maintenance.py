@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,14 @@ class Maintenance(Protocol):
     Windows come in order of time, each at or after the one before. `width` is how many slots there are. Panes go by
     the instants they begin at: a range is that of the instants from the first on and before the last.
     """
+
+    @property
+    def nbytes(self) -> int:
+        """What folded windows take in memory, where they are kept folded; others are in blocks."""
+        ...
+
+    def adopt(self, older: Any) -> None:
+        """Take over what an older view of the same state has in memory, where that is still so."""
 
     def close(self, before: int) -> None:
         """All panes before `before` are complete and will not change any more."""
@@ -38,8 +46,17 @@ class Maintenance(Protocol):
 
 
 def bytes_held(maintenances: Iterable[Maintenance]) -> int:
-    """What folded windows take in memory, of those that are kept folded; others are in blocks."""
-    return sum(maintenance.nbytes for maintenance in maintenances if hasattr(maintenance, "nbytes"))
+    """What several maintenances keep in memory."""
+    return sum(maintenance.nbytes for maintenance in maintenances)
+
+
+class InBlocks:
+    """The part of a maintenance that keeps nothing in memory which it could not read again."""
+
+    nbytes = 0
+
+    def adopt(self, older: Any) -> None:
+        pass
 
 
 class PaneSource(Protocol):

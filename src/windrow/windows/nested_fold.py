@@ -51,6 +51,9 @@ class NestedFold:
     def drop(self, before: int) -> None:
         pass
 
+    def adopt(self, older: NestedFold) -> None:
+        """A chain is folded anew: it is small."""
+
     @property
     def nbytes(self) -> int:
         told = sum(bytes_of(part) for _, fields in self._told.values() for part in fields)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.kernels import Fields
-from windrow.windows.maintenance import PaneSource, fold
+from windrow.windows.maintenance import InBlocks, PaneSource, fold
 
 
-class Refold:
+class Refold(InBlocks):
     """Keeps nothing of its own; a slide combines as many panes as a window has."""
 
     def __init__(self, panes: PaneSource) -> None:

@@ -10,12 +10,12 @@ from windrow.kernels import Fields, identity
 from windrow.storage.blocks import Blocks
 from windrow.windows.entries import Entries, reduced
 from windrow.windows.log import PaneLog
-from windrow.windows.maintenance import PaneSource, fold_into
+from windrow.windows.maintenance import InBlocks, PaneSource, fold_into
 
 _FIRST = -(1 << 62)
 
 
-class Tree:
+class Tree(InBlocks):
     """A slide combines O(log panes) nodes, all of them built once and never changed.
 
     Time is ruled into cells of `unit`, the shortest slide of the windows that ask, from `origin` on. Node k of level l

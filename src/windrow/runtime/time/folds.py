@@ -48,8 +48,7 @@ class Folds:
 
     def adopt(self, older: Folds) -> None:
         for name, (_, fold) in self._folds.items():
-            if hasattr(fold, "adopt"):
-                fold.adopt(older._folds[name][1])
+            fold.adopt(older._folds[name][1])
 
     def close(self, before: int) -> None:
         """All panes before `before` are complete."""

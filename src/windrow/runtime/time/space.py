@@ -103,8 +103,7 @@ class SpaceState:
             self.log.adopt(older.log)
         mine, theirs = self._maintenances(), older._maintenances()
         for name in mine.keys() & theirs.keys():
-            if hasattr(mine[name], "adopt"):
-                mine[name].adopt(theirs[name])
+            mine[name].adopt(theirs[name])
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Fold payloads into panes; those of panes that were closed for all windows at `clock` are late."""
