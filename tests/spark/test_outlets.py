@@ -72,7 +72,8 @@ def test_a_batch_is_one_spark_job_however_many_sinks_it_has(spark: SparkSession,
     names = ["sums", "top", "changes", "types"]
     other = {"top": windrow.sink("memory"), "changes": windrow.sink("noop")}
     assert jobs_of(spark, lambda: run(spark, tmp_path, names, other)) == 2
-    assert [row["total"] for row in rows_of(tmp_path / "sums") if row["window_end"] == START + 5 * SECOND] == [3, 5, 2]
+    first = [row["total"] for row in rows_of(tmp_path / "sums") if row["window_end"] == START + 5 * SECOND]
+    assert sorted(first) == [2, 3, 5]
     assert spark.table("top").count() == 7
 
 
