@@ -8,35 +8,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType
 
 from windrow.clustering import KnownClusterings, check_plugin
+from windrow.compile.compile import AnyQuery, Compiler, Wishes
 from windrow.compile.explain import explain_plans
 from windrow.compile.keep_rows import Figures, Keeping
-from windrow.compile.plan_changes import in_stages, plan_change, plan_changes, tables_of
-from windrow.compile.plan_query import plan_query, plan_stream
-from windrow.compile.refuse_large import refuse_large
 from windrow.compile.round_slide import with_slide
-from windrow.compile.share_clusters import share_clusters
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
-from windrow.expressions.evaluate_text import evaluate_text
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.plan.ahead import read_ahead
-from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.changes import bind_changes
-from windrow.plan.bind.over_changes import is_over_changes
-from windrow.plan.bind.query import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
-from windrow.plan.nodes.change_plan import CHANGES_OF, ChangePlan, ChangesPlan
+from windrow.plan.nodes.change_plan import CHANGES_OF, ChangesPlan
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
@@ -45,13 +38,12 @@ from windrow.spark.job.checkpoint import Changes, kept_in
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
 from windrow.spark.job.letters import Listener
-from windrow.spark.job.runs import AnyQuery, Runs
+from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sources.read import time_expression
 from windrow.spark.stages.pipeline import Source, packed_results
-from windrow.spark.stages.slide import REJECTED_ROWS
 
 
 class Session:
@@ -90,7 +82,11 @@ class Session:
         self._aggregates: dict[str, UserAggregate] = {}
         self._clusterings: dict[str, type] = {}
         self._queries: dict[str, AnyQuery] = {}
-        self._engine = SparkEngine(self.spark)
+        self._columns_of_tables: dict[str, pa.Schema] = {}
+        known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
+        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine())
+        wishes = Wishes(self.memory_bytes, self._keeping, self._expiry, self.shards)
+        self._compiler = Compiler(catalog, lambda name: self._tables[name].toArrow(), wishes)
 
     def __repr__(self) -> str:
         named: dict[str, Iterable[str]] = {"streams": self._streams, "tables": self._tables, "queries": self._queries}
@@ -137,6 +133,7 @@ class Session:
         if dataframe.isStreaming:
             raise SettingsError(f"{name!r} is a stream: register it with stream(..., time=...)")
         self._tables[name] = dataframe
+        self._columns_of_tables[name] = to_arrow_schema(dataframe.schema, timezone="UTC")
 
     def aggregate(
         self,
@@ -185,7 +182,7 @@ class Session:
         """Register a query that has been read already; returns its plan."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._planned(name, query, self._queries.values())
+        self._queries[name] = self._compiler.query(name, query, self._queries.values())
         return self._queries[name]
 
     def start(
@@ -233,8 +230,8 @@ class Session:
             check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
             check_places({name: sinks[name] for name in queries})
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
-            plan_stream = partial(self.stream_plan, live=is_live(trigger))
-            runs = Runs(self.spark, checkpoint, kept, self._sources, self.plan, plan_stream, rejected)
+            known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
+            runs = Runs(self.spark, checkpoint, kept, *known)
             job = Job(queries, sinks, trigger, runs, checkpoint, hold)
         except BaseException:
             hold.release()
@@ -268,49 +265,22 @@ class Session:
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
-        return self._planned(name, parse_query(text), beside)
+        return self._compiler.query(name, parse_query(text), beside)
 
     def _measured(self) -> dict[str, Figures]:
         """What is known of the streams of the job that was started last."""
-        progress = {} if self._job is None else self._job.progress()
-        return {
-            stream: Figures(figures["stream_rate"], figures["groups"], measured=True)
-            for stream, figures in progress.items()
-            if figures["stream_rate"]
-        }
+        return {} if self._job is None else self._job.measured()
 
     def _shared(self) -> dict[str, AnyQuery]:
         """The registered queries, which may share clusters."""
-        folded = {name: query for name, query in self._queries.items() if isinstance(query, QueryPlan)}
-        return self._queries | share_clusters(folded)
-
-    def _planned(self, name: str, query: Query, beside: Iterable[AnyQuery]) -> AnyQuery:
-        if not name or name == REJECTED_ROWS:
-            raise SettingsError(f"no query can be called {name!r}: give it another name")
-        tables = {known: to_arrow_schema(frame.schema, timezone="UTC") for known, frame in self._tables.items()}
-        known = KnownClusterings(self._clusterings)
-        catalog = Catalog(self._engine, self._streams, tables, self._aggregates, known, LocalEngine())
-        if is_over_changes(query.tree, Scope(catalog, query.text)):
-            return plan_change(name, bind_changes(query, catalog), self._expiry)
-        return plan_query(name, bind(query, catalog), [other for other in beside if isinstance(other, QueryPlan)])
+        return self._compiler.sharing(self._queries)
 
     def stream_plan(
         self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
     ) -> StreamPlan | ChangesPlan:
         """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself."""
-        code = {name: registered.implementation for name, registered in self._aggregates.items()}
-        changes = [query for query in queries if isinstance(query, ChangePlan)]
-        if changes:
-            tables = {name: self._tables[name].toArrow() for name in tables_of(changes)}
-            over_changes = plan_changes(self._streams, changes, evaluate_text, tables, code, live=live)
-            limited = replace(over_changes, memory_bytes=self.memory_bytes, keeps_rejected=keeps_rejected)
-            return in_stages(limited)
-        own = [query for query in queries if isinstance(query, QueryPlan)]
-        stream = self._streams[own[0].stream]
-        limits = (self.memory_bytes, self._keeping)
-        plan = plan_stream(stream, own, code | self._clusterings, *limits, keeps_rejected=keeps_rejected, live=live)
-        refuse_large(plan, self.shards, self._measured().get(stream.name, Figures()))
-        return plan
+        figures = self._measured().get(queries[0].stream, Figures())
+        return self._compiler.scan(queries, keeps_rejected=keeps_rejected, live=live, figures=figures)
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:

@@ -168,7 +168,7 @@ UNSEEN = {
 def plan_of(tree: exp.Expr, text: str) -> object:
     """What is bound, or what is wrong."""
     plugged = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
-    catalog, _ = local_catalog({"ev": EVENTS}, {"t": TABLE}, **plugged)
+    catalog = local_catalog({"ev": EVENTS}, {"t": TABLE}, **plugged)
     query = Query(tree, text)
     try:
         return bind_changes(query, catalog) if is_over_changes(tree, Scope(catalog, text)) else bind(query, catalog)

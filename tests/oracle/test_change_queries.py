@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import windrow
 from drawn_examples import examples
+from windrow.compile.plan_changes import plan_change, plan_changes
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
@@ -230,9 +231,10 @@ def test_a_flush_lets_expire_what_has_a_range(text: str, rows: int | None):
 def test_without_a_slide_too_what_comes_after_a_flush_is_late_where_the_flush_has_settled():
     events = at_seconds(1, 4, 6, 7)
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
-    catalog, code = local_catalog({"a": events}, {}, **settings)
+    catalog = local_catalog({"a": events}, {}, **settings)
     bound = bind_changes(parse_query("SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS]"), catalog)
-    replay = ReplayChanges(bound, catalog.streams, {"a": events}, {}, code)
+    plan = plan_changes(catalog.streams, [plan_change("query", bound)], {}, catalog.code)
+    replay = ReplayChanges(plan, catalog.streams, {"a": events})
     told = []
     for batch in (events.slice(0, 1), None, events.slice(1, 2), events.slice(3, 1), None, None):
         payloads = [Payload(0, 0, 0, None, FLUSH, b"")]

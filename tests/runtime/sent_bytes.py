@@ -18,7 +18,6 @@ import sqlglot
 from windrow.compile.plan_changes import in_stages, plan_change, plan_changes
 from windrow.compile.plan_query import plan_query, plan_stream
 from windrow.expressions.evaluate import evaluate
-from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind.changes import bind_changes
@@ -119,11 +118,11 @@ def batches(streams: Mapping[str, pa.Table]) -> Iterator[dict[str, pa.Table]]:
 
 def sliced(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payload]:
     """What two map tasks, and those that merge on the way, send; and what the shards then answer."""
-    catalog, code = local_catalog(
+    catalog = local_catalog(
         {"ev": streams["ev"]}, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates=USER, clusterings={}
     )
     bound = bind(parse_query(text), catalog)
-    plan = plan_stream(bound.stream, [plan_query("query", bound)], code)
+    plan = plan_stream(bound.stream, [plan_query("query", bound)], catalog.code)
     homes = [MemoryBlocks() for _ in SHARDS]
     shards = [Shard(plan, home) for home in homes]
     sent: list[Payload] = []
@@ -146,11 +145,11 @@ def sliced(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
 
 def staged(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payload]:
     """What the first stages of a query over changes send to the last."""
-    catalog, code = local_catalog(
+    catalog = local_catalog(
         streams, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates=USER, clusterings={}
     )
     query = plan_change("query", bind_changes(parse_query(text), catalog))
-    plan = in_stages(plan_changes(catalog.streams, [query], evaluate_text, {}, code))
+    plan = in_stages(plan_changes(catalog.streams, [query], {}, catalog.code))
     homes = [[MemoryBlocks() for _ in SHARDS] for _ in plan.stages]
     shards = [[ChangeShard(stage, home) for home in own] for stage, own in zip(plan.stages, homes)]
     sent: list[Payload] = []

@@ -10,11 +10,11 @@ import pytest
 
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
 from windrow.clustering import KnownClusterings
+from windrow.compile.compile import Compiler, Wishes
 from windrow.errors import MemoryLimitError
 from windrow.language import parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.local.replay_changes import ReplayChanges
-from windrow.plan.bind.changes import bind_changes
 from windrow.plan.catalog import Catalog, Stream
 from windrow.runtime.rows import keyed_rows, waiting
 from windrow.runtime.shard import Shard
@@ -238,7 +238,8 @@ def test_what_operators_hold_counts_against_the_limit(text: str):
     events = {"ticks": ticks, "others": ticks}
     streams = {name: Stream(name, ticks.schema, "ts", 0) for name in events}
     catalog = Catalog(LocalEngine(), streams, {}, {}, KnownClusterings())
-    replayed = ReplayChanges(bind_changes(parse_query(text), catalog), streams, events, {}, {})
+    compiler = Compiler(catalog, {}.__getitem__, Wishes())
+    replayed = ReplayChanges(compiler.scan([compiler.query("query", parse_query(text))]), streams, events)
     replayed.run(batch_rows=100)
     operators = replayed.shard._groups[0].pipeline._operators.values()
     held = [operator for operator in operators if operator.nbytes >= rows * 24]

@@ -105,7 +105,7 @@ def planned(plan: Node, way: Expiry) -> ChangesPlan:
     query = ChangePlan(
         "q", ("a", "b"), place_expiry(readable(plan), way), "CHANGES", range_us=20
     )  # the longest of all cases
-    whole = ChangesPlan((("a", 0), ("b", 0)), (query,), leaf_keys([query]), evaluate=evaluate_text)
+    whole = ChangesPlan((("a", 0), ("b", 0)), (query,), leaf_keys([query]))
     return in_stages(whole)
 
 
@@ -198,7 +198,7 @@ def test_a_query_that_comes_later_hears_nothing_of_rows_from_before():
 
     def together(*queries: ChangePlan) -> ChangesPlan:
         streams = (("a", 0), ("b", 0))
-        return in_stages(ChangesPlan(streams, queries, leaf_keys(queries), evaluate=evaluate_text))
+        return in_stages(ChangesPlan(streams, queries, leaf_keys(queries)))
 
     running = Stages(together(first, same))
     running.batch({name: table.slice(0, 1) for name, table in tables.items()})
@@ -247,9 +247,9 @@ def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, da
         keys = {"k": pa.array([row[1] for row in rows], INT), "s": pa.array([row[2] for row in rows], pa.string())}
         tables[name] = pa.table({"ts": times} | keys)
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
-    catalog, _ = local_catalog(tables, {}, **settings)
+    catalog = local_catalog(tables, {}, **settings)
     query = plan_change("q", bind_changes(parse_query(text), catalog))
-    plan = plan_changes(catalog.streams, [query], evaluate_text, {}, {})
+    plan = plan_changes(catalog.streams, [query], {}, {})
     running = Stages(in_stages(plan), restarts=True)
     for start in range(0, max(table.num_rows for table in tables.values()), 4):
         parts = {name: tables[name].slice(start, 4).combine_chunks() for name in query.streams}

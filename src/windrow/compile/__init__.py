@@ -5,6 +5,7 @@ choose_maintenance      How each partial of a window is maintained: every altern
 choose_phantoms         Which spaces are fed from one finer grouping: a phantom, which no query asked for, where it
                         saves work
 choose_row_maintenance  How each partial of a window that counts rows is maintained
+compile                 Queries as text to what runs for them: read this first
 count_distinct          Count distinct values by counting the rows that DISTINCT leaves
 cut_into_stages         Cut a plan that no key can spread into stages that a key can: between them, rows go to other
                         shards

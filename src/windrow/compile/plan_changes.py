@@ -15,7 +15,8 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.compile.push_distinct import push_distinct
 from windrow.compile.shard_key import Keys, answer_key, shard_key
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan, ChangesPlan, Evaluate, LeafKey
+from windrow.plan.memory import DEFAULT_BYTES
+from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan, ChangesPlan, LeafKey
 from windrow.plan.nodes.changes import Expiry, Group, Node, TableJoin
 from windrow.plan.nodes.regrouped import leaves_in
 
@@ -33,10 +34,11 @@ def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) ->
 def plan_changes(
     streams: Mapping[str, Stream],
     queries: Sequence[ChangePlan],
-    evaluate: Evaluate,
     tables: Mapping[str, pa.Table],
     user_code: Mapping[str, type],
+    memory_bytes: int = DEFAULT_BYTES,
     *,
+    keeps_rejected: bool = False,
     live: bool = False,
 ) -> ChangesPlan:
     """What runs of queries that read the same streams; `live` is a job that goes on as events arrive."""
@@ -48,8 +50,9 @@ def plan_changes(
         tuple(queries),
         leaf_keys(queries),
         tuple((name, user_code[name]) for name in used),
-        evaluate,
         read,
+        keeps_rejected=keeps_rejected,
+        memory_bytes=memory_bytes,
         ahead=tuple((name, limit) for name, limit in limits.items() if limit is not None),
     )
 

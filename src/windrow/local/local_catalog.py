@@ -41,8 +41,8 @@ def local_catalog(
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],
     states: Mapping[str, str] | None = None,
-) -> tuple[Catalog, dict[str, type]]:
-    """The streams, tables and users' code of a replay, and that code by name."""
+) -> Catalog:
+    """The streams, tables and users' code of a replay."""
     states = states or {}
     limit = read_ahead(ahead)
     nameless = [name for name in times or {} if name not in streams]
@@ -74,8 +74,7 @@ def local_catalog(
     }
     plugins = KnownClusterings(clusterings)
     schemas = {name: table.schema for name, table in tables.items()}
-    code = {name: registered.implementation for name, registered in user.items()} | dict(clusterings)
-    return Catalog(LocalEngine(), known, schemas, user, plugins), code
+    return Catalog(LocalEngine(), known, schemas, user, plugins)
 
 
 def as_arrow(events: Any, name: str) -> pa.Table:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.compile.plan_query import plan_query, plan_stream
-from windrow.compile.share_clusters import share_clusters
+from windrow.compile.compile import AnyQuery, Compiler, Wishes
+from windrow.compile.plan_query import plan_query
 from windrow.errors import SettingsError
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Query, parse_expression, parse_query
@@ -17,11 +17,9 @@ from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.event_times import microseconds, possible
 from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_changes import ReplayChanges
-from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.changes import bind_changes
-from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind
 from windrow.plan.expiry import read_expiry
+from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.changes import Expiry
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
@@ -113,22 +111,25 @@ def replay(
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     settings["times"] = times
-    catalog, code = local_catalog(events, static, **settings, **plugged)
+    catalog = local_catalog(events, static, **settings, **plugged)
+    compiler = Compiler(catalog, static.__getitem__, Wishes(expiry=read_expiry(expiry)))
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
-    folded: dict[str, dict[str, Query]] = {}
-    found: dict[str, pa.Table] = {}
+    plans: dict[str, AnyQuery] = {}
     for name, own in texts.items():
-        query = parse_query(own)
-        if not is_over_changes(query.tree, Scope(catalog, own)):
-            folded.setdefault(bind(query, catalog).stream.name, {})[name] = query
+        plans[name] = compiler.query(name, parse_query(own), plans.values())
+    found: dict[str, pa.Table] = {}
+    folded: dict[str, list[QueryPlan]] = {}
+    for name, query in compiler.sharing(plans).items():
+        if isinstance(query, QueryPlan):
+            folded.setdefault(query.stream, []).append(query)
             continue
         if heartbeats or (arrivals is not None and ahead is None):
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
-        bound = bind_changes(query, catalog)
-        changes = ReplayChanges(bound, catalog.streams, events, static, code, expiry=read_expiry(expiry))
-        found[name] = changes.run(batch_rows, flush, arrivals)
+        over_changes = compiler.scan([query])
+        assert isinstance(over_changes, ChangesPlan)
+        found[name] = ReplayChanges(over_changes, catalog.streams, events).run(batch_rows, flush, arrivals)
     for queries in folded.values():
-        replayed = Replay(queries, **settings, **plugged, streams=events)
+        replayed = Replay._of(compiler, queries, events)
         found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
@@ -141,7 +142,7 @@ class Replay:
 
     def __init__(
         self,
-        query: str | Query | Mapping[str, Query],
+        query: str | Query,
         *,
         time: str | None = "ts",
         times: Mapping[str, str | None] | None = None,
@@ -156,7 +157,7 @@ class Replay:
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
-        catalog, code = local_catalog(
+        catalog = local_catalog(
             events,
             {},
             time=time,
@@ -168,17 +169,27 @@ class Replay:
             clusterings=clusterings or {},
             states=states,
         )
-        read = parse_query(query) if isinstance(query, str) else query
-        asked = read if isinstance(read, Mapping) else {"query": read}
-        plans: dict[str, QueryPlan] = {}
-        for name, own in asked.items():
-            plans[name] = plan_query(name, bind(own, catalog), plans.values())
-        self.queries: dict[str, QueryPlan] = share_clusters(plans)
-        self.query = next(iter(self.queries.values()))
-        stream = catalog.streams[self.query.stream]
-        self.plan: StreamPlan = plan_stream(stream, list(self.queries.values()), code)
-        self._events = events[stream.name]
-        self._time = stream.time
+        compiler = Compiler(catalog, _no_table, Wishes())
+        asked = bind(parse_query(query) if isinstance(query, str) else query, catalog)
+        self._open(compiler, [plan_query("query", asked)], events, blocks)
+
+    @classmethod
+    def _of(cls, compiler: Compiler, queries: Sequence[QueryPlan], events: Mapping[str, pa.Table]) -> Replay:
+        """Queries that have been compiled, which are all over one stream."""
+        made = cls.__new__(cls)
+        made._open(compiler, queries, events, None)
+        return made
+
+    def _open(
+        self, compiler: Compiler, queries: Sequence[QueryPlan], events: Mapping[str, pa.Table], blocks: Blocks | None
+    ) -> None:
+        plan = compiler.scan(queries)
+        assert isinstance(plan, StreamPlan)
+        self.plan = plan
+        self.queries = {query.name: query for query in queries}
+        self.query = queries[0]
+        self._events = events[self.query.stream]
+        self._time = compiler.catalog.streams[self.query.stream].time
         self.blocks = MemoryBlocks() if blocks is None else blocks
         self.shard = Shard(self.plan, self.blocks)
         self._row_expressions = [_parsed(text) for text in self.plan.expressions]
@@ -275,6 +286,10 @@ class Replay:
 
 def _shown(rows: pa.Table, query: QueryPlan) -> pa.Table:
     return finish_whole(finish_part(rows, query), query)
+
+
+def _no_table(name: str) -> pa.Table:
+    raise AssertionError(f"{name!r}: a fold reads no table")
 
 
 def _parsed(text: str) -> exp.Expr:

@@ -6,16 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from windrow.compile.plan_changes import plan_change, plan_changes
 from windrow.errors import SettingsError
 from windrow.expressions.evaluate import evaluate
-from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_expression
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, wall_clock
 from windrow.local.event_times import microseconds, possible
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan, ChangesPlan
-from windrow.plan.nodes.changes import Expiry
+from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.reject import ARRIVED, TIME
@@ -29,17 +26,14 @@ class ReplayChanges:
 
     def __init__(
         self,
-        bound: BoundChanges,
+        plan: ChangesPlan,
         streams: Mapping[str, Stream],
         events: Mapping[str, pa.Table],
-        tables: Mapping[str, pa.Table],
-        user_code: Mapping[str, type],
         *,
-        expiry: Expiry | None = None,
         blocks: Blocks | None = None,
     ) -> None:
-        self.query: ChangePlan = plan_change("query", bound, expiry)
-        self.plan: ChangesPlan = plan_changes(streams, [self.query], evaluate_text, tables, user_code)
+        self.plan = plan
+        (self.query,) = plan.queries
         self._events = {name: events[name] for name in self.query.streams}
         self._times = {name: streams[name].time or "" for name in self.query.streams}
         self.blocks = MemoryBlocks() if blocks is None else blocks

@@ -12,9 +12,17 @@ from sqlglot import exp
 from windrow.plan.ahead import ahead_limit
 from windrow.plan.timing import Timing
 
+REJECTED_ROWS = "#rejected"
+"""As what rejected events travel among the rows of queries, so that no query may be called so."""
+
 
 class Clusterings(Protocol):
     """Whoever knows the clusterings, asked beforehand whether one can run."""
+
+    @property
+    def user(self) -> Mapping[str, type]:
+        """The users' own, by name."""
+        ...
 
     def described(self, name: str, parameters: tuple[Any, ...], dimensions: int, attached: bool) -> Described:
         """What there is to know of clustering `name`, with other aggregates of its clusters if `attached`.
@@ -83,3 +91,9 @@ class Catalog:
     clusterings: Clusterings | None = None
     above: Engine | None = None
     """Evaluates expressions above joins, groups and set operators, where the engine itself does not."""
+
+    @property
+    def code(self) -> dict[str, type]:
+        """The code of users' aggregates and clusterings, by name."""
+        clusterings = {} if self.clusterings is None else dict(self.clusterings.user)
+        return {name: registered.implementation for name, registered in self.aggregates.items()} | clusterings

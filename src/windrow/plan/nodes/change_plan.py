@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -18,8 +17,6 @@ from windrow.plan.timing import Timing
 
 CHANGES_OF = "changes-"
 """How the names of streams that are read together begin."""
-
-Evaluate = Callable[[str, pa.RecordBatch], pa.Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +108,6 @@ class ChangesPlan:
     queries: tuple[ChangePlan, ...]
     keys: tuple[LeafKey, ...]
     user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
-    evaluate: Evaluate | None = field(default=None, compare=False, repr=False)
-    """Evaluates row expressions above operators, for which there is no engine."""
-
     static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
     """The tables that are joined, as they were read at the start."""
 

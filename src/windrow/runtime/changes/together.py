@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes, joined
 from windrow.operators.net import emitted
 from windrow.operators.packed import unpacked
@@ -38,10 +39,9 @@ class Together:
     def open(cls, prefix: str, queries: Queries, plan: ChangesPlan, blocks: Blocks, kept: dict | None) -> Together:
         """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing."""
         blocks = PrefixedBlocks(blocks, prefix)
-        assert plan.evaluate is not None
         pipeline = Pipeline(
             {name: query.root for name, query in queries.items()},
-            plan.evaluate,
+            evaluate_text,
             blocks,
             tables=_tables(plan, queries.values()),
             user=dict(plan.user_code),

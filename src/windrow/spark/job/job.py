@@ -17,6 +17,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
+from windrow.compile.keep_rows import Figures
 from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.instants import read_instant
 from windrow.plan.nodes.change_plan import ChangesPlan
@@ -45,8 +46,8 @@ class Planner(Protocol):
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery]) -> AnyQuery: ...
 
-    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
-        """What runs for `queries`, which are all over one stream."""
+    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
+        """What runs for `queries`, which are all over one stream, of which `figures` are measured."""
 
     def share_out(self, queries: Sequence[AnyQuery]) -> list[str]:
         """Decide which Spark query keeps the rejected events of each stream; gives those that now do and did not."""
@@ -91,6 +92,14 @@ class Job:
     def progress(self) -> Progress:
         """How far each stream has come, and where its time goes."""
         return self._watched.progress()
+
+    def measured(self) -> dict[str, Figures]:
+        """What is known of the streams by now, for what is chosen by it."""
+        return {
+            stream: Figures(figures.stream_rate, figures.groups, measured=True)
+            for stream, figures in self.progress().items()
+            if figures.stream_rate
+        }
 
     def __repr__(self) -> str:
         state = "running" if self.is_active else "ended"
@@ -239,7 +248,8 @@ class Job:
 
     def _run_of(self, stream: str) -> StreamRun:
         plans = [plan for plan in self._plans.values() if plan.stream == stream]
-        return self._planner.run_of(plans, {plan.name: self._sinks[plan.name] for plan in plans})
+        sinks = {plan.name: self._sinks[plan.name] for plan in plans}
+        return self._planner.run_of(plans, sinks, self.measured().get(stream))
 
     def _check_runs(self) -> None:
         if not self.is_active:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
+from windrow.compile.compile import AnyQuery, Compiler
+from windrow.compile.keep_rows import Figures
 from windrow.errors import SettingsError
-from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.language import parse_query
 from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
 from windrow.spark.job.checkpoint import Kept
 from windrow.spark.job.keepers import choose_keepers, read_keepers, streams_of, write_keepers
@@ -18,8 +19,6 @@ from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_ans
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.writers import MEMORY, Writer, mark_of, writer_for
 from windrow.spark.stages.pipeline import Source
-
-AnyQuery = QueryPlan | ChangePlan
 
 
 class Runs:
@@ -31,12 +30,14 @@ class Runs:
         checkpoint: str,
         kept: Kept,
         sources: Mapping[str, Source],
-        plan: Callable[[str, str, Iterable[AnyQuery]], AnyQuery],
-        plan_stream: Callable[..., StreamPlan | ChangesPlan],
+        compiler: Compiler,
         rejected: Mapping[str, Sink] | Sink | None,
+        live: bool,
+        figures: Mapping[str, Figures],
     ) -> None:
+        """`figures` are what is known of the streams already, if anything is."""
         self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
-        self.plan, self._plan_stream, self._rejected = plan, plan_stream, rejected
+        self._compiler, self._rejected, self._live, self._figures = compiler, rejected, live, figures
         self._writers: dict[tuple[str, Sink], Writer] = {}
         self._keepers = read_keepers(checkpoint)
         self._job = uuid.uuid4().hex
@@ -57,13 +58,19 @@ class Runs:
             write_keepers(self._checkpoint, self._keepers)
         return [keeper for stream, keeper in self._keepers.items() if before.get(stream) != keeper]
 
-    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink]) -> StreamRun:
-        """What runs for `queries`, which are all over one stream."""
+    def plan(self, name: str, text: str, beside: Iterable[AnyQuery]) -> AnyQuery:
+        """The plan of one query, to run beside others."""
+        return self._compiler.query(name, parse_query(text), beside)
+
+    def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
+        """What runs for `queries`, which are all over one stream, of which `figures` are measured."""
         stream = queries[0].stream
         rejected = self._rejecting(queries[0])
+        known = figures or self._figures.get(stream, Figures())
+        plan = self._compiler.scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
         return StreamRun(
             self._spark,
-            self._plan_stream(list(queries), keeps_rejected=bool(rejected)),
+            plan,
             self._sources,
             self._checkpoint,
             {query.name: self._writer_of(query, sinks[query.name]) for query in queries},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from windrow.plan.catalog import REJECTED_ROWS  # noqa: F401
 from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.payload import TALLIES
@@ -18,7 +19,6 @@ from windrow.spark.stages.loaded import set_loaded_aside
 if TYPE_CHECKING:
     import pandas as pd
 
-REJECTED_ROWS = "#rejected"
 COUNTED = ("late", *TALLIES, "alone", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
 SHARED = "shared"

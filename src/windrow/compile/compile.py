@@ -1,0 +1,98 @@
+"""Queries as text to what runs for them: read this first. Sessions, replay, `check` and `explain` come through here.
+
+Text is read (`language/`) and bound (`plan/bind/`); `query` then makes a plan of each query, `sharing` lets them share
+what they can, and `scan` gives what runs over one scan of their streams.
+
+A rule is a file of this room, and says why it changes a plan: those of one query are called in `plan_query` and
+`plan_change`, those of all queries over one scan in `plan_stream` and `plan_changes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.plan_changes import in_stages, plan_change, plan_changes, tables_of
+from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.refuse_large import refuse_large
+from windrow.compile.share_clusters import share_clusters
+from windrow.errors import SettingsError
+from windrow.language import Query
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.changes import bind_changes
+from windrow.plan.bind.over_changes import is_over_changes
+from windrow.plan.bind.query import bind
+from windrow.plan.catalog import REJECTED_ROWS, Catalog
+from windrow.plan.memory import DEFAULT_BYTES
+from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.changes import Expiry
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+
+AnyQuery = QueryPlan | ChangePlan
+AnyPlan = StreamPlan | ChangesPlan
+
+Tables = Callable[[str], pa.Table]
+"""Reads a table that does not change, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What users ask for beside their queries, and how many shards there are to ask it of.
+
+    Without `shards` everything runs in one process, and no plan is cut into stages.
+    """
+
+    memory_bytes: int = DEFAULT_BYTES
+    keeping: Keeping = PARTIALS_FIRST
+    expiry: Expiry | None = None
+    shards: int | None = None
+
+
+class Compiler:
+    """Compiles queries over what a catalog knows, also of what comes to be known later."""
+
+    def __init__(self, catalog: Catalog, tables: Tables, wishes: Wishes) -> None:
+        self.catalog, self._tables, self.wishes = catalog, tables, wishes
+
+    def query(self, name: str, query: Query, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
+        """What one query asks for, to be run beside others."""
+        if not name or name == REJECTED_ROWS:
+            raise SettingsError(f"no query can be called {name!r}: give it another name")
+        if is_over_changes(query.tree, Scope(self.catalog, query.text)):
+            return plan_change(name, bind_changes(query, self.catalog), self.wishes.expiry)
+        folded = [other for other in beside if isinstance(other, QueryPlan)]
+        return plan_query(name, bind(query, self.catalog), folded)
+
+    def sharing(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
+        """The same queries, those that cluster alike with one summary."""
+        folded = {name: query for name, query in queries.items() if isinstance(query, QueryPlan)}
+        return {**queries, **share_clusters(folded)}
+
+    def scan(
+        self,
+        queries: Sequence[AnyQuery],
+        *,
+        keeps_rejected: bool = False,
+        live: bool = False,
+        figures: Figures | None = None,
+    ) -> AnyPlan:
+        """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself.
+
+        With the `figures` of a stream, windows that cannot fit into memory are refused.
+        """
+        wishes, streams = self.wishes, self.catalog.streams
+        changes = [query for query in queries if isinstance(query, ChangePlan)]
+        if changes:
+            tables = {name: self._tables(name) for name in tables_of(changes)}
+            limits = (self.catalog.code, wishes.memory_bytes)
+            whole = plan_changes(streams, changes, tables, *limits, keeps_rejected=keeps_rejected, live=live)
+            return whole if wishes.shards is None else in_stages(whole)
+        folded = [query for query in queries if isinstance(query, QueryPlan)]
+        stream, wanted = streams[folded[0].stream], (wishes.memory_bytes, wishes.keeping)
+        plan = plan_stream(stream, folded, self.catalog.code, *wanted, keeps_rejected=keeps_rejected, live=live)
+        if figures is not None and wishes.shards is not None:
+            refuse_large(plan, wishes.shards, figures)
+        return plan
