@@ -68,7 +68,7 @@ class FakePlanner:
         before, self.keepers = self.keepers, choose_keepers(queries, self.keepers)
         return [keeper for stream, keeper in self.keepers.items() if before.get(stream) != keeper]
 
-    def run_of(self, queries: Sequence[Any], sinks: Any) -> FakeRun:
+    def run_of(self, queries: Sequence[Any], sinks: Any, figures: Any) -> FakeRun:
         self.runs.append(FakeRun(queries[0].stream, queries[0].stream in self.keepers.values()))
         return self.runs[-1]
 
@@ -195,14 +195,14 @@ def test_keepers_are_what_they_were_after_a_restart(tmp_path: Path):
 
 
 def test_no_query_has_the_name_of_rejected_events(tmp_path: Path):
-    runs = Runs(None, str(tmp_path), None, {}, None, None, {"a": windrow.sink("memory")})  # type: ignore[arg-type]
+    runs = Runs(None, str(tmp_path), None, {}, None, {"a": windrow.sink("memory")}, False, {})  # type: ignore[arg-type]
     runs.share_out([over("rejected_b", "a")])
     with pytest.raises(SettingsError, match="no query can be called 'rejected_a'"):
         runs.share_out([over("rejected_a", "a")])
 
 
 def test_two_views_that_differ_in_case_only_are_refused(tmp_path: Path):
-    runs = Runs(None, str(tmp_path), SimpleNamespace(job="x"), {}, None, None, None)  # type: ignore[arg-type]
+    runs = Runs(None, str(tmp_path), SimpleNamespace(job="x"), {}, None, None, False, {})  # type: ignore[arg-type]
     runs._writer("sums", windrow.sink("memory"))
     runs._writer("Sums", windrow.sink("noop"))
     with pytest.raises(SettingsError, match="'sums' and 'SUMS' would be one view"):

@@ -79,8 +79,8 @@ class Job:
         self._at_end: list[Callable[[], None]] = []
         self._watched = Watched(live=is_live(trigger))
         planner.share_out(list(self._plans.values()))
-        self._runs = {stream: self._run_of(stream) for stream in self._streams()}
         self._queries: dict[str, StreamingQuery] = {}
+        self._runs = {stream: self._run_of(stream) for stream in self._streams()}
         try:
             for stream, run in self._runs.items():
                 self._queries[stream] = run.start(trigger, self._watched)
