@@ -30,7 +30,7 @@ test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random st
 	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER))
 
 torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows
-	@. scripts/java.sh && PYTHONPATH=tests $(BIN)/python tests/cluster/torture.py $(TORTURE)
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/cluster/torture.py $(TORTURE)
 
 fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)
