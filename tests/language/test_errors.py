@@ -86,6 +86,9 @@ CASES = [
     (WINDOW + "[RANGES 2 HOURS, 1 HOUR SLIDES ABOUT 1 HOUR, 1 HOUR]", 54, "1 HOUR", "ABOUT may round", "leave ABOUT"),
     ("INSERT INTO x VALUES (1)", 15, "VALUES", "expected SELECT", None),
     ("INSERT OVERWRITE x SELECT 1", 8, "OVERWRITE", "expected INTO", None),
+    ("SELECT INTERVAL INTERVAL '3 days' FROM s", 8, "INTERVAL INTERVAL '3 days'", "not another INTERVAL", "3 DAYS"),
+    ("SELECT a FROM s GROUP BY a WITH ROLLUP WITH ROLLUP", 26, "a", "one WITH ROLLUP or WITH CUBE", None),
+    ("SELECT a FROM s GROUP BY a WITH CUBE WITH ROLLUP", 26, "a", "one WITH ROLLUP or WITH CUBE", None),
 ]
 
 

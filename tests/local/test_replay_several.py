@@ -53,3 +53,9 @@ def test_what_is_no_stream_is_told() -> None:
         windrow.replay(QUERIES["sums"], streams={"time": EVENTS}, times={"time": "at"})
     with pytest.raises(windrow.SettingsError, match="'time' is no table of Arrow or pandas, but list"):
         windrow.replay(QUERIES["sums"], streams={"time": [1, 2]})
+
+
+def test_a_function_over_a_type_that_it_has_no_loop_for_is_refused_by_name() -> None:
+    events = EVENTS.append_column("xs", pa.array([[1], [2], None, [], [None], [3]]))
+    with pytest.raises(windrow.NotSupportedYet, match="does not evaluate GREATEST"):
+        windrow.replay("SELECT MODE(GREATEST(xs, NULL)) AS m FROM e [ROWS 3 SLIDE 2]", e=events)

@@ -57,6 +57,8 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array
             return _Rows(table).of(expression)
     except (pa.ArrowCapacityError, MemoryError):
         raise QueryError("the values of this are larger than memory can hold") from None
+    except pa.ArrowNotImplementedError:  # a function that there is, over a type that Arrow has no loop for
+        raise NotSupportedYet(f"replay does not evaluate {expression.sql('spark')} over values of this type") from None
 
 
 def _row_of_nulls(schema: pa.Schema) -> pa.Table:

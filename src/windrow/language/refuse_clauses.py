@@ -64,8 +64,14 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             raise _refusal(type(node).__name__, node, node, text)
         if isinstance(node, exp.DataType) and isinstance(node.this, exp.DType) and node.this not in TYPES:
             raise _refusal(f"the type {node.this.value}", node, node, text)
-        if isinstance(node, exp.Interval) and isinstance(node.args.get("unit"), exp.Var):
-            _refuse_unit(node, text)
+        if isinstance(node, exp.Interval):
+            _refuse_interval(node, text)
+        if isinstance(node, exp.Group):
+            with_words = [
+                part for key in ("rollup", "cube") for part in node.args.get(key) or [] if not part.expressions
+            ]
+            if len(with_words) > 1:
+                raise error_at(node, "there can be one WITH ROLLUP or WITH CUBE", text)
         for key, value in node.args.items():
             if value and key not in known:
                 kind = type(node).__name__
@@ -73,7 +79,12 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
                 raise _refusal(kind if aggregate else key, value, node, text)
 
 
-def _refuse_unit(interval: exp.Interval, text: str) -> None:
+def _refuse_interval(interval: exp.Interval, text: str) -> None:
+    """An interval of an interval, and a unit that is none."""
+    if isinstance(interval.this, exp.Interval):
+        raise error_at(interval, "an INTERVAL has a number, not another INTERVAL", text, "INTERVAL 3 DAYS")
+    if not isinstance(interval.args.get("unit"), exp.Var):
+        return
     unit = interval.args["unit"].name
     if unit.upper().removesuffix("S") not in (*UNITS_US, *CALENDAR_UNITS):
         raise error_at(interval, f"unknown unit of time {unit!r}", text, did_you_mean(unit, UNIT_WORDS))
