@@ -16,9 +16,10 @@ from windrow.errors import ChangeError, JobError, SettingsError, StateError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.timing import Timing
 from windrow.spark.job.hold import Hold, check_free
-from windrow.spark.job.job import Job, reason
+from windrow.spark.job.job import Job
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.runs import Runs
+from windrow.spark.job.spark_query import reason
 from windrow.spark.sinks.answer_files import AnswerSink
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import count_missing

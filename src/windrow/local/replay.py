@@ -1,37 +1,26 @@
-"""The same shard runtime in one process: a query over a table of events, batch by batch, without Spark."""
+"""Queries over tables of events, batch by batch, in one process and without Spark: the doors `replay` and `Replay`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
-from sqlglot import exp
 
 from windrow.compile.compile import AnyQuery, Compiler, Wishes
-from windrow.compile.plan_query import plan_query
+from windrow.compile.plan_query import plan_query, plan_stream
 from windrow.errors import SettingsError
-from windrow.expressions.evaluate import evaluate
-from windrow.language import Query, parse_expression, parse_query
-from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
-from windrow.local.event_times import microseconds, possible
+from windrow.language import Query, parse_query
+from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_changes import ReplayChanges
+from windrow.local.replay_stream import StreamReplay
 from windrow.plan.bind.query import bind
 from windrow.plan.expiry import read_expiry
 from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.changes import Expiry
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
-from windrow.plan.timing import Timing
-from windrow.plan.windows.horizon import Horizon, StateAt
-from windrow.runtime.answers.finish import finish_part, finish_whole
-from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
-from windrow.runtime.reject import ARRIVED, TIME
-from windrow.runtime.shard import Shard
-from windrow.runtime.slice.events import Slicer, expression_column
-from windrow.runtime.time.state_at import state_at
-from windrow.storage.blocks import Blocks, MemoryBlocks
+from windrow.storage.blocks import Blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,17 +117,16 @@ def replay(
         over_changes = compiler.scan([query])
         assert isinstance(over_changes, ChangesPlan)
         found[name] = ReplayChanges(over_changes, catalog.streams, events).run(batch_rows, flush, arrivals)
-    for queries in folded.values():
-        replayed = Replay._of(compiler, queries, events)
+    for stream, queries in folded.items():
+        plan = compiler.scan(queries)
+        assert isinstance(plan, StreamPlan)
+        replayed = StreamReplay(plan, catalog.streams[stream], events[stream])
         found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
 
-class Replay:
-    """Queries over one stream in one process; the shard's state is in `blocks`.
-
-    `step` works off a batch of one query, `run` all of it; `run_all` has the results of several by name.
-    """
+class Replay(StreamReplay):
+    """One query over one stream in one process; the shard's state is in `blocks`."""
 
     def __init__(
         self,
@@ -169,128 +157,6 @@ class Replay:
             clusterings=clusterings or {},
             states=states,
         )
-        compiler = Compiler(catalog, _no_table, Wishes())
-        asked = bind(parse_query(query) if isinstance(query, str) else query, catalog)
-        self._open(compiler, [plan_query("query", asked)], events, blocks)
-
-    @classmethod
-    def _of(cls, compiler: Compiler, queries: Sequence[QueryPlan], events: Mapping[str, pa.Table]) -> Replay:
-        """Queries that have been compiled, which are all over one stream."""
-        made = cls.__new__(cls)
-        made._open(compiler, queries, events, None)
-        return made
-
-    def _open(
-        self, compiler: Compiler, queries: Sequence[QueryPlan], events: Mapping[str, pa.Table], blocks: Blocks | None
-    ) -> None:
-        plan = compiler.scan(queries)
-        assert isinstance(plan, StreamPlan)
-        self.plan = plan
-        self.queries = {query.name: query for query in queries}
-        self.query = queries[0]
-        self._events = events[self.query.stream]
-        self._time = compiler.catalog.streams[self.query.stream].time
-        self.blocks = MemoryBlocks() if blocks is None else blocks
-        self.shard = Shard(self.plan, self.blocks)
-        self._row_expressions = [_parsed(text) for text in self.plan.expressions]
-
-    def __repr__(self) -> str:
-        return f"<windrow.Replay over {self.query.stream}: {self._events.num_rows:,} events>"
-
-    def run(
-        self,
-        batch_rows: int | None = None,
-        flush: bool = False,
-        arrivals: Arrivals | None = None,
-        heartbeats: Iterable[Instant] = (),
-    ) -> pa.Table:
-        """Work off all events and return all results of the only query."""
-        return self.run_all(batch_rows, flush, arrivals, heartbeats)[self.query.name]
-
-    def run_all(
-        self,
-        batch_rows: int | None = None,
-        flush: bool = False,
-        arrivals: Arrivals | None = None,
-        heartbeats: Iterable[Instant] = (),
-    ) -> dict[str, pa.Table]:
-        """Work off all events and return all results of each query."""
-        batches = list(self._batches(batch_rows))
-        outcomes: list[Outcome] = []
-        if arrivals is None:
-            if self.plan.timing.has_heartbeat or self.plan.ahead_us is not None or list(heartbeats):
-                raise SettingsError(NO_ARRIVALS)
-            outcomes += [self._outcome(self._sliced(batch)) for batch in batches]
-        else:
-            for instant, number in wall_clock(len(batches), arrivals, heartbeats):
-                beat = [Payload(0, 0, 0, instant, HEARTBEAT, b"")]
-                outcomes.append(self._outcome(beat if number is None else self._sliced(batches[number], instant)))
-        if flush:
-            outcomes.append(self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")]))
-        found = {name: [_shown(query.emitted.empty_table(), query)] for name, query in self.queries.items()}
-        for outcome in outcomes:
-            for name in found:
-                found[name] += self._finished(outcome, name)
-        return {name: pa.concat_tables(tables) for name, tables in found.items()}
-
-    def step(self, events: pa.Table, arrived_us: int | None = None) -> list[pa.Table]:
-        """Work off one batch of events, which arrived all at once, and return the results it gave."""
-        return self._finished(self._outcome(self._sliced(events, arrived_us)))
-
-    def beat(self, now_us: int) -> list[pa.Table]:
-        """Let the wall clock go on although no event comes, and return the results that gave."""
-        return self._finished(self._outcome([Payload(0, 0, 0, now_us, HEARTBEAT, b"")]))
-
-    def state_at(self, length: str) -> StateAt[pa.Table]:
-        """What a query with levels holds of the last `length`, up to that of its widest level, as of the last batch."""
-        state = state_at([self.shard], Horizon.of(self.query, length))
-        return StateAt(state.start_us, state.end_us, _shown(pa.Table.from_batches(state.rows), self.query))
-
-    def _sliced(self, events: pa.Table, arrived_us: int | None = None) -> Sequence[Payload]:
-        slicer = Slicer(self.plan, 0, [0])
-        for batch in self._evaluated(events, arrived_us).to_batches():
-            slicer.add(batch)
-        return slicer.payloads()
-
-    def _outcome(self, payloads: Sequence[Payload]) -> Outcome:
-        outcome = self.shard.process(payloads)
-        self.shard.save()
-        return outcome
-
-    def _batches(self, rows: int | None) -> Iterator[pa.Table]:
-        step = rows or max(self._events.num_rows, 1)
-        for start in range(0, self._events.num_rows, step):
-            yield self._events.slice(start, step)
-
-    def _evaluated(self, events: pa.Table, arrived_us: int | None) -> pa.Table:
-        arrived = pa.repeat(pa.scalar(arrived_us, pa.int64()), events.num_rows)
-        columns = {TIME: arrived if self._time is None else microseconds(events[self._time], self._time)}
-        if self._time is not None:
-            events = possible(events, self._time, columns[TIME])
-        if self.plan.timing is Timing.IDLE or self.plan.ahead_us is not None:
-            columns[ARRIVED] = arrived
-        for i, expression in enumerate(self._row_expressions):
-            columns[expression_column(i)] = evaluate(expression, events)
-        return pa.table(columns)
-
-    def _finished(self, outcome: Outcome, name: str | None = None) -> list[pa.Table]:
-        """The rows of one query, of the only one unless it is named."""
-        query = self.query if name is None else self.queries[name]
-        tables = [pa.Table.from_batches([batch]) for own, batch in outcome.results if own == query.name]
-        if not tables:
-            return []
-        rows = pa.concat_tables(tables)
-        early = query.leading[-1] == "final"
-        return [_shown(rows.sort_by("due") if early else rows, query)]
-
-
-def _shown(rows: pa.Table, query: QueryPlan) -> pa.Table:
-    return finish_whole(finish_part(rows, query), query)
-
-
-def _no_table(name: str) -> pa.Table:
-    raise AssertionError(f"{name!r}: a fold reads no table")
-
-
-def _parsed(text: str) -> exp.Expr:
-    return parse_expression(text)
+        asked = plan_query("query", bind(parse_query(query) if isinstance(query, str) else query, catalog))
+        stream = catalog.streams[asked.stream]
+        super().__init__(plan_stream(stream, [asked], catalog.code), stream, events[stream.name], blocks)

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from windrow.errors import SettingsError
-from windrow.expressions.evaluate import evaluate
-from windrow.language import parse_expression
+from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, wall_clock
 from windrow.local.event_times import microseconds, possible
 from windrow.plan.catalog import Stream
@@ -66,7 +65,7 @@ class ReplayChanges:
             if self.plan.ahead_of(name) is not None:
                 columns[ARRIVED] = pa.repeat(pa.scalar(arrived_us, pa.int64()), table.num_rows)
             for i, text in enumerate(self.plan.expressions_of(name)):
-                columns[expression_column(i)] = evaluate(parse_expression(text), table)
+                columns[expression_column(i)] = evaluate_text(text, table)
             for batch in pa.table(columns).combine_chunks().to_batches():
                 slicer.add(batch)
             payloads += slicer.payloads()

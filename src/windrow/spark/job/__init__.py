@@ -13,6 +13,8 @@ measures     What differs each time a task runs: how long it took, what its work
 progress     How a job is doing, as figures to print and to read: `job.progress()`
 reset_clock  Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
 runs         From plans to what runs: one Spark query a stream, and a writer for each sink
+spark_query  One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
+             stopped
 state_at     Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
              checkpoint
 stream_run   One stream of a job: the Spark query that runs over it

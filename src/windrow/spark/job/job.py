@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import time
 import weakref
@@ -29,16 +28,12 @@ from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.progress import Progress
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
 from windrow.spark.job.runs import AnyQuery
+from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
 from windrow.spark.job.stream_run import StreamRun, Trigger, is_live
 from windrow.spark.job.watched import Watched
-from windrow.spark.sources.missing_files import vanished
 
-_COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _LOOK = 1.0
 """So many seconds pass at most before a stream that has died is noticed."""
-
-_PROVEN = 20.0
-"""So many seconds a changed set of queries has to show that it runs, before it is believed to."""
 
 
 class Planner(Protocol):
@@ -168,7 +163,7 @@ class Job:
         with self._lock:
             try:
                 for query in self._queries.values():
-                    _finish_batch(query)
+                    finish_batch(query)
                     query.stop()
             finally:
                 self._hold.release()
@@ -290,7 +285,7 @@ class Job:
     def _stop(self, stream: str) -> None:
         query = self._queries.pop(stream, None)
         if query is not None:
-            _finish_batch(query)
+            finish_batch(query)
             query.stop()
 
     def _go_on(self, stream: str, run: StreamRun | None) -> None:
@@ -298,14 +293,7 @@ class Job:
         if run is not None:
             self._runs[stream] = run
             self._queries[stream] = run.start(self._trigger, self._watched)
-            _prove(self._queries[stream])
-
-
-def stop_all(queries: Mapping[str, StreamingQuery]) -> None:
-    """Stop what runs, as far as Spark still listens."""
-    for query in queries.values():
-        with suppress(Exception):
-            query.stop()
+            prove(self._queries[stream])
 
 
 def remove_checkpoint(folder: str, queries: Mapping[str, StreamingQuery]) -> None:
@@ -328,49 +316,3 @@ def check_beside(running: StreamPlan | ChangesPlan, wanted: StreamPlan | Changes
                 f"{name!r} has been registered anew, and the state of running queries is of the one before"
                 "\nhint: register it under another name"
             )
-
-
-def _prove(query: StreamingQuery) -> None:
-    """Wait until a query has done a batch, or has nothing to do; raises what has stopped it."""
-    until = time.monotonic() + _PROVEN
-    while time.monotonic() < until:
-        error = query.exception()
-        if error is not None:
-            raise error
-        idle = "Waiting" in query.status["message"]
-        if not query.isActive or _batches_done(query) >= 0 or idle:
-            return
-        time.sleep(0.05)
-
-
-def _finish_batch(query: StreamingQuery) -> None:
-    """Wait until the batch under way is committed: Spark's own `stop` would cancel it."""
-    last = _batches_done(query)
-    while query.isActive and query.status["isTriggerActive"] and _batches_done(query) == last:
-        time.sleep(0.02)
-
-
-def _batches_done(query: StreamingQuery) -> int:
-    progress = query.lastProgress
-    return -1 if progress is None else progress["batchId"]
-
-
-def reason(error: StreamingQueryException) -> str:
-    """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
-    text = str(error)
-    file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
-    column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
-        r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
-    )
-    if file and "FILE_NOT_EXIST" in text:
-        return vanished([file.group(1)])
-    if file and column:
-        name, declared, found = column.groups()
-        return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"
-    if file:
-        return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
-    own = re.search(r"windrow\.errors\.\w+: (.+)", text)
-    if own:
-        return own.group(1)
-    complaints = _COMPLAINT.findall(text.split("=== Streaming Query ===")[0])
-    return complaints[-1] if complaints else text.strip().split("\n")[0]

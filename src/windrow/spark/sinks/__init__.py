@@ -8,6 +8,7 @@ deliver          A batch's results to their sinks: one Spark job for all that ta
 files            Files that hold each row exactly once, for a plain reader of the folder
 outlets          What tasks do with the rows of a batch by themselves: finish them, and write them to files or send them
                  on
+packed           Packed rows, as slide emits them: the name of a query, and the bytes of some of its rows
 rejected         Events that no window took, as rows
 results          Packed results into typed rows, and what is left to do with them: HAVING, the select list, ORDER BY and
                  LIMIT

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.sinks.covered import covered_schema
-from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, read_bytes, through
-from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
+from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, through
+from windrow.spark.sinks.rejected import rejected_rows
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sinks.writers import TakesTables, Writer
+from windrow.storage.columns import decode
 
 AT_ONCE = 4
 """So many sinks are written by Spark at a time: most of what a small one costs is waiting for Spark to begin."""
@@ -47,7 +49,7 @@ class Delivery:
             if writer.tables is None:
                 self._rejected_by_spark.append((stream, writer))
             else:
-                rows = RejectedOutlet(stream, REJECTED_SCHEMA, writer.tables.staged)
+                rows = RejectedOutlet(stream, writer.tables.staged)
                 self._outlets.append((rows, writer.tables, writer.takes_empty))
 
     def write(self, batch: DataFrame, number: int) -> None:
@@ -80,7 +82,8 @@ class Delivery:
                 if rows:
                     tables.show([row.file for row in rows], number)
             elif rows:
-                tables.take(outlet.whole(read_bytes([bytes(row.rows) for row in rows])), number)
+                parts = pa.Table.from_batches([decode(bytes(row.rows)) for row in rows])
+                tables.take(outlet.whole(parts), number)
             elif takes_empty:
                 tables.take(outlet.schema.empty_table(), number)
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from windrow.plan.sink import Sink
 from windrow.spark.places import file_system
-from windrow.spark.sinks.outlets import StagedFiles, write_parquet
+from windrow.spark.sinks.outlets import StagedFiles
 
 STAGING = "_windrow"
 """Readers of a folder pass over names that begin with an underscore."""
@@ -65,11 +65,7 @@ class FileSink:
 
     def take(self, rows: pa.Table, batch: int) -> None:
         """Write rows that were ranked in the driver."""
-        folder = posixpath.join(self._folder, STAGING, f"{self._job}-{batch:09d}-{self.staged.run}")
-        self._files.create_dir(folder, recursive=True)
-        path = posixpath.join(folder, f"whole{self.staged.extension}")
-        write_parquet(rows, path, self._files, self.staged.compression)
-        self.show([path], batch)
+        self.show([self.staged.put(rows, batch, "whole")], batch)
 
     def show(self, staged: Sequence[str], batch: int) -> None:
         """Move files into place, and remove whatever else was staged for `batch`, now or in an earlier try."""

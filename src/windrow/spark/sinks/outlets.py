@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
+from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.places import file_system
+from windrow.spark.sinks.packed import unpacked
+from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_of
 from windrow.spark.stages.loaded import set_loaded_aside
-from windrow.spark.stages.slide import REJECTED_ROWS
+from windrow.storage.columns import encode_batch
 
 TOLD_DDL = "outlet INT, query STRING, file STRING, rows BINARY"
 """What a task tells the driver: a file that it has written for an outlet, or rows, or that a query has some."""
@@ -52,31 +53,49 @@ class StagedFiles:
     compression: str
     extension: str
 
-    def folder(self, batch: int) -> str:
-        return f"{self.address}-{batch:09d}-{self.run}"
-
     def write(self, rows: pa.Table, batch: int) -> str:
-        """Write `rows` under a name that no other attempt of the task has; returns the path."""
+        """Write `rows` under a name that no other attempt of the task has."""
         context = TaskContext.get()
         assert context is not None
-        files, folder = file_system(self.folder(batch))
+        return self.put(rows, batch, f"{context.partitionId():05d}-{context.taskAttemptId()}")
+
+    def put(self, rows: pa.Table, batch: int, name: str) -> str:
+        """Write `rows`; returns the path."""
+        files, folder = file_system(f"{self.address}-{batch:09d}-{self.run}")
         files.create_dir(folder, recursive=True)
-        name = f"{context.partitionId():05d}-{context.taskAttemptId()}{self.extension}"
-        path = posixpath.join(folder, name)
-        write_parquet(rows, path, files, self.compression)
+        path = posixpath.join(folder, f"{name}{self.extension}")
+        pq.write_table(rows, path, filesystem=files, compression=self.compression, store_decimal_as_integer=True)
         return path
 
 
-def write_parquet(rows: pa.Table, path: str, files: pafs.FileSystem, compression: str) -> None:
-    pq.write_table(rows, path, filesystem=files, compression=compression, store_decimal_as_integer=True)
+class AnyOutlet(Protocol):
+    """Rows of one kind on their way: into `files`, or without these to the driver."""
+
+    @property
+    def packed(self) -> str:
+        """Under which name the rows come."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as readers see them."""
+        ...
+
+    @property
+    def files(self) -> Staged | None: ...
+
+    def finish(self, rows: pa.Table) -> pa.Table:
+        """What one task can make of its rows."""
+        ...
+
+    def whole(self, parts: pa.Table) -> pa.Table:
+        """The rows as readers see them, from what all tasks have sent."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """The rows of one query on their way: into `files`, or without these to the driver.
-
-    `schema` is that of the rows as readers see them.
-    """
+    """The rows of one query on their way."""
 
     query: QueryPlan | ChangePlan
     schema: pa.Schema
@@ -84,14 +103,12 @@ class Outlet:
 
     @property
     def packed(self) -> str:
-        """Under which name the rows come."""
         return self.query.name
 
     def finish(self, rows: pa.Table) -> pa.Table:
         return finish_part(rows.cast(self.query.emitted), self.query)
 
     def whole(self, parts: pa.Table) -> pa.Table:
-        """The rows as readers see them, from what the tasks have sent."""
         return finish_whole(parts, self.query).cast(self.schema)
 
 
@@ -100,18 +117,15 @@ class RejectedOutlet:
     """The rejected events of one stream on their way."""
 
     stream: str
-    schema: pa.Schema
     files: Staged | None
+    schema: pa.Schema = REJECTED_SCHEMA
     packed: str = REJECTED_ROWS
 
     def finish(self, rows: pa.Table) -> pa.Table:
-        return rows.filter(pc.equal(rows["stream"], self.stream)).select(self.schema.names).cast(self.schema)
+        return rejected_of(rows, self.stream)
 
     def whole(self, parts: pa.Table) -> pa.Table:
         return parts
-
-
-AnyOutlet = Outlet | RejectedOutlet
 
 
 def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Batches]:
@@ -119,21 +133,19 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
     known = {outlet.packed for outlet in outlets}
 
     def run(batches: Batches) -> Batches:
-        packed: dict[str, list[pa.Buffer]] = {}
-        for part in batches:
-            for name, rows in zip(part.column(0).to_pylist(), part.column(1)):
-                if name is not None:
-                    packed.setdefault(name, []).append(rows.as_buffer())
+        packed: dict[str, list[pa.RecordBatch]] = {}
+        for name, part in unpacked(batches):
+            packed.setdefault(name, []).append(part)
         told: list[tuple[int | None, str, str | None, bytes | None]] = [
             (None, name, None, None) for name in packed if name not in known
         ]
         for number, outlet in enumerate(outlets):
             if outlet.packed in packed:
-                rows = outlet.finish(_unpacked(packed[outlet.packed]))
+                rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
                 if rows.num_rows and outlet.files is not None:
                     told.append((number, outlet.packed, outlet.files.write(rows.cast(outlet.schema), batch), None))
                 elif rows.num_rows:
-                    told.append((number, outlet.packed, None, as_bytes(rows)))
+                    told += [(number, outlet.packed, None, encode_batch(part)) for part in rows.to_batches()]
         if told:
             names = ["outlet", "query", "file", "rows"]
             types = [pa.int32(), pa.string(), pa.string(), pa.binary()]
@@ -141,22 +153,3 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
         set_loaded_aside()
 
     return run
-
-
-def as_bytes(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return sink.getvalue().to_pybytes()
-
-
-def read_bytes(parts: Sequence[bytes]) -> pa.Table:
-    return _unpacked([pa.py_buffer(part) for part in parts])
-
-
-def _unpacked(buffers: Sequence[pa.Buffer]) -> pa.Table:
-    tables = []
-    for buffer in buffers:
-        with pa.ipc.open_stream(buffer) as reader:
-            tables.append(reader.read_all())
-    return pa.concat_tables(tables)

@@ -17,6 +17,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.top import Term, first_of_each_window
 from windrow.spark.expressions import guarded
 from windrow.spark.sinks.changed_results import changed_results
+from windrow.spark.sinks.packed import unpacked
 from windrow.spark.stages.loaded import set_loaded_aside
 
 Batches = Iterator[pa.RecordBatch]
@@ -83,12 +84,9 @@ def _window_column(number: int) -> str:
 
 def _unpacking(name: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
     def unpack(batches: Batches) -> Batches:
-        for batch in batches:
-            for query, rows in zip(batch.column(0).to_pylist(), batch.column(1)):
-                if query == name:
-                    with pa.ipc.open_stream(rows.as_buffer()) as reader:
-                        for part in reader:
-                            yield part.cast(schema)
+        for query, rows in unpacked(batches):
+            if query == name:
+                yield rows.cast(schema)
         set_loaded_aside()
 
     return unpack

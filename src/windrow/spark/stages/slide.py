@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from windrow.plan.catalog import REJECTED_ROWS  # noqa: F401
 from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.payload import TALLIES

@@ -15,6 +15,7 @@ from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
 from windrow.errors import StateError
+from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
@@ -25,7 +26,7 @@ from windrow.runtime.payload import EARLIER, REJECTED, TALLIES, Payload
 from windrow.runtime.shard import Shard
 from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.slice import NO_PROBE, packed
-from windrow.spark.stages.slide import COUNTED, COUNTS, REJECTED_ROWS, SHARED
+from windrow.spark.stages.slide import COUNTED, COUNTS, SHARED
 from windrow.spark.stages.state import StateBlocks
 from windrow.storage.columns import encode_batch
 

@@ -1,0 +1,70 @@
+"""One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has stopped."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming import StreamingQuery
+
+from windrow.spark.sources.missing_files import vanished
+
+_COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
+_PROVEN = 20.0
+"""So many seconds a changed set of queries has to show that it runs, before it is believed to."""
+
+
+def stop_all(queries: Mapping[str, StreamingQuery]) -> None:
+    """Stop what runs, as far as Spark still listens."""
+    for query in queries.values():
+        with suppress(Exception):
+            query.stop()
+
+
+def prove(query: StreamingQuery) -> None:
+    """Wait until a query has done a batch, or has nothing to do; raises what has stopped it."""
+    until = time.monotonic() + _PROVEN
+    while time.monotonic() < until:
+        error = query.exception()
+        if error is not None:
+            raise error
+        idle = "Waiting" in query.status["message"]
+        if not query.isActive or _batches_done(query) >= 0 or idle:
+            return
+        time.sleep(0.05)
+
+
+def finish_batch(query: StreamingQuery) -> None:
+    """Wait until the batch under way is committed: Spark's own `stop` would cancel it."""
+    last = _batches_done(query)
+    while query.isActive and query.status["isTriggerActive"] and _batches_done(query) == last:
+        time.sleep(0.02)
+
+
+def _batches_done(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    return -1 if progress is None else progress["batchId"]
+
+
+def reason(error: StreamingQueryException) -> str:
+    """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
+    text = str(error)
+    file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
+    column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
+        r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
+    )
+    if file and "FILE_NOT_EXIST" in text:
+        return vanished([file.group(1)])
+    if file and column:
+        name, declared, found = column.groups()
+        return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"
+    if file:
+        return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
+    own = re.search(r"windrow\.errors\.\w+: (.+)", text)
+    if own:
+        return own.group(1)
+    complaints = _COMPLAINT.findall(text.split("=== Streaming Query ===")[0])
+    return complaints[-1] if complaints else text.strip().split("\n")[0]
