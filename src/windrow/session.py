@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import DataType
 
 from windrow.clustering import KnownClusterings, check_plugin
-from windrow.compile.compile import AnyQuery, Compiler, Wishes
+from windrow.compile.compile import Compiler, Wishes
 from windrow.compile.explain import explain_plans
 from windrow.compile.keep_rows import Figures, Keeping
 from windrow.compile.round_slide import with_slide
@@ -29,8 +29,9 @@ from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
-from windrow.plan.nodes.change_plan import CHANGES_OF, ChangesPlan
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.change_plan import CHANGES_OF
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.spark.expressions import SparkEngine, result_type
@@ -277,7 +278,7 @@ class Session:
 
     def stream_plan(
         self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
-    ) -> StreamPlan | ChangesPlan:
+    ) -> StagePlan:
         """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself."""
         figures = self._measured().get(queries[0].stream, Figures())
         return self._compiler.scan(queries, keeps_rejected=keeps_rejected, live=live, figures=figures)

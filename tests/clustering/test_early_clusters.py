@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import windrow
 from drawn_examples import examples
 from runtime.core import Core, plan_of
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import Shard
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -164,7 +165,7 @@ def test_a_group_goes_with_the_query_that_knew_its_clusters():
     assert core.shards[0].groups == 1
     core.step(seen([(22, "c", 0.0), (31, "b", 0.0)]))
     plan = plan_of([counted], schema)
-    core.shards = [Shard(plan, core.blocks[0], core.snapshots[0])]
+    core.shards = [Shard(StagePlan.of(plan), core.blocks[0], core.snapshots[0])]
     core.plan = plan
     assert core.shards[0].groups == 2
     core.step(seen([(32, "b", 0.0)]))

@@ -10,6 +10,7 @@ import pytest
 
 from runtime.core import events_of, plan_of
 from windrow.compile.explain import explain_plans
+from windrow.plan.nodes.stage import StagePlan
 
 SCHEMA = events_of(
     [], symbol=pa.array([], pa.string()), price=pa.array([], pa.float64()), volume=pa.array([], pa.int32())
@@ -40,7 +41,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_reads_as_it_did(name: str):
-    text = explain_plans([plan_of(CASES[name], SCHEMA, lateness_us=2_000_000)], shards=2) + "\n"
+    text = explain_plans([StagePlan.of(plan_of(CASES[name], SCHEMA, lateness_us=2_000_000))], shards=2) + "\n"
     golden = Path(__file__).parent / "golden" / f"{name}.txt"
     if os.environ.get("WRITE_GOLDEN"):
         golden.write_text(text)

@@ -15,7 +15,6 @@ from runtime.core import Core, plan_of
 from windrow.errors import QueryError, SettingsError
 from windrow.local.replay import Replay
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.runtime.reject import ARRIVED, TIME, Usable
 from windrow.runtime.slice.events import Slicer, expression_column
 
@@ -130,7 +129,6 @@ def test_a_live_job_has_a_limit_of_a_day_and_a_finished_input_none_unless_it_is_
     assert (silent.limit_ahead(live=True), silent.limit_ahead(live=False)) == (DAY, None)
     assert (said.limit_ahead(live=True), said.limit_ahead(live=False)) == (5, 5)
     assert Stream("a", schema, None).limit_ahead(live=True) is None
-    assert ChangesPlan((), (), (), ahead=(("a", 5),)).ahead_of("b") is None
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 import windrow
 from drawn_examples import examples
-from windrow.compile.plan_changes import plan_change, plan_changes
+from windrow.compile.plan_changes import plan_change
+from windrow.compile.plan_stages import Surroundings, plan_stages
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
-from windrow.local.replay_changes import ReplayChanges
+from windrow.local.replay_stages import StageReplay
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.nodes.changes import Expiry
-from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
+from windrow.runtime.shard import Shard
 
 from .judge import TIME, canonical, plain_rows
 
@@ -233,14 +234,14 @@ def test_without_a_slide_too_what_comes_after_a_flush_is_late_where_the_flush_ha
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog({"a": events}, {}, **settings)
     bound = bind_changes(parse_query("SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS]"), catalog)
-    plan = plan_changes(catalog.streams, [plan_change("query", bound)], {}, catalog.code)
-    replay = ReplayChanges(plan, catalog.streams, {"a": events})
+    plan = plan_stages([plan_change("query", bound)], Surroundings(catalog.streams, {}, catalog.code))
+    replay = StageReplay(plan, catalog.streams, {"a": events})
     told = []
     for batch in (events.slice(0, 1), None, events.slice(1, 2), events.slice(3, 1), None, None):
         payloads = [Payload(0, 0, 0, None, FLUSH, b"")]
-        results = replay._results(payloads) if batch is None else replay.step({"a": batch})
+        results = replay._finished(replay._outcome(payloads)) if batch is None else replay.step({"a": batch})
         told.append([(row["op"], row["time"] // 10**6) for table in results for row in plain_rows(table)])
-        replay.shard = ChangeShard(replay.plan, replay.blocks, replay.shard.save())  # each time a restart
+        replay.shard = Shard(replay.plan, replay.blocks, replay.shard.save())  # each time a restart
     assert told == [[], [("+", 1), ("-", 6)], [], [], [("+", 7), ("-", 12)], []]
 
 

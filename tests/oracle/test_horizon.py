@@ -13,6 +13,7 @@ from drawn_examples import examples
 from runtime.core import Core, plan_of
 from windrow.errors import QueryError, SettingsError, StateError
 from windrow.local.replay import Replay
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon
 from windrow.runtime.shard import Shard
 from windrow.runtime.time.state_at import state_at
@@ -84,7 +85,7 @@ def test_a_horizon_is_the_same_beside_other_windows_in_several_shards_and_after_
         if replay.shard.clock is None:
             continue
         alone = replay.state_at(f"{length} microseconds")
-        opened = [Shard(core.plan, *saved) for saved in zip(core.blocks, core.snapshots)]
+        opened = [Shard(StagePlan.of(core.plan), *saved) for saved in zip(core.blocks, core.snapshots)]
         for shards in (core.shards, opened):
             state = state_at(shards, Horizon.of(core.plan.queries[0], f"{length} microseconds"))
             assert (state.start_us, state.end_us) == (alone.start_us, alone.end_us)
@@ -122,7 +123,7 @@ def test_a_query_that_came_later_says_from_when_it_knows():
     core.step(events.slice(0, 75))  # panes of ten seconds, kept from 50 on
     plan = plan_of([count, levels], events.schema)
     later = Core(plan, blocks=core.blocks)
-    later.shards = [Shard(plan, core.blocks[0], core.snapshots[0])]
+    later.shards = [Shard(StagePlan.of(plan), core.blocks[0], core.snapshots[0])]
     later.step(events.slice(75, 25))
     for asked, start, n in (("60 seconds", 50, 50), ("26 seconds", 75 + 1, 24), ("41 seconds", 60, 40)):
         state = state_at(later.shards, Horizon.of(plan.queries[1], asked))

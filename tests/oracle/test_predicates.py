@@ -15,6 +15,7 @@ from runtime.core import Core, plan_of, rows_of
 from windrow.compile.explain import explain_plans
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.rows import waiting
 from windrow.storage import chunks
 
@@ -115,7 +116,7 @@ def check(stream: Stream, conditions, partition, cases, group, where: str, every
             hidden = ("window_number", "window_row", "final", "due")
             shown = [[{n: v for n, v in row.items() if n not in hidden} for row in rows] for rows in (own, theirs)]
             assert_same(*shown, [0.0] * (2 + len(keys)) + [case.relative for case in cases])
-    held = [len(state._owners) for shard in core.shards for state in shard._spaces.values()]
+    held = [len(state._owners) for shard in core.shards for state in shard.streams["ticks"].spaces.values()]
     assert sum(held) == still_open, "only keys with an open window are held"
 
 
@@ -211,7 +212,9 @@ def test_changes_are_not_told_of_windows_from_condition_to_condition():
 def test_explain_says_where_rows_are_followed_and_what_is_kept():
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("i", pa.int64())])
     asked = "SELECT SUM(i) AS s FROM ticks [{}FROM i > 3 UNTIL i < 0 EMIT EVERY 1 SECOND]"
-    text = explain_plans([plan_of([asked.format("")], schema)], shards=2)
+    text = explain_plans([StagePlan.of(plan_of([asked.format("")], schema))], shards=2)
     assert "[FROM `i` > 3 UNTIL `i` < 0 EMIT EVERY 1 SECOND]" in text
     assert "all in one shard" in text and "accumulate" in text
-    assert "in the key's shard" in explain_plans([plan_of([asked.format("PARTITION BY k ")], schema)], shards=2)
+    assert "in the key's shard" in explain_plans(
+        [StagePlan.of(plan_of([asked.format("PARTITION BY k ")], schema))], shards=2
+    )

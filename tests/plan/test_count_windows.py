@@ -8,6 +8,7 @@ import pytest
 from runtime.core import plan_of
 from windrow.compile.explain import explain_plans
 from windrow.errors import QueryError
+from windrow.plan.nodes.stage import StagePlan
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("x", pa.float64())])
 
@@ -64,7 +65,7 @@ def test_each_level_in_rows_has_a_space_that_another_query_shares():
     plan = plan_of(texts, SCHEMA)
     assert [space.window.rows for space in plan.spaces] == [10, 100]
     assert [len(plan.queries_of(space)) for space in plan.spaces] == [2, 1]
-    text = explain_plans([plan], shards=1)
+    text = explain_plans([StagePlan.of(plan)], shards=1)
     assert "level 0 of query q0" in text and "level 1 of query q0" in text and text.count("query q0") == 3
 
 
@@ -96,5 +97,5 @@ EXPLAINED = [
 
 @pytest.mark.parametrize(("window", "said"), EXPLAINED, ids=[case[0] for case in EXPLAINED])
 def test_explain_says_how_rows_are_numbered_and_what_is_kept(window, said):
-    text = explain_plans([plan_of([query(window, "GROUP BY k")], SCHEMA)], shards=2)
+    text = explain_plans([StagePlan.of(plan_of([query(window, "GROUP BY k")], SCHEMA))], shards=2)
     assert [words for words in said if words not in text] == []

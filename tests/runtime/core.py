@@ -19,6 +19,7 @@ from windrow.local.local_catalog import LocalEngine
 from windrow.plan.bind.query import bind
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome, Shard
 from windrow.runtime.slice.events import Slicer, expression_column
@@ -55,7 +56,7 @@ class Core:
     ) -> None:
         self.plan, self._reopen = plan, reopen
         self.blocks = list(blocks or (MemoryBlocks() for _ in range(shards)))
-        self.shards = [Shard(plan, store) for store in self.blocks]
+        self.shards = [Shard(StagePlan.of(plan), store) for store in self.blocks]
         self.snapshots: list[bytes] = []
 
     def payloads(self, events: pa.Table, tasks: int = 1) -> list[Payload]:
@@ -93,7 +94,7 @@ class Core:
             self.snapshots.append(shard.save())
             if self._reopen != "never":
                 older = shard if self._reopen == "adopt" else None
-                self.shards[number] = Shard(self.plan, self.blocks[number], self.snapshots[-1], older)
+                self.shards[number] = Shard(StagePlan.of(self.plan), self.blocks[number], self.snapshots[-1], older)
         return outcomes
 
 

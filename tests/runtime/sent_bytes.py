@@ -15,19 +15,19 @@ import numpy as np
 import pyarrow as pa
 import sqlglot
 
-from windrow.compile.plan_changes import in_stages, plan_change, plan_changes
+from windrow.compile.plan_changes import plan_change
 from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.plan_stages import Surroundings, plan_stages
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.query import bind
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
-from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import Payload
 from windrow.runtime.premerge import Premerge
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice.changes import ChangeSlicer
 from windrow.runtime.slice.events import TIME, Slicer, expression_column
 from windrow.storage.blocks import MemoryBlocks
 
@@ -124,7 +124,7 @@ def sliced(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
     bound = bind(parse_query(text), catalog)
     plan = plan_stream(bound.stream, [plan_query("query", bound)], catalog.code)
     homes = [MemoryBlocks() for _ in SHARDS]
-    shards = [Shard(plan, home) for home in homes]
+    shards = [Shard(StagePlan.of(plan), home) for home in homes]
     sent: list[Payload] = []
     for batch in batches(streams):
         payloads: list[Payload] = []
@@ -133,13 +133,13 @@ def sliced(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
             for part in columns(plan.expressions, batch["ev"].slice(begin, ROWS // 2)):
                 slicer.add(part)
             payloads += slicer.payloads()
-        payloads += Premerge(plan).merged(payloads)
+        payloads += Premerge(StagePlan.of(plan)).merged(payloads)
         sent += payloads
         for number, (home, shard) in enumerate(zip(homes, shards)):
             outcome = shard.process([payload for payload in payloads if payload.shard == SHARDS[number]])
             sent += [Payload(number, 0, 0, None, name, pickled(rows)) for name, rows in outcome.results]
             snapshot = shard.save()
-            shards[number] = Shard(plan, home, snapshot) if fresh else shard
+            shards[number] = Shard(StagePlan.of(plan), home, snapshot) if fresh else shard
     return sent
 
 
@@ -149,15 +149,15 @@ def staged(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
         streams, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates=USER, clusterings={}
     )
     query = plan_change("query", bind_changes(parse_query(text), catalog))
-    plan = in_stages(plan_changes(catalog.streams, [query], {}, catalog.code))
+    plan = plan_stages([query], Surroundings(catalog.streams, {}, catalog.code))
     homes = [[MemoryBlocks() for _ in SHARDS] for _ in plan.stages]
-    shards = [[ChangeShard(stage, home) for home in own] for stage, own in zip(plan.stages, homes)]
+    shards = [[Shard(stage, home) for home in own] for stage, own in zip(plan.stages, homes)]
     sent: list[Payload] = []
     for batch in batches(streams):
         payloads: list[Payload] = []
-        for task, (name, _) in enumerate(plan.streams):
-            slicer = ChangeSlicer(plan.stages[0], name, task, SHARDS)
-            for part in columns(plan.stages[0].expressions_of(name), batch[name]):
+        for task, own_plan in enumerate(plan.stages[0].streams):
+            slicer = Slicer(own_plan, task, SHARDS)
+            for part in columns(own_plan.expressions, batch[own_plan.stream]):
                 slicer.add(part)
             payloads += slicer.payloads()
         for number, stage in enumerate(plan.stages):
@@ -168,8 +168,8 @@ def staged(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
                 outcome = shards[number][shard].process(own)
                 snapshot = shards[number][shard].save()
                 if fresh:
-                    shards[number][shard] = ChangeShard(stage, homes[number][shard], snapshot)
-                following += [*passed_on(own, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
+                    shards[number][shard] = Shard(stage, homes[number][shard], snapshot)
+                following += [*passed_on(own, outcome, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
                 sent += [Payload(shard, 0, 0, None, name, pickled(rows)) for name, rows in outcome.results]
             payloads = following
     return sent

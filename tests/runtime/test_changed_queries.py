@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.compile.share_panes import share_panes
 from windrow.plan.nodes.aggregates import ROWS, aggregate
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.shard import Shard
 from windrow.runtime.slice.events import Slicer
@@ -27,7 +28,7 @@ NEWEST = aggregate("MAX", "x", pa.int64())
 def run(queries, times, blocks, snapshot):
     """One event at each of `times`, on the state of `snapshot`; what each query counted, by window end."""
     plan = StreamPlan("t", 0, queries, share_panes(queries))
-    shard, slicer = Shard(plan, blocks, snapshot), Slicer(plan, 0, [0])
+    shard, slicer = Shard(StagePlan.of(plan), blocks, snapshot), Slicer(plan, 0, [0])
     slicer.add(pa.record_batch({"time": pa.array(times), "e0": pa.array(times)}))
     found: dict[str, dict[int, int]] = {query.name: {} for query in queries}
     for name, rows in shard.process(slicer.payloads()).results:

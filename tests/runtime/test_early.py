@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import Shard
 
 from .core import Core, events_of, plan_of, rows_of
@@ -61,7 +62,7 @@ def test_a_query_that_comes_later_is_answered_early_only_where_time_was_cut_for_
     core, events = Core(before), batches()
     for batch in events[:5]:
         core.step(batch)
-    core.plan, core.shards = after, [Shard(after, core.blocks[0], core.snapshots[0])]
+    core.plan, core.shards = after, [Shard(StagePlan.of(after), core.blocks[0], core.snapshots[0])]
     kept = rows_of_query(core, events[5:], "q1")
     alone = rows_of_query(Core(plan_of([EARLY], SCHEMA)), events, "q0")
     assert kept and all(row in alone for row in kept)

@@ -14,8 +14,9 @@ from windrow.compile.compile import Compiler, Wishes
 from windrow.errors import MemoryLimitError
 from windrow.language import parse_query
 from windrow.local.local_catalog import LocalEngine
-from windrow.local.replay_changes import ReplayChanges
+from windrow.local.replay_stages import StageReplay
 from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.rows import keyed_rows, waiting
 from windrow.runtime.shard import Shard
 from windrow.spark.stages.slide_shard import shrink_left
@@ -145,7 +146,7 @@ def test_a_store_that_fails_at_any_write_loses_nothing(name):
     for number, events in enumerate(given):
         payloads, change = whole.payloads(events), 0
         while True:
-            shard = Shard(made, blocks, snapshot)
+            shard = Shard(StagePlan.of(made), blocks, snapshot)
             blocks.fail_at(change if number % 4 == 0 else None)
             try:
                 outcome = shard.process(payloads)
@@ -182,7 +183,7 @@ def test_a_worker_goes_on_from_what_it_had_some_batches_ago(name, workers):
     for number, events in enumerate(batches()):
         payloads = whole.payloads(events)
         worker = workers[number % len(workers)]
-        shard = Shard(made, blocks, snapshot, had.pop(worker, None))
+        shard = Shard(StagePlan.of(made), blocks, snapshot, had.pop(worker, None))
         found = rows_of([shard.process(payloads)])
         snapshot, had[worker] = shard.save(), shard
         assert str(sorted(map(str, found))) == str(sorted(map(str, rows_of(whole.process(payloads)))))
@@ -192,7 +193,7 @@ def test_a_worker_goes_on_from_what_it_had_some_batches_ago(name, workers):
 def test_a_worker_that_has_lost_a_shard_keeps_of_it_what_the_others_leave_room_for(name, fits):
     """Two shards, of which one worker has run both at first, and then only the first."""
     made, others = plan(name, memory_bytes=30_000), [CountingBlocks(), CountingBlocks()]
-    whole, shards = Core(plan(name)), [Shard(made, blocks) for blocks in others]
+    whole, shards = Core(plan(name)), [Shard(StagePlan.of(made), blocks) for blocks in others]
     for number, events in enumerate(batches()):
         payloads, wanted = whole.payloads(events), str(sorted(map(str, rows_of(whole.step(events)))))
         for place, shard in enumerate(shards[: 2 if number < 12 else 1]):
@@ -202,7 +203,7 @@ def test_a_worker_that_has_lost_a_shard_keeps_of_it_what_the_others_leave_room_f
         if number == 11:
             kept, last = shards[1].bytes_in_memory, snapshot
     assert shards[1].bytes_in_memory == kept if fits else shards[1].bytes_in_memory < kept
-    again, fresh = Shard(made, others[1], last, shards[1]), Shard(made, others[1], last)
+    again, fresh = Shard(StagePlan.of(made), others[1], last, shards[1]), Shard(StagePlan.of(made), others[1], last)
     payloads = Core(made).payloads(next(batches(seed=4)))
     assert str(rows_of([again.process(payloads)])) == str(rows_of([fresh.process(payloads)]))
 
@@ -211,11 +212,11 @@ def test_taking_over_a_shard_again_reads_what_it_missed_and_not_the_whole_window
     made, blocks, snapshot, had = plan("medians"), CountingBlocks(), None, {}
     whole, reads = Core(made), []
     for number, events in enumerate(batches(40)):
-        shard = Shard(made, blocks, snapshot, had.pop(number % 2, None))
+        shard = Shard(StagePlan.of(made), blocks, snapshot, had.pop(number % 2, None))
         shard.process(whole.payloads(events))
         snapshot, had[number % 2] = shard.save(), shard
         reads.append(blocks.counted()["read"])
-    count = len(shard._spaces[made.spaces[0]].log._blocks)
+    count = len(shard.streams[made.stream].spaces[made.spaces[0]].log._blocks)
     assert count > 20
     assert max(reads[20:]) < count / 2
 
@@ -239,9 +240,9 @@ def test_what_operators_hold_counts_against_the_limit(text: str):
     streams = {name: Stream(name, ticks.schema, "ts", 0) for name in events}
     catalog = Catalog(LocalEngine(), streams, {}, {}, KnownClusterings())
     compiler = Compiler(catalog, {}.__getitem__, Wishes())
-    replayed = ReplayChanges(compiler.scan([compiler.query("query", parse_query(text))]), streams, events)
+    replayed = StageReplay(compiler.scan([compiler.query("query", parse_query(text))]), streams, events)
     replayed.run(batch_rows=100)
-    operators = replayed.shard._groups[0].pipeline._operators.values()
+    operators = replayed.shard._pipelines._groups[0].pipeline._operators.values()
     held = [operator for operator in operators if operator.nbytes >= rows * 24]
     assert {type(operator).__name__ for operator in held} >= HOLDING[text]
     assert replayed.shard.bytes_in_memory > 2 * rows * 24

@@ -33,49 +33,52 @@ from operators.plans import (
 from windrow.compile.cut_into_stages import stages_of
 from windrow.compile.explain_changes import explain_changes
 from windrow.compile.place_expiry import place_expiry
-from windrow.compile.plan_changes import in_stages, leaf_keys, plan_change, plan_changes
+from windrow.compile.plan_changes import plan_change
+from windrow.compile.plan_stages import Surroundings, plan_stages
 from windrow.compile.shard_key import shard_key
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind.changes import bind_changes
+from windrow.plan.catalog import Stream
 from windrow.plan.nodes.aggregates import ROWS, aggregate
-from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Expiry, Group, Join, Measure, Node, Scan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
-from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.reject import TIME
-from windrow.runtime.slice.changes import ChangeSlicer
-from windrow.runtime.slice.events import expression_column
+from windrow.runtime.shard import Shard
+from windrow.runtime.slice.events import Slicer, expression_column
 from windrow.storage.blocks import MemoryBlocks
 
 LONGEST = 20
 SHARDS = [0, 1, 2]
+AROUND = Surroundings({name: Stream(name, pa.schema([]), "ts") for name in "ab"}, {}, {})
 
 
 class Stages:
     """Every stage of a plan in several shards, as a cluster runs them; with `restarts`, each batch by new workers."""
 
-    def __init__(self, plan: ChangesPlan, restarts: bool = False) -> None:
+    def __init__(self, plan: StagePlan, restarts: bool = False) -> None:
         self.stages, self.restarts = plan.stages, restarts
         self.blocks = [[MemoryBlocks() for _ in SHARDS] for _ in self.stages]
-        self.shards = [[ChangeShard(stage, own) for own in blocks] for stage, blocks in zip(self.stages, self.blocks)]
+        self.shards = [[Shard(stage, own) for own in blocks] for stage, blocks in zip(self.stages, self.blocks)]
         self.sent: dict[str, list[pa.RecordBatch]] = {query.name: [] for query in plan.queries}
 
-    def go_on_with(self, plan: ChangesPlan) -> None:
+    def go_on_with(self, plan: StagePlan) -> None:
         """Other queries go on from the same state."""
         self.stages = plan.stages
         for stage, shards, blocks in zip(plan.stages, self.shards, self.blocks):
-            shards[:] = [ChangeShard(stage, own, shard.save()) for shard, own in zip(shards, blocks)]
+            shards[:] = [Shard(stage, own, shard.save()) for shard, own in zip(shards, blocks)]
         self.sent |= {query.name: [] for query in plan.queries if query.name not in self.sent}
 
     def batch(self, events: dict[str, pa.Table], flush: bool = False) -> None:
         """Work off one batch, stage by stage."""
         payloads = [Payload(shard, 0, 0, None, FLUSH, b"") for shard in SHARDS] if flush else []
         for task, (stream, table) in enumerate(events.items()):
-            slicer = ChangeSlicer(self.stages[0], stream, task, SHARDS)
-            texts = self.stages[0].expressions_of(stream)
+            own_plan = self.stages[0].stream(stream)
+            slicer, texts = Slicer(own_plan, task, SHARDS), own_plan.expressions
             columns = {TIME: table["ts"]} | {expression_column(i): table[text] for i, text in enumerate(texts)}
             for rows in pa.table(columns).combine_chunks().to_batches():
                 slicer.add(rows)
@@ -87,9 +90,9 @@ class Stages:
                 outcome = self.shards[number][shard].process(own)
                 snapshot = self.shards[number][shard].save()
                 if self.restarts:
-                    self.shards[number][shard] = ChangeShard(stage, self.blocks[number][shard], snapshot)
-                sent += [*passed_on(own, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
-                for name, batch in outcome.results:
+                    self.shards[number][shard] = Shard(stage, self.blocks[number][shard], snapshot)
+                sent += [*passed_on(own, outcome, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
+                for name, batch in outcome.results if stage is self.stages[-1] else ():
                     self.sent[name].append(batch)
             payloads = sent
 
@@ -101,12 +104,11 @@ def readable(plan: Node) -> Node:
     return plan.with_children([readable(child) for child in plan.children])
 
 
-def planned(plan: Node, way: Expiry) -> ChangesPlan:
+def planned(plan: Node, way: Expiry) -> StagePlan:
     query = ChangePlan(
         "q", ("a", "b"), place_expiry(readable(plan), way), "CHANGES", range_us=20
     )  # the longest of all cases
-    whole = ChangesPlan((("a", 0), ("b", 0)), (query,), leaf_keys([query]))
-    return in_stages(whole)
+    return plan_stages([query], AROUND)
 
 
 def changes_of(results: list[pa.RecordBatch]) -> list[Change]:
@@ -196,9 +198,8 @@ def test_a_query_that_comes_later_hears_nothing_of_rows_from_before():
     first = ChangePlan("first", ("a", "b"), place_expiry(readable(summed_pairs().plan), Expiry.HYBRID), "CHANGES")
     later, same = replace(first, name="later", emit="INSERTS"), replace(first, name="same")
 
-    def together(*queries: ChangePlan) -> ChangesPlan:
-        streams = (("a", 0), ("b", 0))
-        return in_stages(ChangesPlan(streams, queries, leaf_keys(queries)))
+    def together(*queries: ChangePlan) -> StagePlan:
+        return plan_stages(queries, AROUND)
 
     running = Stages(together(first, same))
     running.batch({name: table.slice(0, 1) for name, table in tables.items()})
@@ -249,8 +250,8 @@ def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, da
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog(tables, {}, **settings)
     query = plan_change("q", bind_changes(parse_query(text), catalog))
-    plan = plan_changes(catalog.streams, [query], {}, {})
-    running = Stages(in_stages(plan), restarts=True)
+    plan = plan_stages([query], Surroundings(catalog.streams, {}, {}))
+    running = Stages(plan, restarts=True)
     for start in range(0, max(table.num_rows for table in tables.values()), 4):
         parts = {name: tables[name].slice(start, 4).combine_chunks() for name in query.streams}
         running.batch({name: _evaluated(plan, name, part) for name, part in parts.items()})
@@ -260,9 +261,9 @@ def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, da
     assert sorted(map(_told, found)) == sorted(map(_told, alone))
 
 
-def _evaluated(plan: ChangesPlan, stream: str, part: pa.Table) -> pa.Table:
+def _evaluated(plan: StagePlan, stream: str, part: pa.Table) -> pa.Table:
     """The columns that the map tasks of a stream are given, by their texts."""
-    texts = {text: evaluate_text(text, part) for text in plan.expressions_of(stream)}
+    texts = {text: evaluate_text(text, part) for text in plan.stages[0].stream(stream).expressions}
     return pa.table({"ts": part["ts"], **texts})
 
 

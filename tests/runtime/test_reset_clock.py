@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import HEARTBEAT, RESET, Payload
 from windrow.runtime.shard import Outcome, Shard
@@ -252,7 +253,7 @@ def test_a_query_that_came_after_the_far_event_answers_from_the_reset_on():
     for i, second in enumerate([1, 3, FAR]):
         core.step(events([second], i))
     more = Core(plan_of(texts, SCHEMA), blocks=core.blocks)
-    more.shards = [Shard(more.plan, core.blocks[0], core.snapshots[0])]
+    more.shards = [Shard(StagePlan.of(more.plan), core.blocks[0], core.snapshots[0])]
     reset(more, 4)
     found = [outcome for i, s in enumerate(range(5, 60, 3)) for outcome in more.step(events([s], 1000 + i))]
     plain = Core(plan_of(texts, SCHEMA))
@@ -303,9 +304,9 @@ def test_a_worker_that_missed_the_reset_takes_nothing_over_from_before(way):
         if second < FAR:
             plain.step(events([second], i))
     other = Core(plan, blocks=first.blocks)
-    other.shards = [Shard(plan, first.blocks[0], first.snapshots[0])]
+    other.shards = [Shard(StagePlan.of(plan), first.blocks[0], first.snapshots[0])]
     reset(other, 6)
-    first.shards = [Shard(plan, first.blocks[0], other.snapshots[0], first.shards[0])]
+    first.shards = [Shard(StagePlan.of(plan), first.blocks[0], other.snapshots[0], first.shards[0])]
     found, wanted = [], []
     for i, second in enumerate([7, 12, 18, 540]):
         found += first.step(events([second], 10 + i))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from storage.stores import CountingBlocks
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.rows import keyed_rows, waiting
 from windrow.runtime.shard import Shard
 from windrow.windows import log
@@ -63,7 +64,7 @@ def test_rows_of_keys_are_written_about_twice_and_the_state_does_not_grow(monkey
         core.step(events_of(times, k=pa.array(keys), x=pa.array(np.arange(30))))
         held.append(blocks.bytes_held)
         written.append(blocks.counted()["bytes"])
-    (state,) = core.shards[0]._spaces.values()
+    (state,) = core.shards[0].streams["ticks"].spaces.values()
     needed = sum(min(10, int(count)) for count in state._counts.count)
     assert len(state._rows) <= 2 * needed + 64
     assert max(held[-20:]) <= 1.5 * max(held[100:120])
@@ -96,7 +97,7 @@ def added_later(text: str, first: list[int], then: list[int], lateness: int = 0)
     one.step(ticks(first))
     grown = plan_of([OTHER, text], SCHEMA, lateness)
     both = Core(grown, blocks=one.blocks)
-    both.shards = [Shard(grown, one.blocks[0], one.snapshots[0])]
+    both.shards = [Shard(StagePlan.of(grown), one.blocks[0], one.snapshots[0])]
     return [
         row
         for outcome in both.step(ticks(then)) + both.flush()
@@ -177,7 +178,7 @@ def test_a_query_that_is_dropped_takes_its_state_along():
     core = Core(plan_of(texts, SCHEMA, 5))
     core.step(ticks(range(30)))
     one = plan_of([OTHER], SCHEMA, 5)
-    Shard(one, core.blocks[0], core.snapshots[0]).save()
+    Shard(StagePlan.of(one), core.blocks[0], core.snapshots[0]).save()
     alone = Core(one)
     alone.step(ticks(range(30)))
     assert core.blocks[0]._blocks == alone.blocks[0]._blocks

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from oracle.streams import Stream, streams
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import Outcome, Shard
 from windrow.storage.blocks import MemoryBlocks
 
@@ -144,7 +145,7 @@ def test_a_query_added_at_a_restart_answers_only_windows_that_lack_no_event(firs
     seen = by_query(whole.step(ticks(*first)))
     grown = plan_of([ALIKE, text.replace("COUNT(*)", "COUNT(x)")], schema, us)
     both = Core(grown, blocks=one.blocks)
-    both.shards = [Shard(grown, one.blocks[0], one.snapshots[0])]
+    both.shards = [Shard(StagePlan.of(grown), one.blocks[0], one.snapshots[0])]
     added = by_query(both.step(ticks(*then)) + both.flush()).get("q1", [])
     complete = seen.get("q0", []) + by_query(whole.step(ticks(*then)) + whole.flush()).get("q0", [])
     reach = grown.queries[1].window.range_us // SECOND
@@ -156,7 +157,7 @@ def test_a_query_that_is_dropped_takes_its_state_along():
     both, one = (plan_of(texts, ticks().schema) for texts in ([SHORT, LONG], [SHORT]))
     core = Core(both, blocks=[blocks])
     core.step(ticks(0, 1, 2, 3))
-    shard = Shard(one, blocks, core.snapshots[0])
+    shard = Shard(StagePlan.of(one), blocks, core.snapshots[0])
     shard.save()
     names = {name for name, _ in blocks._blocks}
     assert not [name for name in names if "12000000" in name or ".tree." in name]

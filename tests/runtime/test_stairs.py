@@ -13,6 +13,7 @@ from drawn_examples import examples
 from oracle.streams import Stream, streams
 from windrow.compile.explain import explain_plans
 from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.chains import chains_of
 from windrow.runtime.shard import Shard
 
@@ -106,7 +107,7 @@ def test_a_query_that_comes_later_changes_the_chain_and_no_answer(stream: Stream
         for number, (start, size) in enumerate(stream.bounds):
             if number == middle and core.snapshots:
                 core.plan = read_as(plans[1], way)
-                core.shards = [Shard(core.plan, core.blocks[0], core.snapshots[0], core.shards[0])]
+                core.shards = [Shard(StagePlan.of(core.plan), core.blocks[0], core.snapshots[0], core.shards[0])]
             told[-1].append(sorted(map(repr, rows_of(core.step(stream.events.slice(start, size))))))
     assert told[0] == told[1]
 
@@ -119,7 +120,7 @@ def test_the_planner_nests_the_windows_of_several_queries_where_that_takes_fewer
     plan = peaks("1 HOUR SLIDE 5 MINUTES", "1 MINUTE SLIDE 1 SECOND", "10 MINUTES SLIDE 1 MINUTE")
     folds = plan.shared[0].folds
     assert [dict(zip((p.kind for p in fold.partials), fold.maintenance))["max"] for fold in folds] == ["stairs"] * 3
-    text = explain_plans([plan], shards=1)
+    text = explain_plans([StagePlan.of(plan)], shards=1)
     assert "stairs: is level 2 of 3 windows that nest" in text
     assert "9 merges a slide (tree 25, refold 3600)" in text
     assert "stairs" not in ways_of(peaks("4 SECONDS SLIDE 1 SECOND", "8 SECONDS SLIDE 2 SECONDS"))

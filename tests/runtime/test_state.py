@@ -11,9 +11,8 @@ import pytest
 
 from storage.stores import CountingBlocks
 from windrow.errors import StateError
-from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.pipeline import StreamPlan
-from windrow.runtime.changes.shard import ChangeShard
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import FORMAT, Shard
 from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.space import Answers, SpaceState
@@ -139,7 +138,7 @@ def test_slots_are_given_again_to_new_groups_which_begin_at_nothing(monkeypatch,
         for row in rows:
             inside = range(max(0, second - 4), second)
             assert row["agg_0"] == row["agg_1"] == sum(row["key_0"] // 3 == moment // 2 for moment in inside)
-    state = next(iter(core.shards[0]._spaces.values()))
+    state = next(iter(core.shards[0].streams["ticks"].spaces.values()))
     assert state.groups.width <= 12
 
 
@@ -238,21 +237,13 @@ def test_batches_without_any_time_only_count():
 
 def test_state_of_an_unknown_format_is_refused_by_name():
     made, blocks = plan("RANGE 4 SECONDS SLIDE 1 SECOND"), MemoryBlocks()
-    snapshot = Shard(made, blocks).save()
-    assert Shard(made, blocks, snapshot).version == 1
+    snapshot = Shard(StagePlan.of(made), blocks).save()
+    assert Shard(StagePlan.of(made), blocks, snapshot).version == 1
     other = json.dumps(json.loads(snapshot) | {"format": FORMAT + 1}).encode()
     with pytest.raises(StateError, match=f"format {FORMAT + 1}, and this version of Windrow reads format {FORMAT}"):
-        Shard(made, blocks, other)
+        Shard(StagePlan.of(made), blocks, other)
     with pytest.raises(StateError, match="format None"):
-        Shard(made, blocks, b"{}")
-
-
-def test_state_of_changes_is_of_the_same_format():
-    made, blocks = ChangesPlan((("a", 0),), (), ()), MemoryBlocks()
-    snapshot = ChangeShard(made, blocks).save()
-    assert ChangeShard(made, blocks, snapshot).version == 1
-    with pytest.raises(StateError, match="format None"):
-        ChangeShard(made, blocks, json.dumps(json.loads(snapshot) | {"format": None}).encode())
+        Shard(StagePlan.of(made), blocks, b"{}")
 
 
 def test_equal_plans_name_their_state_alike_and_others_do_not():

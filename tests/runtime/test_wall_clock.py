@@ -79,7 +79,7 @@ def test_state_has_what_was_learnt_of_the_delay():
     core = Timed(plan, reopen="fresh")
     core.arrive(10 * SECOND, [4 * SECOND])
     core.arrive(20 * SECOND, [12 * SECOND])
-    kept = json.loads(core.snapshots[0])["wall"]
+    kept = json.loads(core.snapshots[0])["streams"]["ticks"]["wall"]
     assert kept["delay_us"] == 7 * SECOND
     core.arrive(30 * SECOND, None)
     assert core.shards[0].clock == 23 * SECOND

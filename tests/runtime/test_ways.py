@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from oracle.streams import Stream, streams
 from storage.stores import Breakdown, FailingBlocks
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import Shard
 from windrow.storage import chunks
 from windrow.windows import log
@@ -92,7 +93,7 @@ def test_a_batch_that_breaks_down_while_it_is_saved_is_done_again_to_the_same_bi
         patch.setattr(log, "BLOCK_ENTRIES", 4)
         patch.setattr(chunks, "CHUNK", 4)
         calm, blocks = Core(plan), FailingBlocks()
-        shard, snapshot = Shard(plan, blocks), None
+        shard, snapshot = Shard(StagePlan.of(plan), blocks), None
         for start, size in stream.bounds:
             payloads = calm.payloads(events.slice(start, size))
             wanted = rows_of(calm.process(payloads))
@@ -101,7 +102,7 @@ def test_a_batch_that_breaks_down_while_it_is_saved_is_done_again_to_the_same_bi
             with suppress(Breakdown):
                 shard.save()
             blocks.rollback()
-            shard = Shard(plan, blocks, snapshot, shard if adopt else None)
+            shard = Shard(StagePlan.of(plan), blocks, snapshot, shard if adopt else None)
             assert rows_of([shard.process(payloads)]) == wanted
             snapshot = shard.save()
             blocks.commit()

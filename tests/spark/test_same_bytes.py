@@ -68,9 +68,9 @@ def sent(session: windrow.Session, text: str, folder) -> list[dict]:
     plan = session.stream_plan([session.plan("query", text)])
     frame = session.spark.read.schema("ts TIMESTAMP, k STRING, x DOUBLE, y DOUBLE").parquet(str(folder))
     source = Source(frame, "unix_micros(ts)")
-    payloads = _sliced({"ev": source}, plan, SHARDS)
+    payloads = _sliced({"ev": source}, plan.stages[0], SHARDS)
     if text == CLUSTERED:
-        payloads = premerge_payloads(payloads, plan, SHARDS)
+        payloads = premerge_payloads(payloads, plan.stages[0], SHARDS)
     assert payloads.columns == PAYLOAD.names, "what is measured is left behind"
     order = ("shard", "task", "part", "name")
     return sorted(map(lambda row: row.asDict(), payloads.collect()), key=lambda row: [row[name] for name in order])

@@ -4,7 +4,7 @@ Text is read (`language/`) and bound (`plan/bind/`); `query` then makes a plan o
 what they can, and `scan` gives what runs over one scan of their streams.
 
 A rule is a file of this room, and says why it changes a plan: those of one query are called in `plan_query` and
-`plan_change`, those of all queries over one scan in `plan_stream` and `plan_changes`.
+`plan_change`, those of all queries over one scan in `plan_stages`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
-from windrow.compile.plan_changes import in_stages, plan_change, plan_changes, tables_of
-from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.plan_changes import plan_change, tables_of
+from windrow.compile.plan_query import plan_query
+from windrow.compile.plan_stages import Surroundings, plan_stages
 from windrow.compile.refuse_large import refuse_large
 from windrow.compile.share_clusters import share_clusters
 from windrow.errors import SettingsError
@@ -27,12 +28,10 @@ from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind
 from windrow.plan.catalog import REJECTED_ROWS, Catalog
 from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Expiry
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
-
-AnyQuery = QueryPlan | ChangePlan
-AnyPlan = StreamPlan | ChangesPlan
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery, StagePlan
 
 Tables = Callable[[str], pa.Table]
 """Reads a table that does not change, by its name."""
@@ -78,21 +77,25 @@ class Compiler:
         keeps_rejected: bool = False,
         live: bool = False,
         figures: Figures | None = None,
-    ) -> AnyPlan:
-        """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself.
+    ) -> StagePlan:
+        """The last of the stages that run over one scan of the streams that `queries` read.
+
+        `live` is a job that goes on by itself.
 
         With the `figures` of a stream, windows that cannot fit into memory are refused.
         """
-        wishes, streams = self.wishes, self.catalog.streams
-        changes = [query for query in queries if isinstance(query, ChangePlan)]
-        if changes:
-            tables = {name: self._tables(name) for name in tables_of(changes)}
-            limits = (self.catalog.code, wishes.memory_bytes)
-            whole = plan_changes(streams, changes, tables, *limits, keeps_rejected=keeps_rejected, live=live)
-            return whole if wishes.shards is None else in_stages(whole)
-        folded = [query for query in queries if isinstance(query, QueryPlan)]
-        stream, wanted = streams[folded[0].stream], (wishes.memory_bytes, wishes.keeping)
-        plan = plan_stream(stream, folded, self.catalog.code, *wanted, keeps_rejected=keeps_rejected, live=live)
+        wishes, changing = self.wishes, [query for query in queries if isinstance(query, ChangePlan)]
+        around = Surroundings(
+            self.catalog.streams,
+            {name: self._tables(name) for name in tables_of(changing)},
+            self.catalog.code,
+            wishes.memory_bytes,
+            wishes.keeping,
+            keeps_rejected,
+            live,
+        )
+        plan = plan_stages(queries, around, spread=wishes.shards is not None)
         if figures is not None and wishes.shards is not None:
-            refuse_large(plan, wishes.shards, figures)
+            for stream in plan.stages[0].streams:
+                refuse_large(stream, wishes.shards, figures)
         return plan

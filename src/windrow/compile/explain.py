@@ -16,10 +16,10 @@ from windrow.language import duration_sql
 from windrow.plan.bind.typing import type_name
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows
@@ -30,7 +30,7 @@ MOST_WINDOWS = 20
 
 
 def explain_plans(
-    plans: Sequence[StreamPlan | ChangesPlan],
+    plans: Sequence[StagePlan],
     shards: int,
     keeping: Keeping = PARTIALS_FIRST,
     figures: Mapping[str, Figures] = MappingProxyType({}),
@@ -39,12 +39,12 @@ def explain_plans(
 
     `figures` are what is measured, by stream.
     """
-    return "\n\n".join(
-        explain_changes(plan, shards)
-        if isinstance(plan, ChangesPlan)
-        else _stream(plan, shards, keeping, figures.get(plan.stream, Figures()))
-        for plan in plans
-    )
+    texts = []
+    for plan in plans:
+        folding = [stream for stream in plan.stages[0].streams if stream.spaces]
+        texts += [_stream(stream, shards, keeping, figures.get(stream.stream, Figures())) for stream in folding]
+        texts += [explain_changes(plan, shards)] if plan.changing else []
+    return "\n\n".join(texts)
 
 
 def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:

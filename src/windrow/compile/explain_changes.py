@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
 from windrow.compile.place_expiry import place_expiry
 from windrow.language import duration_sql
-from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan, LeafKey
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Distinct,
     Expire,
@@ -21,24 +21,27 @@ from windrow.plan.nodes.changes import (
     Stamp,
     TableJoin,
 )
-from windrow.plan.nodes.regrouped import Leaf, Part, Regrouped
+from windrow.plan.nodes.regrouped import Leaf, LeafKey, Part, Regrouped
+from windrow.plan.nodes.stage import StagePlan
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
 
 
-def explain_changes(plan: ChangesPlan, shards: int) -> str:
-    """The text of all queries that read the same streams."""
-    names = ", ".join(name for name, _ in plan.streams)
+def explain_changes(plan: StagePlan, shards: int) -> str:
+    """The text of all queries over changes that read the same streams."""
+    names = ", ".join(stream.stream for stream in plan.streams)
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
-    for name, limit in plan.ahead:
-        lines.append(f"  events of {name} more than {duration_sql(limit)} ahead of their batch are rejected")
+    for stream in plan.stages[0].streams:
+        if stream.ahead_us is not None:
+            limit = duration_sql(stream.ahead_us)
+            lines.append(f"  events of {stream.stream} more than {limit} ahead of their batch are rejected")
     roots: dict[str, Node] = {}
     for number, stage in enumerate(plan.stages, 1):
         if plan.before is not None:
             lines.append(f"  stage {number} of {len(plan.stages)}")
         lines += [line for key in stage.keys for line in _spread(key, shards)]
-        roots |= {part.name: part.root for part in stage.queries}
-    for query in plan.queries:
+        roots |= {part.name: part.root for part in stage.changing}
+    for query in plan.changing:
         lines += _query(query, _whole(query.root, roots))
     return "\n".join(lines)
 

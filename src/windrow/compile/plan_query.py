@@ -1,4 +1,4 @@
-"""From bound queries to what runs."""
+"""From bound queries to plans, and what a stage does with one stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from windrow.compile.share_panes import share_panes
 from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 
 
@@ -43,10 +43,14 @@ def plan_stream(
     memory_bytes: int = DEFAULT_BYTES,
     keeping: Keeping = PARTIALS_FIRST,
     *,
+    scans: Sequence[SpreadScan] = (),
     keeps_rejected: bool = False,
     live: bool = False,
 ) -> StreamPlan:
-    """What runs over one scan of `stream` that all `queries` read; `live` is a job that goes on as events arrive."""
+    """What runs over one scan of `stream`, which all `queries` and pipelines with `scans` read.
+
+    `live` is a job that goes on as events arrive.
+    """
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
@@ -61,4 +65,5 @@ def plan_stream(
         stream.timing,
         memory_bytes,
         stream.limit_ahead(live),
+        tuple(scans),
     )

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
 
-from windrow.compile.compile import AnyQuery, Compiler, Wishes
-from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.compile import Compiler, Wishes
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
-from windrow.local.replay_changes import ReplayChanges
-from windrow.local.replay_stream import StreamReplay
-from windrow.plan.bind.query import bind
+from windrow.local.replay_stages import StageReplay
 from windrow.plan.expiry import read_expiry
-from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Expiry
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.stage import AnyQuery
 from windrow.storage.blocks import Blocks
 
 if TYPE_CHECKING:
@@ -106,26 +103,20 @@ def replay(
     plans: dict[str, AnyQuery] = {}
     for name, own in texts.items():
         plans[name] = compiler.query(name, parse_query(own), plans.values())
-    found: dict[str, pa.Table] = {}
-    folded: dict[str, list[QueryPlan]] = {}
-    for name, query in compiler.sharing(plans).items():
-        if isinstance(query, QueryPlan):
-            folded.setdefault(query.stream, []).append(query)
-            continue
-        if heartbeats or (arrivals is not None and ahead is None):
+    running: dict[str, list[AnyQuery]] = {}
+    for query in compiler.sharing(plans).values():
+        needless = bool(heartbeats) or (arrivals is not None and ahead is None)
+        if isinstance(query, ChangePlan) and needless and not idle_clock:
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
-        over_changes = compiler.scan([query])
-        assert isinstance(over_changes, ChangesPlan)
-        found[name] = ReplayChanges(over_changes, catalog.streams, events).run(batch_rows, flush, arrivals)
-    for stream, queries in folded.items():
-        plan = compiler.scan(queries)
-        assert isinstance(plan, StreamPlan)
-        replayed = StreamReplay(plan, catalog.streams[stream], events[stream])
+        running.setdefault(query.stream, []).append(query)
+    found: dict[str, pa.Table] = {}
+    for queries in running.values():
+        replayed = StageReplay(compiler.scan(queries), catalog.streams, events)
         found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
 
-class Replay(StreamReplay):
+class Replay(StageReplay):
     """One query over one stream in one process; the shard's state is in `blocks`."""
 
     def __init__(
@@ -157,6 +148,10 @@ class Replay(StreamReplay):
             clusterings=clusterings or {},
             states=states,
         )
-        asked = plan_query("query", bind(parse_query(query) if isinstance(query, str) else query, catalog))
-        stream = catalog.streams[asked.stream]
-        super().__init__(plan_stream(stream, [asked], catalog.code), stream, events[stream.name], blocks)
+        compiler = Compiler(catalog, _no_table, Wishes())
+        asked = compiler.query("query", parse_query(query) if isinstance(query, str) else query)
+        super().__init__(compiler.scan([asked]), catalog.streams, events, blocks)
+
+
+def _no_table(name: str) -> pa.Table:
+    raise SettingsError(f"there is no table {name!r}")

@@ -99,10 +99,14 @@ class KeptSpace(Protocol):
 
 
 class AnyShard(Protocol):
-    """One part of a stream's state, and how a batch changes it."""
+    """One part of a stage's state, and how a batch changes it."""
 
     version: int
-    clock: int | None
+
+    @property
+    def clock(self) -> int | None:
+        """How far the stream has come that is furthest behind."""
+        ...
 
     @property
     def memory_limit(self) -> int:

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import Payload
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, fields_of, joined, reduced, to_columns
@@ -25,11 +25,12 @@ def merges_early(space: Space) -> bool:
 class Premerge:
     """Takes some map tasks' payloads of a batch, and gives as many summaries of each pane as if they were one task."""
 
-    def __init__(self, plan: StreamPlan) -> None:
+    def __init__(self, plan: StagePlan) -> None:
         user = dict(plan.user_code)
         self._kernels = {
             space.name: {partial.name: kernel_of(partial, user) for partial in space.partials}
-            for space in plan.shared
+            for stream in plan.streams
+            for space in stream.shared
             if merges_early(space)
         }
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windrow.plan.timing import Timing
-from windrow.runtime.payload import HEARTBEAT, RESET, Payload
+from windrow.runtime.payload import CLOCK, HEARTBEAT, RESET, Payload
 from windrow.schedule.clocks import SynchronizedClock
 
 
 def newest_event(payloads: Sequence[Payload]) -> int | None:
     """The newest event time of a batch, over all its map tasks."""
-    return max((p.probe for p in payloads if p.probe is not None and p.name not in (HEARTBEAT, RESET)), default=None)
+    others = (HEARTBEAT, RESET, CLOCK)
+    return max((p.probe for p in payloads if p.probe is not None and p.name not in others), default=None)
 
 
 class WallClock:

@@ -1,19 +1,16 @@
-"""What runs of queries over changes: frozen plans that travel to the workers."""
+"""One query over changes: as it was bound, and as it runs."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from windrow.plan.catalog import Stream
-from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.nodes.changes import TIME, Node, Scan
+from windrow.plan.nodes.changes import TIME, Node
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.regrouped import Leaf
 from windrow.plan.nodes.spaces import hashed
-from windrow.plan.timing import Timing
 
 CHANGES_OF = "changes-"
 """How the names of streams that are read together begin."""
@@ -54,11 +51,13 @@ class ChangePlan:
 
     @property
     def stream(self) -> str:
-        """A name for the streams that it reads: queries over the same ones run together.
+        """A name for the streams that it reads: queries over the same ones run together, those that fold panes too.
 
         So long as they have as many stages: a checkpoint keeps the number of them. Other streams have another name,
         whatever they are called; no stream itself may be called so.
         """
+        if len(self.streams) == self.stages == 1:
+            return self.streams[0]
         names = [name.replace("%", "%25").replace("+", "%2B") for name in self.streams]
         names[0] = re.sub(r"^(\d+)-", r"\1%2D", names[0])  # which would be taken for a number of stages
         return (CHANGES_OF if self.stages == 1 else f"{CHANGES_OF}{self.stages}-") + "+".join(names)
@@ -84,69 +83,6 @@ class ChangePlan:
         if self.emit != SNAPSHOT:
             first = [pa.field("op", pa.string(), nullable=False), pa.field("time", TIME, nullable=False)]
         return pa.schema([*first, *((column.name, column.type) for column in self.root.columns)])
-
-
-@dataclass(frozen=True, slots=True)
-class LeafKey:
-    """By which of its columns the rows of a leaf are spread over the shards; by none, all are in one."""
-
-    leaf: Leaf
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangesPlan:
-    """All queries over changes that read the same streams, or one stage of them.
-
-    Where no key can spread a query, it runs in stages: `before` is the one that comes before this, and what that
-    `sends` goes to the shards of this one's keys.
-    """
-
-    streams: tuple[tuple[str, int], ...]
-    """The streams with their lateness."""
-
-    queries: tuple[ChangePlan, ...]
-    keys: tuple[LeafKey, ...]
-    user_code: tuple[tuple[str, type], ...] = field(default=(), compare=False)
-    static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
-    """The tables that are joined, as they were read at the start."""
-
-    keeps_rejected: bool = False
-    timing: Timing = Timing.EVENT
-    memory_bytes: int = DEFAULT_BYTES
-    ahead: tuple[tuple[str, int], ...] = ()
-    """How far events may be ahead of the instant at which their batch began, for streams that have a limit."""
-
-    before: ChangesPlan | None = None
-    sends: tuple[LeafKey, ...] = ()
-
-    @property
-    def stream(self) -> str:
-        return self.queries[0].stream
-
-    @property
-    def stages(self) -> tuple[ChangesPlan, ...]:
-        """From the one that reads the streams to this one."""
-        return (self,) if self.before is None else (*self.before.stages, self)
-
-    def ahead_of(self, stream: str) -> int | None:
-        """How far the events of a stream may be ahead of their batch; None is no limit."""
-        return dict(self.ahead).get(stream)
-
-    def scans_of(self, stream: str) -> list[tuple[int, Scan, tuple[str, ...]]]:
-        """The scans of a stream, with their numbers and the columns they are spread by."""
-        return [
-            (number, key.leaf, key.columns)
-            for number, key in enumerate(self.keys)
-            if isinstance(key.leaf, Scan) and key.leaf.stream == stream
-        ]
-
-    def expressions_of(self, stream: str) -> tuple[str, ...]:
-        """Every row expression over `stream` that some query needs, each once."""
-        texts: dict[str, None] = {}
-        for _, scan, _ in self.scans_of(stream):
-            texts.update(dict.fromkeys([*scan.texts, *([] if scan.where is None else [scan.where])]))
-        return tuple(texts)
 
 
 def leading_names(emit: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
+from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
@@ -130,11 +131,21 @@ class QueryPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamPlan:
-    """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
+class SpreadScan:
+    """A scan of a pipeline over changes: its number in the stage, and the columns that its rows are spread by."""
 
-    A shard keeps at most `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of
-    the instant at which their batch began are rejected; None is no limit.
+    number: int
+    scan: Scan
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """All that a stage does with the events of one stream: they move its clock, and are folded into `spaces`.
+
+    Every query is answered by one of `spaces`; `scans` are read by pipelines over changes. A shard keeps at most
+    `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of the instant at which
+    their batch began are rejected; None is no limit.
     """
 
     stream: str
@@ -146,6 +157,7 @@ class StreamPlan:
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
     ahead_us: int | None = None
+    scans: tuple[SpreadScan, ...] = ()
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
@@ -170,9 +182,14 @@ class StreamPlan:
 
     @property
     def cuts(self) -> Cuts:
-        """The edges of all windows of all queries; where rows are counted, any time is one."""
-        each_time = [TimeWindow(range_us=1, slide_us=1)] if self.numbered else []
+        """The edges of all windows of all queries; where rows are counted, or nothing is folded, any time is one."""
+        each_time = [TimeWindow(range_us=1, slide_us=1)] if self.numbered or not self.spaces else []
         return Cuts.of([*each_time, *(window.closes for space in self.shared for window in space.windows)])
+
+    @property
+    def counted_cuts(self) -> Cuts:
+        """Where events must be told apart to count who is late: for a pipeline over changes, any time is an edge."""
+        return Cuts.of([TimeWindow(range_us=1, slide_us=1)]) if self.scans else self.cuts
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -185,5 +202,8 @@ class StreamPlan:
                 if isinstance(space.window, PredicateWindow):
                     texts += [space.window.opens, space.window.closes]
             texts += [text for partial in space.partials for text in partial.texts]
+            needed.update((text, None) for text in texts if text is not None)
+        for spread in self.scans:
+            texts = [*spread.scan.texts, spread.scan.where]
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)

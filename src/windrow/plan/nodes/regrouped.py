@@ -39,3 +39,11 @@ def leaves_in(plan: Node) -> list[Leaf]:
     """The leaves of a plan, each once."""
     own = [plan] if isinstance(plan, (Scan, Regrouped)) else []
     return list(dict.fromkeys([*own, *(leaf for child in plan.children for leaf in leaves_in(child))]))
+
+
+@dataclass(frozen=True, slots=True)
+class LeafKey:
+    """By which of its columns the rows of a leaf are spread over the shards; by none, all are in one."""
+
+    leaf: Leaf
+    columns: tuple[str, ...]

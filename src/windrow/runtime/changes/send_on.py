@@ -1,4 +1,4 @@
-"""What a stage of queries over changes sends to the shards of the next."""
+"""What a stage sends to the shards of the next."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ import pyarrow as pa
 
 from windrow.operators.changes import Changes
 from windrow.operators.packed import packed, row_column
-from windrow.plan.nodes.change_plan import LeafKey
-from windrow.plan.nodes.regrouped import Regrouped
-from windrow.runtime.payload import FLUSH, Payload
-from windrow.runtime.slice.changes import PROBE, ROWS, by_shard
+from windrow.plan.nodes.regrouped import LeafKey, Regrouped
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.payload import ANSWERS, CLOCK, FLUSH, LEFT_OUT, NEWEST, Payload
+from windrow.runtime.slice.scans import ROWS, by_shard
 from windrow.storage.columns import encode_batch
 
 
-def passed_on(payloads: Sequence[Payload], shard: int) -> list[Payload]:
-    """What the same shard of the next stage has to know as well: the clocks, and that the input has ended."""
-    return [
-        Payload(shard, payload.task, payload.part, payload.probe, payload.name, b"")
-        for payload in payloads
-        if payload.name == FLUSH or payload.name.startswith(PROBE)
+def passed_on(payloads: Sequence[Payload], outcome: Outcome, shard: int) -> list[Payload]:
+    """What the same shard of the next stage has to know as well.
+
+    The clocks, that the input has ended, who was rejected, and the answers of queries that end here.
+    """
+    known = [payload for payload in payloads if payload.name == FLUSH]
+    for stream, (clock, newest) in outcome.clocks.items():
+        known += [Payload(shard, shard, 0, clock, CLOCK, b"", stream=stream)] if clock is not None else []
+        known += [Payload(shard, shard, 0, newest, NEWEST, b"", stream=stream)] if newest is not None else []
+    told = [(LEFT_OUT, batch) for batch in outcome.rejected if batch.num_rows]
+    told += [(ANSWERS + query, batch) for query, batch in outcome.results]
+    return known + [
+        Payload(shard, shard, part, None, name, encode_batch(batch)) for part, (name, batch) in enumerate(told)
     ]
 
 

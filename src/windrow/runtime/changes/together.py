@@ -12,10 +12,11 @@ from windrow.operators.changes import Changes, joined
 from windrow.operators.net import emitted
 from windrow.operators.packed import unpacked
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Node, TableJoin
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, Regrouped
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.sampled import Sampled, at_slides
 from windrow.runtime.reject import TIME
 from windrow.storage.blocks import Blocks, PrefixedBlocks
@@ -26,17 +27,18 @@ Queries = Mapping[str, ChangePlan]
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Queries that came at the same time and slide at the same instants: equal parts of them run once."""
+    """Queries over the same streams that came at the same time and slide at the same instants: equal parts run once."""
 
     prefix: str
     slide_us: int | None
     offset_us: int
+    streams: tuple[str, ...]
     queries: Queries
     pipeline: Pipeline
     sampled: Mapping[str, Sampled]
 
     @classmethod
-    def open(cls, prefix: str, queries: Queries, plan: ChangesPlan, blocks: Blocks, kept: dict | None) -> Together:
+    def open(cls, prefix: str, queries: Queries, plan: StagePlan, blocks: Blocks, kept: dict | None) -> Together:
         """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing."""
         blocks = PrefixedBlocks(blocks, prefix)
         pipeline = Pipeline(
@@ -53,7 +55,7 @@ class Together:
             if query.emit == SNAPSHOT
         }
         first = next(iter(queries.values()))
-        return cls(prefix, first.slide_us, first.offset_us, queries, pipeline, sampled)
+        return cls(prefix, first.slide_us, first.offset_us, first.streams, queries, pipeline, sampled)
 
     def until(self, clock: int, newest: int | None) -> int:
         """The last instant to settle: just before the clock, or the last end of a window.
@@ -112,7 +114,7 @@ class Together:
         }
 
 
-def _tables(plan: ChangesPlan, queries: Iterable[ChangePlan]) -> dict[str, pa.Table]:
+def _tables(plan: StagePlan, queries: Iterable[ChangePlan]) -> dict[str, pa.Table]:
     """The tables under the names that joins have for them and their columns."""
     static = dict(plan.static)
     found = {}

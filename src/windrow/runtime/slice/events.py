@@ -1,4 +1,4 @@
-"""Events into panes: what a map task does, before anything is shuffled."""
+"""Events of one stream into panes and rows for the shards: what a map task does, before anything is shuffled."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from windrow.runtime.slice.lift import Lifted, lift
 from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
+from windrow.runtime.slice.scans import ScanRows
 from windrow.storage.columns import encode, encode_batch
 
 CHUNK_ROWS = 1 << 20
@@ -39,7 +40,7 @@ def expression_column(number: int) -> str:
 
 
 class Slicer:
-    """Cuts the events of one map task into panes, and packs what each shard must know.
+    """Cuts the events of one map task into panes, and packs what each shard must know: panes, and rows for pipelines.
 
     The batches that come in have `time` (microseconds, NULL where there is none), a column for each row expression,
     and, where there is something to say, which rows are `unreadable`, how many of a row's expressions `failed`, the
@@ -52,13 +53,15 @@ class Slicer:
         user = dict(plan.user_code)
         partials = {partial for space in plan.spaces for partial in space.partials}
         self._kernels = {partial: kernel_of(partial, user) for partial in partials}
-        self._cuts = plan.cuts
+        self._cuts, self._counted_cuts = plan.cuts, plan.counted_cuts
+        self._scans = ScanRows(plan.scans, self._names, self._shards)
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._probe: int | None = None
         self._arrived: int | None = None
         self._tallies = dict.fromkeys(TALLIES, 0)
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
+        self._counted = self._cells if self._counted_cuts == self._cuts else []
         self._packed: list[Payload] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -72,19 +75,14 @@ class Slicer:
         """All that the shards must know of the events taken in."""
         self._cut()
         if self._probe is None and not any(self._tallies.values()):
-            return self._packed
-        counts = self._counts()
-        headers = [Payload(shard, self._task, 0, self._probe, HEADER, counts.body) for shard in self._shards]
+            return [replace(payload, stream=self._plan.stream) for payload in self._packed]
+        seen = _packed_cells(self._cells)
+        counted = seen if self._counted is self._cells else _packed_cells(self._counted)
+        counts = Payload(self._own, self._task, 0, self._probe, COUNTS, counted, **self._tallies)  # type: ignore[arg-type]
+        headers = [Payload(shard, self._task, 0, self._probe, HEADER, seen) for shard in self._shards]
         if self._arrived is not None:
             headers += [Payload(shard, self._task, 0, self._arrived, HEARTBEAT, b"") for shard in self._shards]
-        return [*headers, counts, *self._packed]
-
-    def _counts(self) -> Payload:
-        """How many events there were, by time and cause, for the one shard that counts this task's."""
-        times = np.concatenate([times for times, _ in self._cells] or [np.empty(0, np.int64)])
-        counts = np.concatenate([counts for _, counts in self._cells] or [np.empty(0, np.int64)])
-        body = encode({"time": pa.array(times), "count": pa.array(counts)})
-        return Payload(self._own, self._task, 0, self._probe, COUNTS, body, **self._tallies)
+        return [replace(payload, stream=self._plan.stream) for payload in (*headers, counts, *self._packed)]
 
     @property
     def _own(self) -> int:
@@ -114,6 +112,11 @@ class Slicer:
         self._probe = newest if self._probe is None else max(self._probe, newest)
         numbers, starts = chunk.cut(self._cuts)
         self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
+        if self._counted is not self._cells:
+            numbers, starts = chunk.cut(self._counted_cuts)
+            self._counted.append(histogram(numbers[timed], known[timed], len(starts)))
+        for shard, name, rows in self._scans.sent(batch, timed):
+            self._packed.append(self._payload(shard, name, rows))
         self._pack_rows(chunk)
         unplaced = np.zeros(len(chunk), bool)
         for together in self._sharing(chunk):
@@ -182,6 +185,13 @@ class Slicer:
     def _payload(self, shard: int, name: str, batch: pa.RecordBatch) -> Payload:
         body = encode_batch(batch)
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
+
+
+def _packed_cells(cells: Sequence[tuple[np.ndarray, np.ndarray]]) -> bytes:
+    """How many events there were, by time."""
+    times = np.concatenate([times for times, _ in cells] or [np.empty(0, np.int64)])
+    counts = np.concatenate([counts for _, counts in cells] or [np.empty(0, np.int64)])
+    return encode({"time": pa.array(times), "count": pa.array(counts)})
 
 
 def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:

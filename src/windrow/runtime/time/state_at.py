@@ -11,23 +11,23 @@ from windrow.errors import StateError
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.answers.rows import answer_rows
 from windrow.runtime.answers.windows import Answers
-from windrow.runtime.shard import Shard
+from windrow.runtime.stream_state import StreamState
 
 
-def state_at(shards: Sequence[Shard], horizon: Horizon) -> StateAt[list[pa.RecordBatch]]:
+def state_at(shards: Sequence[StreamState], horizon: Horizon) -> StateAt[list[pa.RecordBatch]]:
     """Continuous reporting (Patroumpas and Sellis, Multi-granular time-based sliding windows, 2010, section III-C).
 
-    Nothing changes in the shards, all of which have come as far. The stretch begins later than was asked for where the
-    query has not been there for so long. As in the paper's bottommost buffer, what has come since the finest level slid
-    last is in it: that is the pane that is still open. An event beyond the lateness is in it if the finest level takes
-    it.
+    `shards` have the query's stream each, and have all come as far; nothing changes in them. The stretch begins later
+    than was asked for where the query has not been there for so long. As in the paper's bottommost buffer, what has
+    come since the finest level slid last is in it: that is the pane that is still open. An event beyond the lateness is
+    in it if the finest level takes it.
     """
     stretches = [_stretch(shard, horizon) for shard in shards]
     start, end = max(start for start, _ in stretches), stretches[0][1]
     return StateAt(start, end, [_rows(shard, horizon, start, end) for shard in shards])
 
 
-def _stretch(shard: Shard, horizon: Horizon) -> tuple[int, int]:
+def _stretch(shard: StreamState, horizon: Horizon) -> tuple[int, int]:
     if shard.clock is None:
         raise StateError("the stream has had no event yet, so there is no clock to look back from")
     start, end = horizon.stretch(shard.clock, shard.clock if shard.newest is None else shard.newest)
@@ -37,7 +37,7 @@ def _stretch(shard: Shard, horizon: Horizon) -> tuple[int, int]:
     return min(known, end), end
 
 
-def _rows(shard: Shard, horizon: Horizon, start: int, end: int) -> pa.RecordBatch:
+def _rows(shard: StreamState, horizon: Horizon, start: int, end: int) -> pa.RecordBatch:
     """The groups that have an event between `start` and `end`, as rows of the query."""
     query, window = horizon.query, horizon.window
     assert window.levels is not None

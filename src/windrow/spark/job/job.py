@@ -19,15 +19,14 @@ from pyspark.sql.streaming import StreamingQuery
 from windrow.compile.keep_rows import Figures
 from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.instants import read_instant
-from windrow.plan.nodes.change_plan import ChangesPlan
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.spark.job.checkpoint import Added, Changes
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.progress import Progress
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
-from windrow.spark.job.runs import AnyQuery
 from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
 from windrow.spark.job.stream_run import StreamRun, Trigger, is_live
 from windrow.spark.job.watched import Watched
@@ -207,7 +206,7 @@ class Job:
             figures = self.progress().get(stream)
             instant, clock = read_instant(to), None if figures is None else figures.clock
             check_goes_back(stream, instant, self._plans.values(), list(self._runs), clock)
-            check_timing(stream, self._runs[stream].plan.timing)
+            check_timing(stream, self._runs[stream].plan.stream(stream).timing)
             self._runs[stream].reset_clock(instant)
 
     def _check_there(self) -> None:
@@ -307,7 +306,7 @@ def _rounded_slide(plan: AnyQuery) -> int | None:
     return plan.window.slide_us if isinstance(plan, QueryPlan) and plan.about_us is not None else None
 
 
-def check_beside(running: StreamPlan | ChangesPlan, wanted: StreamPlan | ChangesPlan) -> None:
+def check_beside(running: StagePlan, wanted: StagePlan) -> None:
     """Refuse a plan whose state cannot live beside that of the running one."""
     before = dict(running.user_code)
     for name, implementation in wanted.user_code:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
-from windrow.compile.compile import AnyQuery, Compiler
+from windrow.compile.compile import Compiler
 from windrow.compile.keep_rows import Figures
 from windrow.errors import SettingsError
 from windrow.language import parse_query
+from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
 from windrow.spark.job.checkpoint import Kept
 from windrow.spark.job.keepers import choose_keepers, read_keepers, streams_of, write_keepers

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import StateError
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.shard import Shard
 from windrow.runtime.time.state_at import state_at
@@ -19,16 +19,19 @@ from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.columns import encode_batch
 
 
-def stored_state_at(spark: SparkSession, checkpoint: str, plan: StreamPlan, horizon: Horizon) -> StateAt[DataFrame]:
+def stored_state_at(spark: SparkSession, checkpoint: str, plan: StagePlan, horizon: Horizon) -> StateAt[DataFrame]:
     """The shards' own runtime, opened here on copies of their blocks, so that nothing that runs is touched.
 
     Only blocks of the query's own space leave Spark's state store. All shards have done the same batches.
     """
     query = horizon.query
-    space = next(space for space in plan.shared if query in plan.queries_of(space))
-    own = replace(plan, spaces=(space,), queries=plan.queries_of(space))
+    stream = plan.stream(query.stream)
+    space = next(space for space in stream.shared if query in stream.queries_of(space))
+    own = replace(stream, spaces=(space,), queries=stream.queries_of(space), scans=())
+    alone = replace(plan, streams=(own,), changing=(), keys=())
     stored = _stored_blocks(spark, checkpoint, space.name)
-    state = state_at([Shard(own, blocks, blocks.read("snapshot", 0)) for blocks in stored], horizon)
+    shards = [Shard(alone, blocks, blocks.read("snapshot", 0)) for blocks in stored]
+    state = state_at([shard.streams[stream.stream] for shard in shards], horizon)
     packed = pa.table(
         {
             "query": [query.name] * len(state.rows),

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from windrow.errors import SettingsError
-from windrow.plan.nodes.change_plan import ChangesPlan
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.job.checkpoint import make_folder, not_writable
@@ -38,7 +37,7 @@ class StreamRun:
     def __init__(
         self,
         spark: SparkSession,
-        plan: StreamPlan | ChangesPlan,
+        plan: StagePlan,
         sources: Sources,
         checkpoint: str,
         writers: Mapping[str, Writer],
@@ -51,17 +50,18 @@ class StreamRun:
 
         `job` tells its Spark query from that of another job over the same stream.
         """
-        self._name = f"windrow {plan.stream} ({job})"
+        self._name = f"windrow {plan.run} ({job})"
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
-        self._folder = folder_of(checkpoint, plan.stream)
-        self._control = control_folder(checkpoint, plan.stream)
+        self._folder = folder_of(checkpoint, plan.run)
+        self._control = control_folder(checkpoint, plan.run)
         try:
             make_folder(self._folder)
             make_folder(self._control)
         except OSError as error:
             raise not_writable(self._folder, error) from error
-        if isinstance(plan, StreamPlan):
-            keep_timing(self._folder, plan)
+        for stream in plan.stages[0].streams:
+            if stream.stream == plan.run:  # several streams together are timed by their events
+                keep_timing(self._folder, stream)
         self._delivery = Delivery(spark, plan.queries, writers, rejected)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
@@ -70,10 +70,10 @@ class StreamRun:
         started: Future[StreamingQuery] = Future()
 
         def write(batch: DataFrame, number: int) -> None:
-            with watched.writing(self.plan.stream):
+            with watched.writing(self.plan.run):
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
                 self._delivery.write(batch, number)
-                watched.miss(self.plan.stream, missing)
+                watched.miss(self.plan.run, missing)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
         writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
@@ -86,7 +86,7 @@ class StreamRun:
                 "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
             ) from error
         started.set_result(query)
-        watched.watch(self.plan.stream, query, os.path.abspath(self._control))
+        watched.watch(self.plan.run, query, os.path.abspath(self._control))
         return query
 
     def flush(self) -> None:
@@ -99,7 +99,6 @@ class StreamRun:
 
     def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
         """What the last finished batch has left of a query with levels, over `horizon`."""
-        assert isinstance(self.plan, StreamPlan)
         return stored_state_at(self._spark, os.path.join(self._folder, "spark"), self.plan, horizon)
 
 

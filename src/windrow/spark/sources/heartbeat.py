@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from windrow.errors import SettingsError, StateError
 from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.row_window import CountWindow
@@ -29,8 +30,13 @@ NOW_SQL = "unix_micros(current_timestamp())"
 _BEATS = "beats"
 
 
-def heartbeat_of(plan: StreamPlan) -> Heartbeat:
-    """The beats that the windows of `plan` need."""
+def heartbeat_of(plan: StagePlan) -> Heartbeat:
+    """The beats that the windows of `plan` need, over all its streams that have any."""
+    beats = [_beats_of(stream) for stream in plan.streams if stream.timing.has_heartbeat]
+    return Heartbeat(tuple(dict.fromkeys(beat for heartbeat in beats for beat in heartbeat.beats)))
+
+
+def _beats_of(plan: StreamPlan) -> Heartbeat:
     windows: dict[TimeWindow | CountWindow, None] = {}
     for query in plan.queries:
         window = query.window

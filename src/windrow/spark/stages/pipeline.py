@@ -1,4 +1,4 @@
-"""The pipeline of one stream on Spark: source, slice, shuffle, slide."""
+"""What runs on Spark for some stages: sources, slice, shuffle, slide."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from windrow.plan.nodes.change_plan import ChangesPlan
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
@@ -19,7 +18,6 @@ from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.slice import NO_PROBE, slice_stream
-from windrow.spark.stages.slice_changes import slice_changes
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
 
 
@@ -32,13 +30,12 @@ class Source:
     corrupt: str | None = None
 
 
-Plan = StreamPlan | ChangesPlan
 Sources = Mapping[str, Source]
 
 
 def packed_results(
     sources: Sources,
-    plan: Plan,
+    plan: StagePlan,
     shards: int,
     control: DataFrame | None = None,
     run: str | None = None,
@@ -50,31 +47,27 @@ def packed_results(
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
-    payloads = _sliced(sources, plan, keys, metrics)
+    first = plan.stages[0]
+    payloads = _sliced(sources, first, keys, metrics)
     if control is not None:
         payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
-    if isinstance(plan, StreamPlan):
-        if plan.timing.has_heartbeat:
-            beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
-            payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
-        payloads = premerge_payloads(payloads, plan, keys)
+    if any(stream.timing.has_heartbeat for stream in first.streams):
+        beats = heartbeats(payloads.sparkSession, heartbeat_of(first))
+        payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
+    payloads = premerge_payloads(payloads, first, keys)
     run = run or uuid.uuid4().hex
-    for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
+    for number, stage in enumerate(plan.stages[:-1]):
         payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
     packed = slide_payloads(payloads, plan, shards, run)
     totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
     return packed.observe(metrics, *totals, _windows().alias("windows"))
 
 
-def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRICS) -> DataFrame:
-    if isinstance(plan, StreamPlan):
-        source = sources[plan.stream]
-        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt, metrics)
+def _sliced(sources: Sources, plan: StagePlan, keys: list[int], metrics: str = METRICS) -> DataFrame:
     parts = []
-    for name, _ in plan.streams:
-        source = sources[name]
-        own = (source.frame, plan.stages[0], name, source.time_sql, keys, source.corrupt)
-        parts.append(slice_changes(*own, metrics))
+    for number, stream in enumerate(plan.streams):
+        source = sources[stream.stream]
+        parts.append(slice_stream(source.frame, stream, source.time_sql, keys, source.corrupt, metrics, number))
     return reduce(DataFrame.unionByName, parts)
 
 
@@ -105,4 +98,5 @@ def _to_all(words: DataFrame, name: Column, probe: Column, keys: list[int]) -> D
         name.alias("name"),
         F.lit(b"").alias("body"),
         *(F.lit(0).cast("bigint").alias(name) for name in TALLIES),
+        F.lit("").alias("stream"),
     )

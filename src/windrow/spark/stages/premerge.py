@@ -8,15 +8,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import Payload
 from windrow.runtime.premerge import Premerge, merges_early
 from windrow.spark.stages.slice import NO_PROBE, PAYLOAD, PAYLOAD_DDL, packed
 
 
-def premerge_payloads(payloads: DataFrame, plan: StreamPlan, keys: list[int]) -> DataFrame:
+def premerge_payloads(payloads: DataFrame, plan: StagePlan, keys: list[int]) -> DataFrame:
     """The payloads, those that merge early merged by the task that they come from; `keys` are those of the shards."""
-    if len(keys) < 2 or not any(merges_early(space) for space in plan.shared):
+    spaces = [space for stream in plan.streams for space in stream.shared]
+    if len(keys) < 2 or not any(map(merges_early, spaces)):
         return payloads
     ways = F.array(*map(F.lit, keys))
     way = F.element_at(ways, F.pmod(F.col("task"), F.lit(len(keys))) + 1)

@@ -1,17 +1,17 @@
-"""A stage of queries over changes that is not the last: its changes go to the shards of the next, in the same batch."""
+"""A stage that is not the last: what it finds out goes to the shards of the next, in the same batch."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from windrow.plan.nodes.change_plan import ChangesPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES, measured, measured_ddl
 from windrow.spark.stages.slice import PAYLOAD_DDL
 from windrow.spark.stages.slide import SlideProcessor
 
 
 def regroup_payloads(
-    payloads: DataFrame, stage: ChangesPlan, shards: int, run: str, number: int, metrics: str = METRICS
+    payloads: DataFrame, stage: StagePlan, shards: int, run: str, number: int, metrics: str = METRICS
 ) -> DataFrame:
     """What `stage`, the one with this number, makes of `payloads`: payloads for the next."""
     sent = payloads.groupBy("shard").transformWithStateInPandas(

@@ -34,11 +34,18 @@ PAYLOAD = pa.schema(
         ("name", pa.string()),
         ("body", pa.binary()),
         *((name, pa.int64()) for name in TALLIES),
+        ("stream", pa.string()),
     ]
 )
-PAYLOAD_DDL = "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY, " + ", ".join(
-    f"{name} BIGINT" for name in TALLIES
+PAYLOAD_DDL = ", ".join(
+    [
+        "shard INT, task INT, part INT, probe BIGINT, name STRING, body BINARY",
+        *(f"{name} BIGINT" for name in TALLIES),
+        "stream STRING",
+    ]
 )
+TASKS = 1 << 16
+"""Tasks of the streams of a stage are numbered one stream after the other."""
 
 
 def slice_stream(
@@ -48,11 +55,16 @@ def slice_stream(
     shards: list[int],
     corrupt: str | None = None,
     metrics: str = METRICS,
+    number: int = 0,
 ) -> DataFrame:
-    """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
+    """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of.
+
+    It is the stream with this `number` of all that are read together.
+    """
     arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
     columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected, arrives)
-    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice", metrics)
+    first = TASKS * number
+    return sliced(stream.select(*columns), lambda task: Slicer(plan, first + task, shards), f"slice {number}", metrics)
 
 
 def event_columns(
@@ -128,6 +140,7 @@ def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -
         [payload.name for payload in payloads],
         [payload.body for payload in payloads],
         *([getattr(payload, name) for payload in payloads] for name in TALLIES),
+        [payload.stream for payload in payloads],
     ]
     rows = pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)
     for name, value in (measures or {}).items():

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from windrow.plan.nodes.change_plan import ChangesPlan
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import TALLIES
 from windrow.spark.job.measures import SLIDE_MEASURES, measured_ddl
 from windrow.spark.stages.loaded import set_loaded_aside
@@ -25,7 +24,7 @@ SHARED = "shared"
 PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
 
-def slide_payloads(payloads: DataFrame, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> DataFrame:
+def slide_payloads(payloads: DataFrame, plan: StagePlan, shards: int, run: str) -> DataFrame:
     """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
     return payloads.groupBy("shard").transformWithStateInPandas(
         SlideProcessor(plan, shards, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
@@ -39,7 +38,7 @@ class SlideProcessor(StatefulProcessor):
     to load, what slides is loaded with the first batch.
     """
 
-    def __init__(self, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> None:
+    def __init__(self, plan: StagePlan, shards: int, run: str) -> None:
         self._plan, self._shards, self._run = plan, shards, run
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 

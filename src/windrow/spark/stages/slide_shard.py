@@ -16,13 +16,11 @@ from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
 from windrow.errors import StateError
 from windrow.plan.catalog import REJECTED_ROWS
-from windrow.plan.nodes.change_plan import ChangesPlan
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
-from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.contracts import AnyShard
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import EARLIER, REJECTED, TALLIES, Payload
+from windrow.runtime.payload import EARLIER, TALLIES, Payload
 from windrow.runtime.shard import Shard
 from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.slice import NO_PROBE, packed
@@ -30,7 +28,7 @@ from windrow.spark.stages.slide import COUNTED, COUNTS, SHARED
 from windrow.spark.stages.state import StateBlocks
 from windrow.storage.columns import encode_batch
 
-_HELD: OrderedDict[tuple[str, str | None, int], tuple[AnyShard, StateBlocks, str]] = OrderedDict()
+_HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks, str]] = OrderedDict()
 """The shards that this worker has in memory. Each is used only if its version is the one in the state store, and its
 plan the one that runs."""
 
@@ -45,7 +43,7 @@ FRAME_BYTES = 1 << 24
 class StoredShard:
     """Where a shard is kept between batches: in Spark's state, and in the memory of the worker that ran the last."""
 
-    plan: StreamPlan | ChangesPlan
+    plan: StagePlan
     shards: int
     run: str
     digest: str
@@ -53,7 +51,7 @@ class StoredShard:
     version: ValueState
     blocks: MapState
 
-    def opened(self) -> tuple[AnyShard, StateBlocks]:
+    def opened(self) -> tuple[Shard, StateBlocks]:
         """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
         held = _HELD.pop((self.run, _query(), self.key), None)
         while len(_HELD) >= _HELD_MOST:
@@ -66,9 +64,9 @@ class StoredShard:
             return held[0], blocks
         snapshot = blocks.read("snapshot", 0) if version else None
         self._check_shards(blocks, version)
-        return _shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
+        return Shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
 
-    def save(self, shard: AnyShard, blocks: StateBlocks) -> None:
+    def save(self, shard: Shard, blocks: StateBlocks) -> None:
         """Write what has changed, and keep the shard in memory."""
         blocks.write("snapshot", 0, shard.save())
         self.version.update((shard.version,))
@@ -99,15 +97,6 @@ def shrink_left(held: Sequence[AnyShard]) -> None:
             shard.forget_blocks()
 
 
-def _shard(
-    plan: StreamPlan | ChangesPlan, blocks: StateBlocks, snapshot: bytes | None, older: AnyShard | None
-) -> AnyShard:
-    """The shard that a plan runs in."""
-    if isinstance(plan, ChangesPlan):
-        return ChangeShard(plan, blocks, snapshot)
-    return Shard(plan, blocks, snapshot, older if isinstance(older, Shard) else None)
-
-
 def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Work off the payloads in `frames`, save the shard, and give its counts and its answers."""
     began = time.perf_counter_ns()
@@ -132,7 +121,7 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     }
     for earlier in (json.loads(payload.body) for payload in payloads if payload.name == EARLIER):
         counts = {name: (max if name in _ALIKE else add)(counts[name], earlier[name]) for name in COUNTS}
-    if isinstance(stored.plan, ChangesPlan) and stored.plan.sends:
+    if stored.plan.is_followed:
         yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
     else:
         yield from _packed(outcome, counts | measures)
@@ -140,16 +129,9 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
 
 def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
     """The payloads for the next stage."""
-    assert isinstance(stored.plan, ChangesPlan)
     counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
-    known = passed_on(payloads, stored.key)
-    rows = regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))
-    rejected = [
-        Payload(stored.key, stored.key, 0, None, REJECTED, encode_batch(batch))
-        for batch in outcome.rejected
-        if batch.num_rows
-    ]
-    return [counted, *known, *rows, *rejected]
+    known = passed_on(payloads, outcome, stored.key)
+    return [counted, *known, *regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))]
 
 
 def _query() -> str | None:
@@ -159,11 +141,11 @@ def _query() -> str | None:
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:
-    names = ("shard", "task", "part", "probe", "name", "body", *TALLIES)
+    names = ("shard", "task", "part", "probe", "name", "body", *TALLIES, "stream")
     rows = zip(*(frame[name].tolist() for name in names))
     return [
-        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *counts)
-        for shard, task, part, probe, name, body, *counts in rows
+        Payload(shard, task, part, None if probe == NO_PROBE else probe, name, bytes(body), *rest)
+        for shard, task, part, probe, name, body, *rest in rows
     ]
 
 

@@ -1,0 +1,133 @@
+"""The pipelines over changes of one shard: rows and clocks in, changes of the answers and state out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.plan.instants import LATEST_US
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.regrouped import Leaf, Part
+from windrow.plan.nodes.stage import StagePlan
+from windrow.runtime.changes.together import Together
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.payload import Payload
+from windrow.runtime.slice.scans import ROWS
+from windrow.storage.blocks import Blocks
+from windrow.storage.columns import decode
+
+NOTHING_YET = -(1 << 62)
+"""An instant before all others: what is settled as long as there is no clock."""
+
+Instants = Mapping[str, int | None]
+"""An instant for each stream, if it has one."""
+
+
+class Pipelines:
+    """The queries over changes of a shard, and how a batch changes what they hold.
+
+    The clock of a query is that of the stream that is furthest behind, and what lies before it is settled. A query
+    that comes later begins with empty windows, and shares nothing with those that were there.
+    """
+
+    def __init__(self, plan: StagePlan, blocks: Blocks, kept: list[dict[str, Any]], version: int) -> None:
+        """As `kept` has it; what is new is named by the `version` of the shard that it comes to."""
+        self._plan, self._blocks = plan, blocks
+        self._asking: dict[str, list[str]] = {}
+        for query in plan.changing:
+            self._asking.setdefault(query.asked, []).append(query.name)
+        self._groups = self._opened(kept, version)
+
+    @property
+    def queries(self) -> int:
+        """How many queries there are that ask for something else than the others."""
+        return sum(len(together.queries) for together in self._groups)
+
+    def held(self) -> list[tuple[list[str], int]]:
+        """What operators hold in memory, which is all that they have, and for which queries."""
+        return [
+            ([name for asked in together.queries for name in self._asking[asked]], together.pipeline.nbytes)
+            for together in self._groups
+        ]
+
+    def settled(self, stream: str) -> int | None:
+        """Events of a stream before this instant are late for some query, if not for all."""
+        reading = [together.closed for together in self._groups if stream in together.streams]
+        return max((instant for instant in reading if instant is not None), default=None)
+
+    def process(
+        self, payloads: Sequence[Payload], clocks: Instants, newest: Instants, flush: bool, outcome: Outcome
+    ) -> None:
+        """Take in a batch's rows, and tell what has changed up to the clocks of the streams."""
+        arrivals = self._arrivals(payloads)
+        for together in self._groups:
+            own = [newest[stream] for stream in together.streams]
+            known = [instant for instant in own if instant is not None]
+            last = max(known, default=None) if flush else None
+            clock = last + 1 if last is not None else _slowest([clocks[stream] for stream in together.streams])
+            self._settle(together, arrivals, clock, last, outcome)
+
+    def save(self, version: int) -> list[dict[str, Any]]:
+        """Write changed blocks to the store; returns what opens them again."""
+        return [together.save(version) for together in self._groups]
+
+    def _arrivals(self, payloads: Sequence[Payload]) -> dict[Leaf, list[pa.RecordBatch]]:
+        found: dict[Leaf, list[pa.RecordBatch]] = {}
+        for payload in payloads:
+            if payload.name.startswith(ROWS):
+                leaf = self._plan.keys[int(payload.name[len(ROWS) :])].leaf
+                found.setdefault(leaf, []).append(decode(payload.body))
+        return found
+
+    def _settle(
+        self,
+        together: Together,
+        rows: dict[Leaf, list[pa.RecordBatch]],
+        clock: int | None,
+        newest: int | None,
+        outcome: Outcome,
+    ) -> None:
+        """Move a pipeline on to `clock`; with `newest`, the input has ended there."""
+        until = NOTHING_YET if clock is None else min(together.until(clock, newest), LATEST_US)
+        overflows = together.pipeline.overflows
+        changed = together.advance(rows, until)
+        outcome.failed += together.pipeline.overflows - overflows
+        for name, query in together.queries.items():
+            if isinstance(query.root, Part):
+                outcome.parts.append((query.name, changed[name]))
+            elif clock is not None:
+                batches = together.answers(name, changed[name], until)
+                if query.emit == SNAPSHOT:  # each is one window
+                    ends = [batch.column("window_end").cast(pa.int64())[0].as_py() for batch in batches]
+                    outcome.answer(name, np.array(ends, np.int64))
+                for asking in self._asking[name]:
+                    outcome.add(asking, batches)
+
+    def _opened(self, kept: list[dict[str, Any]], version: int) -> list[Together]:
+        """The queries by when they came; of those that are no more, what only they held is deleted."""
+        waiting = {query.asked: query for query in self._plan.changing}
+        opened = []
+        for entry in kept:
+            known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
+            held = set(entry["pipeline"]["operators"])
+            if known:
+                opened.append(Together.open(entry["prefix"], known, self._plan, self._blocks, entry))
+                held -= opened[-1].pipeline.held
+            for space in held:
+                self._blocks.delete_all(f"{entry['prefix']}{space}")
+        fresh: dict[tuple[int | None, int, tuple[str, ...]], dict[str, ChangePlan]] = {}
+        for name, query in waiting.items():
+            fresh.setdefault((query.slide_us, query.offset_us, query.streams), {})[name] = query
+        for number, queries in enumerate(fresh.values()):
+            opened.append(Together.open(f"changes-{version}-{number}.", queries, self._plan, self._blocks, None))
+        return opened
+
+
+def _slowest(clocks: Sequence[int | None]) -> int | None:
+    """The clock that is furthest behind; None as long as a stream has none."""
+    known = [clock for clock in clocks if clock is not None]
+    return min(known) if known and len(known) == len(clocks) else None

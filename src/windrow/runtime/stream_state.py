@@ -1,0 +1,198 @@
+"""One stream in a shard: its clock, and the windows that are folded over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.runtime.answers.told import Told
+from windrow.runtime.contracts import KeptSpace
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
+from windrow.runtime.reject import rejected_of
+from windrow.runtime.states import state_of
+from windrow.runtime.time.space import SpaceState
+from windrow.runtime.wall_clock import WallClock, newest_event
+from windrow.storage.columns import decode
+from windrow.storage.working_set import NoRoomError, WorkingSet
+
+AnySpace = Space | RowSpace
+
+
+class NoRoomForError(NoRoomError):
+    """A space wants more memory than there is."""
+
+    def __init__(self, space: AnySpace, size: int) -> None:
+        super().__init__(size)
+        self.space = space
+
+
+class StreamState:
+    """What a shard holds of one stream, and how a batch changes it.
+
+    `newest` is its newest event time, and `clock` how far it has come: what is earlier is late.
+    """
+
+    def __init__(self, plan: StreamPlan, blocks: WorkingSet, kept: Mapping[str, Any], older: StreamState | None):
+        """As `kept` has it; an `older` view of the same state gives what it has in memory."""
+        self.plan, self._blocks = plan, blocks
+        self._settled_to: int | None = kept.get("settled_to")
+        self.newest: int | None = kept.get("newest")
+        self.clock: int | None = kept.get("clock")
+        self._rows: int = kept.get("rows", 0)
+        self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
+        user = dict(plan.user_code)
+        self.spaces: dict[AnySpace, KeptSpace] = {}
+        states: dict[str, Any] = dict(kept.get("spaces", {}))
+        unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
+        known = {} if older is None else {space.name: state for space, state in older.spaces.items()}
+        for space in plan.spaces:
+            state = state_of(space, plan, blocks, user, states.pop(space.name, None), unseen, self._rows)
+            if space.name in known:
+                state.adopt(known[space.name])
+            self.spaces[space] = state
+        self._told = Told(plan, blocks, kept.get("differences", {}))
+        self._cuts = plan.cuts
+        for name in states:  # of queries that are no more
+            blocks.delete_all(f"{name}.")
+
+    def advance(self, payloads: Sequence[Payload]) -> None:
+        """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back.
+
+        Where an earlier stage has read the stream, the clock is that of the earlier stage.
+        """
+        clocks = [self.clock, self._wall.clock(payloads, self.newest)]
+        clocks += [payload.probe for payload in payloads if payload.name == CLOCK]
+        newest = newest_event(payloads)
+        if newest is not None:
+            self.newest = newest if self.newest is None else max(self.newest, newest)
+            clocks.append(self.newest - self.plan.lateness_us)
+        self.clock = _latest(*clocks)
+
+    def process(self, payloads: Sequence[Payload], flush: bool, settled: int | None, outcome: Outcome) -> int | None:
+        """Fold a batch's payloads into panes, answer the windows that are due, let go of what no window needs.
+
+        Pipelines over the stream have `settled` what is before that instant, so what comes for it now is late. Returns
+        the clock as the events have it: at the end of the input, windows that are still open move it further.
+        """
+        before, settled_to = self.clock, self._settled_to
+        self.advance(payloads)
+        reached = self.clock
+        closed = None if before is None else self._cuts.pane_at(before)
+        if settled_to is not None and any(_is_final(space) for space in self.spaces):
+            closed = _latest(closed, self._cuts.pane_at(settled_to))
+        for payload in payloads:
+            self._count(payload, closed if self.spaces else None, settled, outcome)
+        newest = self.newest if flush else None
+        until = self.clock
+        for space, state in self.spaces.items():
+            own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
+            since, clock = before, self.clock
+            if _is_final(space):
+                since, clock = _latest(since, settled_to), _latest(clock, settled_to)
+            state.absorb(own, since)
+            if clock is not None:
+                try:
+                    state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
+                except NoRoomError as error:
+                    raise NoRoomForError(space, error.size) from None
+                self._told.levels(state, outcome)
+                last = clock if newest is None else state.last_end(clock, newest)
+                self._told.empty(space, clock, newest, outcome)
+                freed = state.expire(last)
+                if freed is not None:
+                    self._told.release(space, freed)
+                if newest is not None:
+                    until = last if until is None else max(until, last)
+        self._told.row_levels(outcome)
+        self.clock = until
+        self._settled_to = None if settled_to is None or _latest(until, settled_to) == until else settled_to
+        return reached
+
+    def rewind(self, to: int, outcome: Outcome) -> list[str] | None:
+        """Set the clock back to `to`, as if the newest event had been the lateness after it, and drop what is later.
+
+        Returns the spaces that have to begin anew, or None where the clock is not that far.
+        """
+        if self.clock is None or self.newest is None or self.clock <= to:
+            return None
+        newest, was = to + self.plan.lateness_us, self.clock
+        settled = max(was, was if self._settled_to is None else self._settled_to)
+        anew = []
+        for space, state in self.spaces.items():
+            rewound = state.rewind(newest, settled)
+            outcome.dropped += rewound.dropped
+            if rewound.freed is not None:
+                self._told.release(space, rewound.freed)
+            anew += [space.name] if rewound.anew else []
+        self._told.rewind(to)
+        self.newest, self.clock = min(self.newest, newest), to
+        self._settled_to = min(settled, newest)
+        return anew
+
+    def save(self, version: int) -> dict[str, Any]:
+        """Write changed blocks to the store; returns what opens them again."""
+        for state in self.spaces.values():
+            state.save(version)
+        self._told.save(version)
+        spaces = {space.name: state.snapshot() for space, state in self.spaces.items()}
+        kept = {"newest": self.newest, "clock": self.clock, "rows": self._rows, "spaces": spaces}
+        kept |= {"wall": self._wall.snapshot(), "settled_to": self._settled_to}
+        return kept | {"differences": self._told.snapshot()}
+
+    def space_of(self, query: QueryPlan) -> SpaceState:
+        """The state that a query over time is answered from."""
+        return next(
+            state
+            for space, state in self.spaces.items()
+            if isinstance(state, SpaceState) and query in self.plan.queries_of(space)
+        )
+
+    def held(self, wanting: AnySpace | None = None, more: int = 0) -> list[tuple[list[str], int]]:
+        """What must be in memory of each space, where one of them wants `more`, and for which queries.
+
+        The last answers, which new ones are compared with, are of it.
+        """
+        return [
+            (
+                [query.name for query in self.plan.queries_of(space)],
+                state.bytes_held + self._told.nbytes(space) + (more if space == wanting else 0),
+            )
+            for space, state in self.spaces.items()
+        ]
+
+    def _count(self, payload: Payload, closed: int | None, settled: int | None, outcome: Outcome) -> None:
+        """Count rejected events by cause, and keep them where somebody asked for them.
+
+        Events before `closed`, or before what is `settled`, are late for some window, if not for all.
+        """
+        outcome.count(payload)
+        if payload.name == HEADER:
+            times, counts = _cells(payload)
+            late = 0 if closed is None else int(counts[times < closed].sum())
+            self._rows += int(counts.sum()) - late
+        first = _latest(closed, settled)
+        if payload.name == COUNTS and first is not None:
+            times, counts = _cells(payload)
+            outcome.late += int(counts[times < first].sum())
+        if payload.name == REJECTED:
+            outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, first))
+
+
+def _cells(payload: Payload) -> tuple[Any, Any]:
+    """A time in each cell of events, and how many it holds."""
+    cells = decode(payload.body)
+    return cells.column("time").to_numpy(), cells.column("count").to_numpy()
+
+
+def _is_final(space: AnySpace) -> bool:
+    """Whether what the clock has passed is taken in for good: rows keep their numbers, and a window without bound only
+    grows. When the clock goes back, such a space stays where it is until the clock is there again."""
+    return isinstance(space, RowSpace) or space.unbounded
+
+
+def _latest(*instants: int | None) -> int | None:
+    return max((instant for instant in instants if instant is not None), default=None)
