@@ -23,7 +23,7 @@ from .streams import SECOND, START, Rows, instants, rows_of
 SHARD = 0
 TICKS = pa.table({"ts": instants(START + n * SECOND for n in (1, 2, 7, 11)), "price": [3, 4, 5, 6]})
 REPLAY = Replay("SELECT SUM(price) AS total FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS]", ticks=TICKS)
-SPACE = REPLAY.plan.spaces[0]
+SPACE = REPLAY.plan.streams[0].spaces[0]
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def opened(shards: int = 1) -> TwsTester:
 
 def payloads(*seconds: int, task: int = 0) -> pd.DataFrame:
     """What a map task sends that saw events at `seconds`, each with a price that equals its second."""
-    slicer = Slicer(REPLAY.plan, task, [SHARD])
+    slicer = Slicer(REPLAY.plan.streams[0], task, [SHARD])
     slicer.add(pa.record_batch({"time": [START + n * SECOND for n in seconds], "e0": list(seconds)}))
     return packed(slicer.payloads()).to_pandas()
 
