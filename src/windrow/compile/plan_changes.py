@@ -18,7 +18,7 @@ from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan, ChangesPlan, LeafKey
 from windrow.plan.nodes.changes import Expiry, Group, Node, TableJoin
-from windrow.plan.nodes.regrouped import leaves_in
+from windrow.plan.nodes.regrouped import Leaf, leaves_in
 
 
 def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
@@ -75,7 +75,7 @@ def in_stages(plan: ChangesPlan) -> ChangesPlan:
 def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
     """The key of each leaf; where queries that share one want other keys, all its rows are in one shard."""
     found: Keys = {}
-    alone: set = set()
+    alone: set[Leaf] = set()
     for query in queries:
         leaves = leaves_in(query.root)
         keys = answer_key(query.root) or shard_key(query.root)

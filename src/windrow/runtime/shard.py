@@ -19,7 +19,7 @@ from windrow.runtime.reject import rejected_of
 from windrow.runtime.states import state_of
 from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
 from windrow.storage.working_set import NoRoomError, WorkingSet
 
@@ -233,9 +233,9 @@ def _latest(*instants: int | None) -> int | None:
     return max((instant for instant in instants if instant is not None), default=None)
 
 
-def opened(snapshot: bytes) -> dict:
+def opened(snapshot: bytes) -> Snapshot:
     """What a shard of either kind has kept, if it is of this format."""
-    kept = json.loads(snapshot)
+    kept: Snapshot = json.loads(snapshot)
     if kept.get("format") != FORMAT:
         raise StateError(
             f"the checkpoint holds state of format {kept.get('format')}, and this version of Windrow reads format"

@@ -21,7 +21,7 @@ from windrow.runtime.payload import FLUSH, REJECTED, Payload
 from windrow.runtime.reject import rejected_of
 from windrow.runtime.shard import FORMAT, opened
 from windrow.runtime.slice.changes import PROBE, ROWS
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
 
 NOTHING_YET = -(1 << 62)
@@ -135,7 +135,7 @@ class ChangeShard:
                 for asking in self._asking[name]:
                     outcome.add(asking, batches)
 
-    def _opened(self, kept: list[dict]) -> list[Together]:
+    def _opened(self, kept: list[Snapshot]) -> list[Together]:
         """The queries by when they came; of those that are no more, what only they held is deleted."""
         waiting = {query.asked: query for query in self.plan.queries}
         opened = []

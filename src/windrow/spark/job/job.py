@@ -14,8 +14,9 @@ from typing import Protocol
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.compile.compile import AnyQuery
 from windrow.compile.keep_rows import Figures
 from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.instants import read_instant
@@ -27,7 +28,6 @@ from windrow.spark.job.checkpoint import Added, Changes
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.progress import Progress
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
-from windrow.spark.job.runs import AnyQuery
 from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
 from windrow.spark.job.stream_run import StreamRun, Trigger, is_live
 from windrow.spark.job.watched import Watched
