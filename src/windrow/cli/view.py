@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -75,7 +75,7 @@ class LiveView:
     def __enter__(self) -> Self:
         self._plain = sys.stdout, sys.stderr
         self._live.start()
-        sys.stdout, sys.stderr = (_Above(self._console, stream) for stream in self._plain)  # type: ignore[assignment]
+        sys.stdout, sys.stderr = (_Above(self._console, stream) for stream in self._plain)
         return self
 
     def __exit__(self, kind: object, error: object, trace: TracebackType | None) -> None:
@@ -105,7 +105,7 @@ def figures_table(streams: Mapping[str, Figures]) -> Table:
 class _Above:
     """A stream whose whole lines are printed above the live table: a table of results keeps its lines as they are."""
 
-    def __init__(self, console: Console, stream) -> None:
+    def __init__(self, console: Console, stream: TextIO) -> None:
         self._console, self._stream, self._rest, self._lock = console, stream, "", threading.Lock()
 
     def write(self, text: str) -> int:
@@ -115,7 +115,7 @@ class _Above:
             self._console.print("\n".join(lines), markup=False, highlight=False, emoji=False, soft_wrap=True)
         return len(text)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 

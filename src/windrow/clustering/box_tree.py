@@ -26,7 +26,15 @@ def tree_over(centers: np.ndarray, rows: int, capacity: int) -> tuple[np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def _build(centers, rows, heads, nexts, homes, boxes, links):
+def _build(
+    centers: np.ndarray,
+    rows: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    homes: np.ndarray,
+    boxes: np.ndarray,
+    links: np.ndarray,
+) -> None:
     boxes[0, 0], boxes[0, 1] = np.inf, -np.inf
     links[0, 2], links[0, 3] = 0, 1
     for row in range(rows):
@@ -40,14 +48,22 @@ def _build(centers, rows, heads, nexts, homes, boxes, links):
 
 
 @njit(cache=True, nogil=True)
-def _widen(boxes, node, point):
+def _widen(boxes: np.ndarray, node: int | np.int64, point: np.ndarray) -> None:
     for axis in range(point.size):
         boxes[node, 0, axis] = min(boxes[node, 0, axis], point[axis])
         boxes[node, 1, axis] = max(boxes[node, 1, axis], point[axis])
 
 
 @njit(cache=True, nogil=True)
-def _split(centers, node, heads, nexts, homes, boxes, links):
+def _split(
+    centers: np.ndarray,
+    node: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    homes: np.ndarray,
+    boxes: np.ndarray,
+    links: np.ndarray,
+) -> None:
     """Make two leaves of a leaf that is too full, at the mean of its longest side."""
     if links[node, 0] >= 0 or links[node, 2] <= BUCKET:
         return
@@ -82,7 +98,7 @@ def _split(centers, node, heads, nexts, homes, boxes, links):
 
 
 @njit(cache=True, nogil=True)
-def gap_to(boxes, node, point):
+def gap_to(boxes: np.ndarray, node: int, point: np.ndarray) -> float:
     """The squared distance from `point` to a box."""
     total = 0.0
     for axis in range(point.size):
@@ -92,7 +108,15 @@ def gap_to(boxes, node, point):
 
 
 @njit(cache=True, nogil=True)
-def tree_insert(centers, row, heads, nexts, homes, boxes, links):
+def tree_insert(
+    centers: np.ndarray,
+    row: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    homes: np.ndarray,
+    boxes: np.ndarray,
+    links: np.ndarray,
+) -> None:
     node, point = 0, centers[row]
     _widen(boxes, node, point)
     while links[node, 0] >= 0:
@@ -105,7 +129,7 @@ def tree_insert(centers, row, heads, nexts, homes, boxes, links):
 
 
 @njit(cache=True, nogil=True)
-def tree_move(centers, row, homes, boxes, links):
+def tree_move(centers: np.ndarray, row: int, homes: np.ndarray, boxes: np.ndarray, links: np.ndarray) -> None:
     """The centre of `row` has changed: its leaf and all above reach out for it."""
     node = np.int64(homes[row])
     while node >= 0:
@@ -114,7 +138,15 @@ def tree_move(centers, row, homes, boxes, links):
 
 
 @njit(cache=True, nogil=True)
-def tree_nearest(centers, point, heads, nexts, boxes, links, within):
+def tree_nearest(
+    centers: np.ndarray,
+    point: np.ndarray,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    boxes: np.ndarray,
+    links: np.ndarray,
+    within: float,
+) -> int:
     """The row whose centre is nearest to `point`, of equal ones the first."""
     best, found = within, -1
     stack = np.empty(links[0, 3] + 1, np.int64)
@@ -143,7 +175,17 @@ def tree_nearest(centers, point, heads, nexts, boxes, links, within):
 
 
 @njit(cache=True, nogil=True)
-def tree_within(centers, point, reach, heads, nexts, boxes, links, stack, out):
+def tree_within(
+    centers: np.ndarray,
+    point: np.ndarray,
+    reach: float,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    boxes: np.ndarray,
+    links: np.ndarray,
+    stack: np.ndarray,
+    out: np.ndarray,
+) -> int:
     """Write the rows within `reach` (squared) of `point` to `out`; returns how many."""
     stack[0], top, count = 0, 1, 0
     while top:

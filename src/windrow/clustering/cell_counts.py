@@ -102,7 +102,7 @@ class CellCounts:
 
 
 @njit(cache=True, nogil=True)
-def _find(keys, places, key):
+def _find(keys: np.ndarray, places: np.ndarray, key: np.ndarray) -> np.uint64:
     """Where in `places` the row with `key` is, or would be."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for axis in range(key.size):
@@ -124,13 +124,24 @@ def _find(keys, places, key):
 
 
 @njit(cache=True, nogil=True)
-def _place(keys, rows, places):
+def _place(keys: np.ndarray, rows: int, places: np.ndarray) -> None:
     for row in range(rows):
         places[_find(keys, places, keys[row])] = row
 
 
 @njit(cache=True, nogil=True)
-def _change(keys, counts, sums, rows, places, new_keys, new_counts, new_sums, sign, labels):
+def _change(
+    keys: np.ndarray,
+    counts: np.ndarray,
+    sums: np.ndarray,
+    rows: int,
+    places: np.ndarray,
+    new_keys: np.ndarray,
+    new_counts: np.ndarray,
+    new_sums: np.ndarray,
+    sign: int,
+    labels: np.ndarray,
+) -> int:
     for i in range(len(new_keys)):
         at = _find(keys, places, new_keys[i])
         row = places[at]

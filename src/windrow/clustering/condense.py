@@ -32,7 +32,9 @@ def condensed(
 
 
 @njit(cache=True, nogil=True)
-def _condense(centers, counts, spreads, most, reach, members):
+def _condense(
+    centers: np.ndarray, counts: np.ndarray, spreads: np.ndarray, most: float, reach: float, members: np.ndarray
+) -> int:
     """Condense in place; the older of two rows, the first, takes in the newer."""
     rows = len(counts)
     heads, nexts, frame, shape = _cells(centers, reach)
@@ -80,7 +82,18 @@ def _condense(centers, counts, spreads, most, reach, members):
 
 
 @njit(cache=True, nogil=True)
-def _look_around(centers, counts, row, within, heads, nexts, frame, shape, near, least):
+def _look_around(
+    centers: np.ndarray,
+    counts: np.ndarray,
+    row: int,
+    within: float,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    frame: np.ndarray,
+    shape: np.ndarray,
+    near: np.ndarray,
+    least: np.ndarray,
+) -> None:
     """Find the nearest of `row`, of equal ones the first; it may be the nearest of others, too."""
     cell = _cell(centers, row, frame, shape)
     column, line = cell // shape[1], cell % shape[1]
@@ -103,7 +116,7 @@ def _look_around(centers, counts, row, within, heads, nexts, frame, shape, near,
 
 
 @njit(cache=True, nogil=True)
-def _cells(centers, reach):
+def _cells(centers: np.ndarray, reach: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows in linked lists by cells of the two widest axes; a cell is as wide as `reach` or wider."""
     rows, axes = centers.shape
     frame, shape = np.zeros(5), np.ones(2, np.int64)
@@ -130,19 +143,20 @@ def _cells(centers, reach):
 
 
 @njit(cache=True, nogil=True)
-def _cell(centers, row, frame, shape):
+def _cell(centers: np.ndarray, row: int, frame: np.ndarray, shape: np.ndarray) -> int:
     column = np.int64((centers[row, np.int64(frame[3])] - frame[0]) / frame[2])
     line = np.int64((centers[row, np.int64(frame[4])] - frame[1]) / frame[2]) if shape[1] > 1 else 0
-    return min(max(column, 0), shape[0] - 1) * shape[1] + min(max(line, 0), shape[1] - 1)
+    cell: int = min(max(column, 0), shape[0] - 1) * shape[1] + min(max(line, 0), shape[1] - 1)
+    return cell
 
 
 @njit(cache=True, nogil=True)
-def _link(row, cell, heads, nexts):
+def _link(row: int, cell: int, heads: np.ndarray, nexts: np.ndarray) -> None:
     nexts[row], heads[cell] = heads[cell], row
 
 
 @njit(cache=True, nogil=True)
-def _unlink(row, cell, heads, nexts):
+def _unlink(row: int, cell: int, heads: np.ndarray, nexts: np.ndarray) -> None:
     if heads[cell] == row:
         heads[cell] = nexts[row]
         return

@@ -100,11 +100,12 @@ def density_groups(points: np.ndarray, counts: np.ndarray, eps: float, minimum: 
     if not len(points):
         return np.empty(0, np.int64)
     heads, nexts, _, boxes, links = tree_over(points, len(points), len(points))
-    return _density_groups(points, counts, eps * eps, minimum, heads, nexts, boxes, links)
+    groups: np.ndarray = _density_groups(points, counts, eps * eps, minimum, heads, nexts, boxes, links)
+    return groups
 
 
 @njit(cache=True, nogil=True)
-def _root(parents, row):
+def _root(parents: np.ndarray, row: int) -> int:
     while parents[row] != row:
         parents[row] = parents[parents[row]]
         row = parents[row]
@@ -112,7 +113,16 @@ def _root(parents, row):
 
 
 @njit(cache=True, nogil=True)
-def _density_groups(points, counts, reach, minimum, heads, nexts, boxes, links):
+def _density_groups(
+    points: np.ndarray,
+    counts: np.ndarray,
+    reach: float,
+    minimum: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    boxes: np.ndarray,
+    links: np.ndarray,
+) -> np.ndarray:
     rows = len(points)
     stack, near = np.empty(links[0, 3] + 1, np.int64), np.empty(rows, np.int64)
     core = np.zeros(rows, np.bool_)

@@ -9,7 +9,16 @@ from windrow.clustering.grid import SIDE, SLACK, cell_on
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _nearest_in(cell, heads, nexts, centers, x, y, best, found):
+def _nearest_in(
+    cell: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    centers: np.ndarray,
+    x: float,
+    y: float,
+    best: float,
+    found: int | np.int64,
+) -> tuple[float, int]:
     """The nearest so far, after the rows of one cell more."""
     row = np.int64(heads[cell])
     while row >= 0:
@@ -18,11 +27,20 @@ def _nearest_in(cell, heads, nexts, centers, x, y, best, found):
         if distance < best or (distance == best and row < found):
             best, found = distance, row
         row = np.int64(nexts[row])
-    return best, found
+    return best, int(found)
 
 
 @njit(cache=True, nogil=True)
-def flat_nearest(centers, x, y, heads, nexts, frame, shape, within):
+def flat_nearest(
+    centers: np.ndarray,
+    x: float,
+    y: float,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    frame: np.ndarray,
+    shape: np.ndarray,
+    within: float,
+) -> int:
     """As `grid_nearest`: each ring of cells is searched on those of its sides that may hold something nearer."""
     side, slack = frame[SIDE], frame[SLACK]
     columns, lines = shape[0], shape[1]

@@ -11,7 +11,9 @@ SIDE, SLACK, _INVERSE = AXES, AXES + 1, AXES + 2
 
 
 @njit(cache=True, nogil=True)
-def grid_over(centers, rows, capacity):
+def grid_over(
+    centers: np.ndarray, rows: int, capacity: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     """Heads, nexts, homes, frame and shape of a grid with about one row a cell once all of the `capacity` is used, and
     its crowd.
 
@@ -59,15 +61,15 @@ def grid_over(centers, rows, capacity):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def cell_on(value, axis, frame, shape):
+def cell_on(value: float, axis: int, frame: np.ndarray, shape: np.ndarray) -> int:
     cell = (value - frame[axis]) * frame[_INVERSE]
     if not cell > 0:
         return 0
-    return shape[axis] - 1 if cell >= shape[axis] else np.int64(cell)
+    return shape[axis] - 1 if cell >= shape[axis] else int(cell)
 
 
 @njit(cache=True, nogil=True)
-def cell_of(centers, row, frame, shape):
+def cell_of(centers: np.ndarray, row: int, frame: np.ndarray, shape: np.ndarray) -> int:
     cell = 0
     for axis in range(centers.shape[1]):
         cell = cell * shape[axis] + cell_on(centers[row, axis], axis, frame, shape)
@@ -77,13 +79,29 @@ def cell_of(centers, row, frame, shape):
 
 
 @njit(cache=True, nogil=True)
-def grid_insert(centers, row, heads, nexts, homes, frame, shape):
+def grid_insert(
+    centers: np.ndarray,
+    row: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    homes: np.ndarray,
+    frame: np.ndarray,
+    shape: np.ndarray,
+) -> None:
     cell = cell_of(centers, row, frame, shape)
     nexts[row], heads[cell], homes[row] = heads[cell], row, cell
 
 
 @njit(cache=True, nogil=True)
-def grid_move(centers, row, heads, nexts, homes, frame, shape):
+def grid_move(
+    centers: np.ndarray,
+    row: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    homes: np.ndarray,
+    frame: np.ndarray,
+    shape: np.ndarray,
+) -> None:
     """The centre of `row` has changed."""
     old = homes[row]
     if cell_of(centers, row, frame, shape) == old:
@@ -99,7 +117,7 @@ def grid_move(centers, row, heads, nexts, homes, frame, shape):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _beyond(value, at, cell, low, side, slack, best):
+def _beyond(value: float, at: int, cell: int, low: float, side: float, slack: float, best: float) -> bool:
     """Whether the cells in line `cell` are all farther from `value`, which is in line `at`, than `best` (squared)."""
     if cell == at:
         return False
@@ -108,7 +126,16 @@ def _beyond(value, at, cell, low, side, slack, best):
 
 
 @njit(cache=True, nogil=True)
-def grid_nearest(centers, points, at, heads, nexts, frame, shape, within):
+def grid_nearest(
+    centers: np.ndarray,
+    points: np.ndarray,
+    at: int,
+    heads: np.ndarray,
+    nexts: np.ndarray,
+    frame: np.ndarray,
+    shape: np.ndarray,
+    within: float,
+) -> int:
     """The row whose centre is nearest to `points[at]`, of equal ones the first, searched in rings of cells outwards."""
     axes = centers.shape[1]
     side, slack = frame[SIDE], frame[SLACK]
@@ -155,7 +182,7 @@ def grid_nearest(centers, points, at, heads, nexts, frame, shape, within):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _searched(at, value, axis, ring, frame, shape, best):
+def _searched(at: int, value: float, axis: int, ring: int, frame: np.ndarray, shape: np.ndarray, best: float) -> bool:
     """Whether the lines on `axis` beyond `ring` can hold nothing nearer."""
     low, side, slack = frame[axis], frame[SIDE], frame[SLACK]
     return (at + ring + 1 >= shape[axis] or _beyond(value, at, at + ring + 1, low, side, slack, best)) and (

@@ -66,15 +66,14 @@ def hull_of_sorted(points: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _left(points, a, b, c):
+def _left(points: np.ndarray, a: int, b: int, c: int) -> bool:
     """Whether the way from a over b to c turns left."""
-    return (points[b, 0] - points[a, 0]) * (points[c, 1] - points[a, 1]) > (points[b, 1] - points[a, 1]) * (
-        points[c, 0] - points[a, 0]
-    )
+    over = (points[b, 0] - points[a, 0]) * (points[c, 1] - points[a, 1])
+    return bool(over > (points[b, 1] - points[a, 1]) * (points[c, 0] - points[a, 0]))
 
 
 @njit(cache=True, nogil=True)
-def _chain(points, kept):
+def _chain(points: np.ndarray, kept: np.ndarray) -> int:
     rows = len(points)
     if points[0, 0] == points[rows - 1, 0] and points[0, 1] == points[rows - 1, 1]:
         kept[0] = 0

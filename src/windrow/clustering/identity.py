@@ -95,7 +95,17 @@ def _extents(seen: Seen, reach: float) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _pairs(old_slots, old_centers, old_extents, new_slots, new_centers, new_extents, olds, news, apart):
+def _pairs(
+    old_slots: np.ndarray,
+    old_centers: np.ndarray,
+    old_extents: np.ndarray,
+    new_slots: np.ndarray,
+    new_centers: np.ndarray,
+    new_extents: np.ndarray,
+    olds: np.ndarray,
+    news: np.ndarray,
+    apart: np.ndarray,
+) -> int:
     """The pairs within reach of each other, with their distance in terms of both extents; the old are in order of slots
     and of their first coordinate. Returns how many there are; they are stored where there is room."""
     count = 0
@@ -127,7 +137,7 @@ def _pairs(old_slots, old_centers, old_extents, new_slots, new_centers, new_exte
 
 
 @njit(cache=True, nogil=True)
-def _choose(olds, news, is_old, out_of, into):
+def _choose(olds: np.ndarray, news: np.ndarray, is_old: np.ndarray, out_of: np.ndarray, into: np.ndarray) -> None:
     """Pair the most alike first, then tell what the others came out of or went into."""
     taken = np.zeros(len(into), np.bool_)
     for pair in range(len(olds)):

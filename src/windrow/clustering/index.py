@@ -86,7 +86,7 @@ SCANNED = IndexChoice(scan_below=1 << 62)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def nearest(centers, rows, points, at, index, within=np.inf):
+def nearest(centers: np.ndarray, rows: int, points: np.ndarray, at: int, index: Index, within: float = np.inf) -> int:
     """The row whose centre is nearest to `points[at]`, of equal ones the first; -1 where none is nearer than `within`,
     a squared distance."""
     if index.kind == GRID and centers.shape[1] == 2:
@@ -109,7 +109,7 @@ def nearest(centers, rows, points, at, index, within=np.inf):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def insert(centers, row, index):
+def insert(centers: np.ndarray, row: int, index: Index) -> None:
     if index.kind == GRID:
         grid_insert(centers, row, index.heads, index.nexts, index.homes, index.frame, index.shape)
     elif index.kind == TREE:
@@ -117,7 +117,7 @@ def insert(centers, row, index):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def move(centers, row, index):
+def move(centers: np.ndarray, row: int, index: Index) -> None:
     if index.kind == GRID:
         grid_move(centers, row, index.heads, index.nexts, index.homes, index.frame, index.shape)
     elif index.kind == TREE:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -53,7 +55,8 @@ class MicroClusters:
     @property
     def radii(self) -> np.ndarray:
         """The root of the mean squared distance from the centre."""
-        return np.sqrt(self.spreads / self.counts)
+        radii: np.ndarray = np.sqrt(self.spreads / self.counts)
+        return radii
 
     @classmethod
     def of(cls, centers: np.ndarray, counts: np.ndarray, spreads: np.ndarray) -> MicroClusters:
@@ -163,15 +166,24 @@ class MicroClusters:
             )
         return labels
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {"choice": self.choice, **self.rows()}
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["choice"])  # type: ignore[misc]
         self._rows = len(state["count"])
         self._centers, self._counts, self._spreads = state["center"], state["count"], state["spread"]
 
-    def _take_in_slowly(self, centers, counts, spreads, radius, within, done, labels) -> np.ndarray:
+    def _take_in_slowly(
+        self,
+        centers: np.ndarray,
+        counts: np.ndarray,
+        spreads: np.ndarray,
+        radius: float,
+        within: float,
+        done: int,
+        labels: np.ndarray,
+    ) -> np.ndarray:
         for i in range(done, len(centers)):
             count, spread = (int(counts[i]), float(spreads[i])) if len(counts) else (1, 0.0)
             row = self.nearest(centers[i])
@@ -219,7 +231,16 @@ class MicroClusters:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _merge_row(centers, counts, spreads, row, points, at, count, spread):
+def _merge_row(
+    centers: np.ndarray,
+    counts: np.ndarray,
+    spreads: np.ndarray,
+    row: int,
+    points: np.ndarray,
+    at: int,
+    count: int | np.int64,
+    spread: float,
+) -> None:
     """Merge `points[at]` into a row (Chan, Golub and LeVeque, 1983)."""
     total = counts[row] + count
     distance = 0.0
@@ -232,7 +253,21 @@ def _merge_row(centers, counts, spreads, row, points, at, count, spread):
 
 
 @njit(cache=True, nogil=True)
-def _take_in(centers, counts, spreads, rows, limit, index, new, new_counts, new_spreads, done, most, within, labels):
+def _take_in(
+    centers: np.ndarray,
+    counts: np.ndarray,
+    spreads: np.ndarray,
+    rows: int,
+    limit: int,
+    index: Index,
+    new: np.ndarray,
+    new_counts: np.ndarray,
+    new_spreads: np.ndarray,
+    done: int,
+    most: float,
+    within: float,
+    labels: np.ndarray,
+) -> tuple[int, int]:
     points = new_counts.size == 0
     for i in range(done, len(new)):
         count, spread = (np.int64(1), 0.0) if points else (new_counts[i], new_spreads[i])

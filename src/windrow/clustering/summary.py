@@ -148,6 +148,6 @@ def _column(arrays: Sequence[np.ndarray]) -> pa.Array | None:
 
 
 def _array(column: pa.Array) -> np.ndarray:
-    if pa.types.is_fixed_size_list(column.type):
-        return column.flatten().to_numpy().reshape(-1, column.type.list_size)
-    return column.to_numpy()
+    is_list = pa.types.is_fixed_size_list(column.type)
+    array: np.ndarray = (column.flatten() if is_list else column).to_numpy()
+    return array.reshape(-1, column.type.list_size) if is_list else array

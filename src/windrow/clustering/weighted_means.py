@@ -38,7 +38,15 @@ def grouped(
 
 
 @njit(cache=True, nogil=True)
-def _group(centers, counts, spreads, groups, to_centers, to_counts, to_spreads):
+def _group(
+    centers: np.ndarray,
+    counts: np.ndarray,
+    spreads: np.ndarray,
+    groups: np.ndarray,
+    to_centers: np.ndarray,
+    to_counts: np.ndarray,
+    to_spreads: np.ndarray,
+) -> None:
     for row in range(len(groups)):
         group = groups[row]
         if group >= 0 and counts[row] > 0:
@@ -49,7 +57,7 @@ def _group(centers, counts, spreads, groups, to_centers, to_counts, to_spreads):
 
 
 @njit(cache=True, nogil=True)
-def _distance(centers, row, mean):
+def _distance(centers: np.ndarray, row: int, mean: np.ndarray) -> float:
     total = 0.0
     for axis in range(mean.size):
         gap = centers[row, axis] - mean[axis]
@@ -58,7 +66,7 @@ def _distance(centers, row, mean):
 
 
 @njit(cache=True, nogil=True)
-def _lloyd(centers, counts, k, rounds, groups):
+def _lloyd(centers: np.ndarray, counts: np.ndarray, k: int, rounds: int, groups: np.ndarray) -> None:
     rows, axes = centers.shape
     means = np.empty((k, axes))
     means[0] = centers[np.argmax(counts)]

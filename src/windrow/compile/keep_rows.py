@@ -108,6 +108,6 @@ def value_bytes(partial: Partial) -> int:
     if partial.type is None or pa.types.is_nested(partial.type):
         return VALUE_BYTES
     try:
-        return -(-partial.type.bit_width // 8)
+        return -int(-partial.type.bit_width // 8)
     except ValueError:
         return VALUE_BYTES

@@ -13,7 +13,7 @@ from windrow.compile.push_distinct import push_distinct
 from windrow.compile.shard_key import Keys, answer_key, shard_key
 from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan
 from windrow.plan.nodes.changes import Expiry, Group, Node, TableJoin
-from windrow.plan.nodes.regrouped import LeafKey, leaves_in
+from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
 
 
 def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
@@ -34,7 +34,7 @@ def tables_of(queries: Sequence[ChangePlan]) -> list[str]:
 def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
     """The key of each leaf; where queries that share one want other keys, all its rows are in one shard."""
     found: Keys = {}
-    alone: set = set()
+    alone: set[Leaf] = set()
     for query in queries:
         leaves = leaves_in(query.root)
         keys = answer_key(query.root) or shard_key(query.root)

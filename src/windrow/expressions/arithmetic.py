@@ -158,7 +158,8 @@ def _truncated(dividend: np.ndarray, divisor: np.ndarray) -> np.ndarray:
     """The quotient rounded toward zero, where Python's goes down."""
     quotient = dividend // divisor
     inexact = (quotient * divisor != dividend) & ((dividend < 0) != (divisor < 0))
-    return quotient + inexact.astype(quotient.dtype)
+    truncated: np.ndarray = quotient + inexact.astype(quotient.dtype)
+    return truncated
 
 
 @function("negative", takes=[ANY])

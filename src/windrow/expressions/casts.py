@@ -125,7 +125,8 @@ def _seconds_to_timestamp(array: pa.Array) -> pa.Array:
 def saturated(numbers: np.ndarray) -> np.ndarray:
     """The numbers as int64, the nearest one where they do not fit."""
     limits = np.iinfo(np.int64)
-    return np.clip(numbers, limits.min, limits.max).astype(np.int64)
+    within: np.ndarray = np.clip(numbers, limits.min, limits.max).astype(np.int64)
+    return within
 
 
 def _timestamp_to_seconds(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -22,7 +22,8 @@ def missing(array: pa.Array) -> Missing:
     >>> missing(pa.array([1, None])).tolist()
     [False, True]
     """
-    return array.is_null().to_numpy(zero_copy_only=False)
+    nulls: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
+    return nulls
 
 
 def values(array: pa.Array) -> np.ndarray:
@@ -38,7 +39,8 @@ def values(array: pa.Array) -> np.ndarray:
         array = array.view(BIGINT)
     if array.null_count:
         array = pc.fill_null(array, pa.scalar(0).cast(array.type))
-    return array.to_numpy(zero_copy_only=False)
+    numbers: np.ndarray = array.to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def column(numbers: np.ndarray, absent: Missing, kind: pa.DataType) -> pa.Array:

@@ -57,7 +57,8 @@ def half_up(dividend: np.ndarray, divisor: np.ndarray | int) -> np.ndarray:
     """
     size, by = np.abs(dividend), np.abs(divisor)
     quotient = size // by + (2 * (size % by) >= by).astype(object)
-    return np.where((dividend < 0) ^ (divisor < 0), -quotient, quotient)
+    signed: np.ndarray = np.where((dividend < 0) ^ (divisor < 0), -quotient, quotient)
+    return signed
 
 
 def half_even(dividend: np.ndarray, divisor: int) -> np.ndarray:
@@ -69,7 +70,8 @@ def half_even(dividend: np.ndarray, divisor: int) -> np.ndarray:
     quotient, rest = np.abs(dividend) // divisor, 2 * (np.abs(dividend) % divisor)
     up = (rest > divisor) | ((rest == divisor) & (quotient % 2 == 1))
     quotient = quotient + up.astype(object)
-    return np.where(dividend < 0, -quotient, quotient)
+    signed: np.ndarray = np.where(dividend < 0, -quotient, quotient)
+    return signed
 
 
 Rounding = Callable[[np.ndarray, int], np.ndarray]

@@ -65,7 +65,8 @@ def _text(fields: pa.Array, name: str, default: str) -> pa.Array:
 
 def _field(fields: pa.Array, name: str, default: int) -> np.ndarray:
     digits = pc.utf8_ltrim(_text(fields, name, str(default)), characters="+")
-    return digits.cast(types.BIGINT).to_numpy(zero_copy_only=False)
+    numbers: np.ndarray = digits.cast(types.BIGINT).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _days(fields: pa.Array) -> tuple[np.ndarray, np.ndarray]:

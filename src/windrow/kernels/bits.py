@@ -77,4 +77,5 @@ def unkeyed(keys: np.ndarray, valid: np.ndarray, type: pa.DataType) -> pa.Array:
 
 def _turned(bits: np.ndarray) -> np.ndarray:
     """Negative doubles sort backwards by their bits: flip all but the sign. Its own inverse."""
-    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+    turned: np.ndarray = bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+    return turned

@@ -58,7 +58,8 @@ def valid(values: pa.Array) -> np.ndarray | None:
     """
     if values.null_count == 0:
         return None
-    return values.is_valid().to_numpy(zero_copy_only=False)
+    valid: np.ndarray = values.is_valid().to_numpy(zero_copy_only=False)
+    return valid
 
 
 def live(codes: np.ndarray, rows: Rows, *, nulls: bool = False) -> np.ndarray:

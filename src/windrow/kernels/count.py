@@ -45,19 +45,19 @@ class Count:
 
 
 @njit(cache=True, nogil=True)
-def _lift(n, codes):
+def _lift(n: np.ndarray, codes: np.ndarray) -> None:
     for i in range(codes.size):
         if codes[i] >= 0:
             n[codes[i]] += 1
 
 
 @njit(cache=True, nogil=True)
-def _add(n, slots, newer):
+def _add(n: np.ndarray, slots: np.ndarray, newer: np.ndarray) -> None:
     for i in range(slots.size):
         n[slots[i]] += newer[i]
 
 
 @njit(cache=True, nogil=True)
-def _subtract(n, slots, older):
+def _subtract(n: np.ndarray, slots: np.ndarray, older: np.ndarray) -> None:
     for i in range(slots.size):
         n[slots[i]] -= older[i]

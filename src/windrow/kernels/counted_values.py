@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from windrow.kernels.value_versions import Version
 LARGE = 256
 """From so many distinct values on a group is kept in a table that is changed in place."""
 
-Counts = dict
+Counts = dict[Any, int]
 """How often each value occurs. Never changed once it is a partial, since many may share it."""
 
 

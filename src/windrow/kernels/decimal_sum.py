@@ -121,7 +121,7 @@ def _decimals(unscaled: Sequence[int | None], type: pa.DataType) -> Lowered:
 
 
 @njit(cache=True, nogil=True)
-def _lift(into, codes, halves):
+def _lift(into: tuple[np.ndarray, ...], codes: np.ndarray, halves: np.ndarray) -> None:
     n, limb_0, limb_1, limb_2, limb_3 = into
     for i in range(codes.size):
         slot = codes[i]
@@ -139,7 +139,7 @@ def _lift(into, codes, halves):
 
 
 @njit(cache=True, nogil=True)
-def _fold(into, slots, more, sign):
+def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
     n, limb_0, limb_1, limb_2, limb_3 = into
     more_n, more_0, more_1, more_2, more_3 = more
     for i in range(slots.size):

@@ -73,7 +73,9 @@ class EdgeValue(Irreversible):
 
 
 @njit(cache=True, nogil=True)
-def _pick(time, has, won, codes, times, latest):
+def _pick(
+    time: np.ndarray, has: np.ndarray, won: np.ndarray, codes: np.ndarray, times: np.ndarray, latest: bool
+) -> None:
     """Which row, if any, each slot takes over."""
     for i in range(codes.size):
         slot = codes[i]
@@ -84,7 +86,9 @@ def _pick(time, has, won, codes, times, latest):
 
 
 @njit(cache=True, nogil=True)
-def _take(time, has, took, slots, newer, latest):
+def _take(
+    time: np.ndarray, has: np.ndarray, took: np.ndarray, slots: np.ndarray, newer: tuple[np.ndarray, ...], latest: bool
+) -> None:
     """Which partials take their slot over; no memory for slots that are not named, of which there may be many."""
     times, known = newer
     for i in range(slots.size):

@@ -41,7 +41,7 @@ class Extreme(Irreversible):
 
 
 @njit(cache=True, nogil=True)
-def _lift(best, has, codes, keys, largest):
+def _lift(best: np.ndarray, has: np.ndarray, codes: np.ndarray, keys: np.ndarray, largest: bool) -> None:
     for i in range(codes.size):
         slot = codes[i]
         if slot >= 0 and (not has[slot] or (keys[i] > best[slot] if largest else keys[i] < best[slot])):
@@ -50,7 +50,9 @@ def _lift(best, has, codes, keys, largest):
 
 
 @njit(cache=True, nogil=True)
-def _combine(best, has, slots, newer, largest):
+def _combine(
+    best: np.ndarray, has: np.ndarray, slots: np.ndarray, newer: tuple[np.ndarray, ...], largest: bool
+) -> None:
     keys, known = newer
     for i in range(slots.size):
         slot = slots[i]

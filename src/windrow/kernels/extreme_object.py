@@ -74,7 +74,7 @@ def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
 
 
 @njit(cache=True, nogil=True)
-def _lift(best, codes, ranks, largest):
+def _lift(best: np.ndarray, codes: np.ndarray, ranks: np.ndarray, largest: bool) -> None:
     for i in range(codes.size):
         slot = codes[i]
         if slot >= 0 and (best[slot] < 0 or (ranks[i] > best[slot] if largest else ranks[i] < best[slot])):

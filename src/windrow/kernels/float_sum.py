@@ -92,11 +92,12 @@ def _joined(hi: np.ndarray, lo: np.ndarray, big_hi: np.ndarray, big_lo: np.ndarr
     total = big_hi + hi * SCALE
     back = total - big_hi
     error = (big_hi - (total - back)) + (hi * SCALE - back)
-    return (total + (error + (big_lo + lo * SCALE))) / SCALE
+    joined: np.ndarray = (total + (error + (big_lo + lo * SCALE))) / SCALE
+    return joined
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _add(hi, lo, slot, more_hi, more_lo):
+def _add(hi: np.ndarray, lo: np.ndarray, slot: int, more_hi: float, more_lo: float) -> None:
     """The pair at `slot` plus another pair."""
     old = hi[slot]
     total = old + more_hi
@@ -107,7 +108,7 @@ def _add(hi, lo, slot, more_hi, more_lo):
 
 
 @njit(cache=True, nogil=True)
-def _lift(into, codes, values):
+def _lift(into: tuple[np.ndarray, ...], codes: np.ndarray, values: np.ndarray) -> None:
     n, hi, lo, big_n, big_hi, big_lo, nan, above, below = into
     for i in range(codes.size):
         slot = codes[i]
@@ -129,7 +130,7 @@ def _lift(into, codes, values):
 
 
 @njit(cache=True, nogil=True)
-def _fold(into, slots, more, sign):
+def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
     n, hi, lo, big_n, big_hi, big_lo, nan, above, below = into
     more_n, more_hi, more_lo, more_big_n, more_big_hi, more_big_lo, more_nan, more_above, more_below = more
     for i in range(slots.size):

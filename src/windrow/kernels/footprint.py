@@ -102,7 +102,7 @@ def _attributes(value: Any) -> Iterator[Any]:
         yield from (getattr(value, name, None) for name in ((slots,) if isinstance(slots, str) else slots))
 
 
-def _like(values: Iterable, count: int, depth: int) -> int:
+def _like(values: Iterable[Any], count: int, depth: int) -> int:
     """What `count` values take, if they are like the first of them."""
     seen = [size_of(value, depth - 1) for value in islice(values, SAMPLE)]
     return count * sum(seen) // len(seen) if seen else 0

@@ -64,14 +64,14 @@ def _fits(high: np.ndarray) -> np.ndarray:
 
 def _averages(n: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Each quotient rounded once: doubles do it up to 2**53, Python's integers beyond."""
-    averages = ((high << 32) + low) / np.maximum(n, 1)
+    averages: np.ndarray = ((high << 32) + low) / np.maximum(n, 1)
     for i in np.flatnonzero((high < -(2**20)) | (high >= 2**20)):
         averages[i] = ((int(high[i]) << 32) + int(low[i])) / max(int(n[i]), 1)
     return averages
 
 
 @njit(cache=True, nogil=True)
-def _lift(n, low, high, codes, values):
+def _lift(n: np.ndarray, low: np.ndarray, high: np.ndarray, codes: np.ndarray, values: np.ndarray) -> None:
     for i in range(codes.size):
         slot = codes[i]
         if slot >= 0:
@@ -83,7 +83,7 @@ def _lift(n, low, high, codes, values):
 
 
 @njit(cache=True, nogil=True)
-def _lift_unsigned(n, low, high, codes, values):
+def _lift_unsigned(n: np.ndarray, low: np.ndarray, high: np.ndarray, codes: np.ndarray, values: np.ndarray) -> None:
     for i in range(codes.size):
         slot = codes[i]
         if slot >= 0:
@@ -95,7 +95,15 @@ def _lift_unsigned(n, low, high, codes, values):
 
 
 @njit(cache=True, nogil=True)
-def _add(n, low, high, slots, newer_n, newer_low, newer_high):
+def _add(
+    n: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    slots: np.ndarray,
+    newer_n: np.ndarray,
+    newer_low: np.ndarray,
+    newer_high: np.ndarray,
+) -> None:
     for i in range(slots.size):
         slot = slots[i]
         limb = low[slot] + newer_low[i]
@@ -105,7 +113,15 @@ def _add(n, low, high, slots, newer_n, newer_low, newer_high):
 
 
 @njit(cache=True, nogil=True)
-def _subtract(n, low, high, slots, older_n, older_low, older_high):
+def _subtract(
+    n: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    slots: np.ndarray,
+    older_n: np.ndarray,
+    older_low: np.ndarray,
+    older_high: np.ndarray,
+) -> None:
     for i in range(slots.size):
         slot = slots[i]
         limb = low[slot] - older_low[i]  # its arithmetic shift borrows where it is negative

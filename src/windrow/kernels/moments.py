@@ -49,7 +49,10 @@ class Moments(Irreversible):
         return Lowered(pa.array(values, mask=freedom < 1).cast(type, safe=False))
 
     def rounding(self, partials: Fields, answer: str) -> np.ndarray:
-        return ROUNDING * self.lower(partials, answer, pa.float64()).values.to_numpy(zero_copy_only=False)
+        rounding: np.ndarray = ROUNDING * self.lower(partials, answer, pa.float64()).values.to_numpy(
+            zero_copy_only=False
+        )
+        return rounding
 
 
 def _owned(into: Fields) -> tuple[np.ndarray, ...]:
@@ -57,7 +60,7 @@ def _owned(into: Fields) -> tuple[np.ndarray, ...]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def shift(mean, mean_low, slot, by):
+def shift(mean: np.ndarray, mean_low: np.ndarray, slot: int, by: float) -> None:
     """Move the mean at `slot`, a pair of doubles, keeping what one double would round off."""
     old = mean[slot]
     total = old + by
@@ -68,7 +71,7 @@ def shift(mean, mean_low, slot, by):
 
 
 @njit(cache=True, nogil=True)
-def _lift(into, codes, values):
+def _lift(into: tuple[np.ndarray, ...], codes: np.ndarray, values: np.ndarray) -> None:
     n, mean, mean_low, m2 = into
     for i in range(codes.size):
         slot = codes[i]
@@ -82,7 +85,7 @@ def _lift(into, codes, values):
 
 
 @njit(cache=True, nogil=True)
-def _combine(into, slots, newer):
+def _combine(into: tuple[np.ndarray, ...], slots: np.ndarray, newer: tuple[np.ndarray, ...]) -> None:
     n, mean, mean_low, m2 = into
     newer_n, newer_mean, newer_mean_low, newer_m2 = newer
     for i in range(slots.size):

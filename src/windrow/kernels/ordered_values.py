@@ -21,7 +21,7 @@ from windrow.kernels.value_versions import Version
 LARGE = 4096
 """From so many distinct values on a group is kept in an index that is changed in place; below, merging is as fast."""
 
-Values = int | Runs | Version
+Values = int | Runs | Version[ValueIndex]
 """What a partial is: one value, some, or many."""
 
 
@@ -95,7 +95,10 @@ class OrderedValues:
     def _between(self, found: list[tuple[int, int, float]]) -> np.ndarray:
         """What lies between each two keys, as Spark's `percentile` has it."""
         lower, upper, parts = zip(*found) if found else ((), (), ())
-        return between(np.array(lower, np.int64), np.array(upper, np.int64), np.array(parts, float), self._kind())
+        reals: np.ndarray = between(
+            np.array(lower, np.int64), np.array(upper, np.int64), np.array(parts, float), self._kind()
+        )
+        return reals
 
     def _kind(self) -> int:
         if pa.types.is_unsigned_integer(self.type):
@@ -119,7 +122,7 @@ class OrderedValues:
             with np.errstate(invalid="ignore"):
                 distances = np.abs(np.repeat(reals_of(runs.keys, self._kind()), runs.counts) - middle)
                 near, far = np.sort(distances)[[first, last]].tolist()
-        return interpolated(near, far, rank - first)
+        return float(interpolated(near, far, rank - first))
 
 
 def _changed(values: Values, runs: Runs, sign: int) -> Values | None:
@@ -143,7 +146,7 @@ def _runs(values: Values) -> Runs:
 
 def _by_slot(slots: np.ndarray, elements: np.ndarray) -> Iterator[tuple[int, Values]]:
     """What each slot is given, put together."""
-    given: dict[int, list] = {}
+    given: dict[int, list[Values]] = {}
     for slot, values in zip(slots.tolist(), elements):
         if values is not None:
             given.setdefault(slot, []).append(values)

@@ -91,7 +91,8 @@ class PairMoments(Irreversible):
             case "REGR_R2" | "CORR":
                 return np.full(len(n), ROUNDING)
         freedom = n - (1 if answer == "COVAR_SAMP" else 0)
-        return ROUNDING * np.sqrt(yy) * np.sqrt(xx) / freedom / self.y_units / self.x_units
+        covariance: np.ndarray = ROUNDING * np.sqrt(yy) * np.sqrt(xx) / freedom / self.y_units / self.x_units
+        return covariance
 
     def _slope(self, partials: Fields) -> np.ndarray:
         return partials["xy"] / partials["xx"] / self.y_units * self.x_units
@@ -107,7 +108,8 @@ def _correlation(xy: np.ndarray, xx: np.ndarray, yy: np.ndarray) -> np.ndarray:
     """One root rounds less than two; but a product may be too large or too small for a double."""
     product = xx * yy
     fits = np.isfinite(product) & (product > np.finfo(np.float64).tiny)
-    return np.clip(xy / np.where(fits, np.sqrt(product), np.sqrt(xx) * np.sqrt(yy)), -1.0, 1.0)
+    correlation: np.ndarray = np.clip(xy / np.where(fits, np.sqrt(product), np.sqrt(xx) * np.sqrt(yy)), -1.0, 1.0)
+    return correlation
 
 
 def units_per_second(type: pa.DataType) -> float:
@@ -151,7 +153,14 @@ def _owned(into: Fields) -> tuple[np.ndarray, ...]:
 
 
 @njit(cache=True, nogil=True)
-def _lift(into, codes, ys, y_rests, xs, x_rests):
+def _lift(
+    into: tuple[np.ndarray, ...],
+    codes: np.ndarray,
+    ys: np.ndarray,
+    y_rests: np.ndarray,
+    xs: np.ndarray,
+    x_rests: np.ndarray,
+) -> None:
     n, y, y_low, x, x_low, yy, xx, xy = into
     for i in range(codes.size):
         slot = codes[i]
@@ -175,7 +184,7 @@ def _lift(into, codes, ys, y_rests, xs, x_rests):
 
 
 @njit(cache=True, nogil=True)
-def _combine(into, slots, newer):
+def _combine(into: tuple[np.ndarray, ...], slots: np.ndarray, newer: tuple[np.ndarray, ...]) -> None:
     n, y, y_low, x, x_low, yy, xx, xy = into
     newer_n, newer_y, newer_y_low, newer_x, newer_x_low, newer_yy, newer_xx, newer_xy = newer
     for i in range(slots.size):

@@ -151,7 +151,7 @@ class PlainValues:
 
 _LISTS: dict[type, bytes] = {list: b"l", tuple: b"t"}
 _SINGLE: dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
-_MADE: dict[bytes, Callable[[list], Any]] = {b"l": list, b"t": tuple, b"e": set, b"z": frozenset}
+_MADE: dict[bytes, Callable[[list[Any]], Any]] = {b"l": list, b"t": tuple, b"e": set, b"z": frozenset}
 _UNSIZED: dict[bytes, Callable[[bytes], Any]] = {
     b"i": lambda held: int.from_bytes(held, "little", signed=True),
     b"s": lambda held: held.decode("utf-8", "surrogatepass"),

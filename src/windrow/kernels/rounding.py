@@ -33,7 +33,8 @@ def rounding_of(kernel: Kernel, partials: Fields, answer: str) -> np.ndarray | N
 
 def numbers_in(answers: pa.Array) -> np.ndarray:
     """Answers as doubles; NULL is NaN."""
-    return plain(answers).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    numbers: np.ndarray = plain(answers).to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    return numbers
 
 
 def alike(left: np.ndarray, right: np.ndarray, rounding: np.ndarray) -> np.ndarray:
@@ -43,4 +44,5 @@ def alike(left: np.ndarray, right: np.ndarray, rounding: np.ndarray) -> np.ndarr
     [True, False, False]
     """
     with np.errstate(invalid="ignore"):
-        return np.abs(left - right) <= rounding
+        near: np.ndarray = np.abs(left - right) <= rounding
+        return near

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import datasketches
 import numpy as np
@@ -151,11 +152,11 @@ def _quantile(share: float, digest: datasketches.tdigest_double, below: int, abo
     if rank < below:
         return -np.inf
     if rank <= below + finite - 1:
-        return copy.copy(digest).get_quantile(0.0 if finite == 1 else (rank - below) / (finite - 1))
+        return float(copy.copy(digest).get_quantile(0.0 if finite == 1 else (rank - below) / (finite - 1)))
     return np.inf if rank < below + finite + above else np.nan
 
 
-def _united(sketches: list) -> datasketches.hll_sketch:
+def _united(sketches: list[datasketches.hll_sketch | None]) -> datasketches.hll_sketch:
     union = datasketches.hll_union(LOG2_REGISTERS)
     for sketch in sketches:
         if sketch is not None:
@@ -167,8 +168,8 @@ def _copied(digest: datasketches.tdigest_double | None) -> datasketches.tdigest_
     return datasketches.tdigest_double(CENTROIDS) if digest is None else copy.copy(digest)
 
 
-def _given(slots: np.ndarray, elements: np.ndarray) -> dict[int, list]:
-    given: dict[int, list] = {}
+def _given(slots: np.ndarray, elements: np.ndarray) -> dict[int, list[Any]]:
+    given: dict[int, list[Any]] = {}
     for slot, element in zip(slots.tolist(), elements):
         if element is not None:
             given.setdefault(slot, []).append(element)
@@ -185,7 +186,7 @@ def _name(value: object) -> str:
     return text or EMPTY
 
 
-def _objects(values: list) -> np.ndarray:
+def _objects(values: list[Any]) -> np.ndarray:
     column = np.empty(len(values), object)
     column[:] = values
     return column

@@ -65,7 +65,8 @@ class StateCodec:
 
     def encode(self, state: Any) -> bytes:
         if self._pickled:
-            return self._called("its state cannot be pickled", pickled.dump, state)
+            stored: bytes = self._called("its state cannot be pickled", pickled.dump, state)
+            return stored
         if self._dump is not None:
             state = self._called("dump failed", self._dump, state)
         try:

@@ -60,7 +60,8 @@ def _encoded(field: Field, column: np.ndarray) -> pa.Array:
 
 def _decoded(field: Field, column: pa.Array) -> np.ndarray:
     if field.dtype == BOOL:
-        return column.to_numpy(zero_copy_only=False)
+        truths: np.ndarray = column.to_numpy(zero_copy_only=False)
+        return truths
     if field.dtype != OBJECT:
         return frozen(words(column, field.dtype))
     return held(field, column)

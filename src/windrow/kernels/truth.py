@@ -45,7 +45,7 @@ class Truth:
 
 
 @njit(cache=True, nogil=True)
-def _lift(yes, no, codes, values):
+def _lift(yes: np.ndarray, no: np.ndarray, codes: np.ndarray, values: np.ndarray) -> None:
     for i in range(codes.size):
         slot = codes[i]
         if slot >= 0:
@@ -56,7 +56,7 @@ def _lift(yes, no, codes, values):
 
 
 @njit(cache=True, nogil=True)
-def _fold(yes, no, slots, more, sign):
+def _fold(yes: np.ndarray, no: np.ndarray, slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
     more_yes, more_no = more
     for i in range(slots.size):
         yes[slots[i]] += sign * more_yes[i]

@@ -34,7 +34,7 @@ def empty_chunks(chunks: int) -> tuple[np.ndarray, ...]:
 
 
 @njit(cache=True, nogil=True)
-def fill_chunks(arrays, meta, keys, counts):
+def fill_chunks(arrays: tuple[np.ndarray, ...], meta: np.ndarray, keys: np.ndarray, counts: np.ndarray) -> None:
     """Build the chunks of sorted runs, each half full."""
     held, numbers, sizes, peaks, order, lows, totals, free = arrays
     half = CHUNK // 2
@@ -56,7 +56,9 @@ def fill_chunks(arrays, meta, keys, counts):
 
 
 @njit(cache=True, nogil=True)
-def change_chunks(arrays, meta, keys, counts, sign, done):
+def change_chunks(
+    arrays: tuple[np.ndarray, ...], meta: np.ndarray, keys: np.ndarray, counts: np.ndarray, sign: int, done: int
+) -> tuple[int, int]:
     """Add or remove sorted runs from number `done` on; stops where a chunk is needed and none is free."""
     held, numbers, sizes, peaks, order, lows, totals, _free = arrays
     at = 0
@@ -116,7 +118,7 @@ def change_chunks(arrays, meta, keys, counts, sign, done):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _chunk_of(lows, first, chunks, key):
+def _chunk_of(lows: np.ndarray, first: int, chunks: int, key: int) -> int:
     """The last chunk from `first` on whose keys begin at or before `key`."""
     low, high = first, chunks
     while high - low > 1:
@@ -129,7 +131,7 @@ def _chunk_of(lows, first, chunks, key):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place_of(held, chunk, size, key):
+def _place_of(held: np.ndarray, chunk: int, size: int, key: int) -> int:
     """Where `key` is in a chunk, or where it would be."""
     low, high = 0, size
     while low < high:
@@ -142,14 +144,14 @@ def _place_of(held, chunk, size, key):
 
 
 @njit(cache=True, nogil=True)
-def _count_all(numbers, chunk, size):
+def _count_all(numbers: np.ndarray, chunk: int, size: int) -> None:
     """Write down the counts of a chunk in which every key occurs once."""
     for j in range(size):
         numbers[chunk, j] = 1
 
 
 @njit(cache=True, nogil=True)
-def _split(arrays, meta, at):
+def _split(arrays: tuple[np.ndarray, ...], meta: np.ndarray, at: int) -> None:
     """The upper half of a chunk moves into a new one behind it."""
     held, numbers, sizes, peaks, order, lows, totals, free = arrays
     meta[FREE] -= 1
@@ -172,7 +174,7 @@ def _split(arrays, meta, at):
 
 
 @njit(cache=True, nogil=True)
-def _join(arrays, meta, at):
+def _join(arrays: tuple[np.ndarray, ...], meta: np.ndarray, at: int) -> None:
     """The chunk behind moves into this one."""
     held, numbers, sizes, peaks, order, lows, totals, free = arrays
     chunk, gone = order[at], order[at + 1]

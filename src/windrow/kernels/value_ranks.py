@@ -12,7 +12,7 @@ FLOATS, SIGNED, UNSIGNED = range(3)
 
 
 @njit(cache=True, nogil=True)
-def select_key(arrays, meta, rank):
+def select_key(arrays: tuple[np.ndarray, ...], meta: np.ndarray, rank: int) -> int:
     """The key at place `rank`."""
     held, numbers, _sizes, peaks, order, _lows, totals, _free = arrays
     at = 0
@@ -21,15 +21,15 @@ def select_key(arrays, meta, rank):
         at += 1
     chunk, place = order[at], 0
     if peaks[chunk] == 1:
-        return held[chunk, rank]
+        return int(held[chunk, rank])
     while rank >= numbers[chunk, place]:
         rank -= numbers[chunk, place]
         place += 1
-    return held[chunk, place]
+    return int(held[chunk, place])
 
 
 @njit(cache=True, nogil=True)
-def most_frequent(arrays, meta):
+def most_frequent(arrays: tuple[np.ndarray, ...], meta: np.ndarray) -> int:
     """The smallest of the keys that occur most often."""
     held, numbers, sizes, peaks, order, _lows, _totals, _free = arrays
     best, winner = np.int64(0), np.int64(0)
@@ -42,15 +42,15 @@ def most_frequent(arrays, meta):
         if peaks[chunk] > best:
             best, winner = peaks[chunk], np.int64(chunk)
     if best == 1:
-        return held[winner, 0]
+        return int(held[winner, 0])
     for j in range(sizes[winner]):
         if numbers[winner, j] == best:
-            return held[winner, j]
-    return np.int64(0)
+            return int(held[winner, j])
+    return 0
 
 
 @njit(cache=True, nogil=True)
-def all_runs(arrays, meta):
+def all_runs(arrays: tuple[np.ndarray, ...], meta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """All keys in order, and their counts."""
     held, numbers, sizes, peaks, order, _lows, _totals, _free = arrays
     keys, counts = np.empty(meta[DISTINCT], np.int64), np.empty(meta[DISTINCT], np.int64)
@@ -64,17 +64,17 @@ def all_runs(arrays, meta):
 
 
 @njit(cache=True, nogil=True)
-def to_real(key, kind):
+def to_real(key: int, kind: int) -> float:
     """What a key stands for, as a double."""
     if kind == SIGNED:
         return np.float64(key)
     if kind == UNSIGNED:
         return np.float64(np.uint64(key ^ np.int64(-(2**63))))
-    return np.array([key ^ ((key >> 63) & np.int64(2**63 - 1))]).view(np.float64)[0]
+    return float(np.array([key ^ ((key >> 63) & np.int64(2**63 - 1))]).view(np.float64)[0])
 
 
 @njit(cache=True, nogil=True)
-def reals_of(keys, kind):
+def reals_of(keys: np.ndarray, kind: int) -> np.ndarray:
     """What keys stand for, as doubles."""
     reals = np.empty(keys.size)
     for i in range(keys.size):
@@ -83,7 +83,7 @@ def reals_of(keys, kind):
 
 
 @njit(cache=True, nogil=True)
-def interpolated(below, above, part):
+def interpolated(below: float, above: float, part: float) -> float:
     """What lies `part` of the way from one value to the other: as in Spark's `percentile`, to the bit."""
     if part == 0.0 or below == above:
         return below
@@ -91,7 +91,7 @@ def interpolated(below, above, part):
 
 
 @njit(cache=True, nogil=True)
-def between(lower, upper, parts, kind):
+def between(lower: np.ndarray, upper: np.ndarray, parts: np.ndarray, kind: int) -> np.ndarray:
     """What lies between each two keys."""
     found = np.empty(lower.size)
     for i in range(lower.size):
@@ -100,7 +100,7 @@ def between(lower, upper, parts, kind):
 
 
 @njit(cache=True, nogil=True)
-def distance_at(arrays, meta, middle, rank, kind):
+def distance_at(arrays: tuple[np.ndarray, ...], meta: np.ndarray, middle: float, rank: int, kind: int) -> float:
     """The `rank`-th of the distances from `middle`.
 
     Below `middle` distances grow towards smaller values, above it towards larger ones: of two sorted rows it is found

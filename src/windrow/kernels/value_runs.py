@@ -81,7 +81,9 @@ def runs_by_code(codes: np.ndarray, keys: np.ndarray, room: int) -> tuple[np.nda
 
 
 @njit(cache=True, nogil=True)
-def merge_runs(keys, counts, more_keys, more_counts, sign):
+def merge_runs(
+    keys: np.ndarray, counts: np.ndarray, more_keys: np.ndarray, more_counts: np.ndarray, sign: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Two sorted runs in one; a key whose count comes to 0 is left out."""
     out_keys = np.empty(keys.size + more_keys.size, np.int64)
     out_counts = np.empty(keys.size + more_keys.size, np.int64)
@@ -104,16 +106,16 @@ def merge_runs(keys, counts, more_keys, more_counts, sign):
 
 
 @njit(cache=True, nogil=True)
-def select_run(keys, counts, rank):
+def select_run(keys: np.ndarray, counts: np.ndarray, rank: int) -> int:
     for i in range(keys.size):
         rank -= counts[i]
         if rank < 0:
-            return keys[i]
-    return keys[-1]
+            return int(keys[i])
+    return int(keys[-1])
 
 
 @njit(cache=True, nogil=True)
-def _summed(keys, counts):
+def _summed(keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.argsort(keys)
     out_keys, out_counts = np.empty(keys.size, np.int64), np.empty(keys.size, np.int64)
     n = 0
@@ -127,7 +129,7 @@ def _summed(keys, counts):
 
 
 @njit(cache=True, nogil=True)
-def _runs_by_code(codes, keys, room):
+def _runs_by_code(codes: np.ndarray, keys: np.ndarray, room: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ends = np.zeros(room + 1, np.int64)
     for code in codes:
         if code >= 0:

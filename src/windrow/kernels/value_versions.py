@@ -17,6 +17,7 @@ class Changeable(Protocol):
 
 
 I = TypeVar("I", bound=Changeable)  # noqa: E741 # the index
+R = TypeVar("R")
 
 
 class Version(Generic[I]):
@@ -55,12 +56,13 @@ class Version(Generic[I]):
         self._index, self._newer, self._change = None, newer, (runs, sign)
         return newer
 
-    def ask(self, name: Hashable, answer: Callable[[I], Any]) -> Any:
+    def ask(self, name: Hashable, answer: Callable[[I], R]) -> R:
         """What `answer` makes of the index; `name` tells it from others."""
         if name not in self._found:
             self._asked.setdefault(name, answer)
             self._found[name] = answer(self.index())
-        return self._found[name]
+        found: R = self._found[name]
+        return found
 
     def index(self) -> I:
         """The index in the state of this version. It is this version's until another asks."""

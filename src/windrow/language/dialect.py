@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sqlglot import TokenType
 from sqlglot.dialects.spark import Spark
-from sqlglot.tokens import TokenType
 
 from windrow.language.generator import WindrowGenerator
 from windrow.language.parsing.statements import StatementParser

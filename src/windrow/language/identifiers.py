@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from sqlglot import TokenType
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import TokenType
 
 
 def identifier_sql(name: str) -> str:

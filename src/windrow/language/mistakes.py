@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType
 
 from windrow.errors import QueryError
 from windrow.language.parsing.expressions import WrongArgumentsError

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
-from sqlglot import exp
+from sqlglot import Token, exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token
 
 from windrow.errors import QueryError
 from windrow.language.depth import deep
@@ -17,6 +17,8 @@ from windrow.language.parsing.statements import StatementParser
 from windrow.language.parsing.tokens import SyntaxMistakeError
 from windrow.language.statements import Query, Statement
 from windrow.language.tokenize import refuse_nested, statement_tokens
+
+T = TypeVar("T")
 
 
 @deep
@@ -29,7 +31,7 @@ def parse_script(text: str) -> tuple[Statement, ...]:
     statements, lists = statement_tokens(text)
     for tokens in statements:
         refuse_nested(tokens, text)
-    return tuple(_read("read_statement", tokens, text, lists) for tokens in statements)
+    return tuple(_read(StatementParser.read_statement, tokens, text, lists) for tokens in statements)
 
 
 @deep
@@ -42,7 +44,7 @@ def parse_expression(text: str) -> exp.Expr:
     statements, lists = statement_tokens(text)
     if len(statements) != 1:
         raise QueryError("expected one expression", text=text, at=0)
-    return _read("read_expression", statements[0], text, lists)
+    return _read(StatementParser.read_expression, statements[0], text, lists)
 
 
 def parse_query(text: str) -> Query:
@@ -68,11 +70,13 @@ def parse_query(text: str) -> Query:
     return first
 
 
-def _read(what: str, tokens: list[Token], text: str, lists: Lists) -> Any:
+def _read(
+    read: Callable[[StatementParser, list[Token], str, Lists], T], tokens: list[Token], text: str, lists: Lists
+) -> T:
     parser = Windrow().parser()
     assert isinstance(parser, StatementParser)
     try:
-        return getattr(parser, what)(tokens, text, lists)
+        return read(parser, tokens, text, lists)
     except SyntaxMistakeError as mistake:
         raise explain_mistake(mistake, tokens, text) from None
     except (ParseError, TokenError) as error:  # what stands in a hint is taken apart while it is read

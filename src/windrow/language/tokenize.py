@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sqlglot import Token, TokenType
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
 
 from windrow.errors import QueryError
 from windrow.language.depth import DEEPEST_BRACKETS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -50,7 +52,7 @@ def _times(values: np.ndarray, unit_us: int) -> np.ndarray:
     return np.where(values > high, LATEST_US + 1, np.where(values < low, EARLIEST_US - 1, times))
 
 
-def _mapped(column: pa.ChunkedArray, change) -> pa.ChunkedArray:
+def _mapped(column: pa.ChunkedArray, change: Callable[[np.ndarray], np.ndarray]) -> pa.ChunkedArray:
     chunks = [
         pa.array(change(pc.fill_null(chunk, 0).to_numpy()), pa.int64(), mask=chunk.is_null().to_numpy(False))
         for chunk in column.chunks

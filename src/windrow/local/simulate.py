@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -33,7 +34,7 @@ class Released:
     released: int
     since: int
     weight: int
-    row: tuple
+    row: tuple[Any, ...]
 
     @property
     def delay(self) -> int:

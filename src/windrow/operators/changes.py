@@ -64,7 +64,7 @@ class Changes:
     @property
     def nbytes(self) -> int:
         numbers = self.times.nbytes + self.since.nbytes + self.until.nbytes + self.weights.nbytes
-        return numbers + sum(column.get_total_buffer_size() for column in self.columns)
+        return numbers + sum(int(column.get_total_buffer_size()) for column in self.columns)
 
 
 def nothing(types: Sequence[pa.DataType]) -> Changes:

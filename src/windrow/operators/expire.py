@@ -9,7 +9,7 @@ import numpy as np
 from windrow.operators.changes import NEVER, Changes, merged
 from windrow.operators.waiting import Waiting
 from windrow.plan.nodes.changes import Expire
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class ExpireRows:
@@ -21,7 +21,7 @@ class ExpireRows:
     """
 
     def __init__(
-        self, node: Expire, space: str, blocks: Blocks, snapshot: dict | None = None, tells: bool = False
+        self, node: Expire, space: str, blocks: Blocks, snapshot: Snapshot | None = None, tells: bool = False
     ) -> None:
         self._tells = tells
         types = [column.type for column in node.columns]
@@ -51,7 +51,7 @@ class ExpireRows:
     def save(self, version: int) -> None:
         self._waiting.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._waiting.snapshot()
 
 

@@ -22,7 +22,7 @@ from windrow.operators.stepwise import Stepwise
 from windrow.operators.words import Words
 from windrow.plan.nodes.aggregates import LISTS, ROWS, Partial
 from windrow.plan.nodes.changes import Expire, Group, Node, Project, Scan, Select
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class GroupRows:
@@ -39,7 +39,7 @@ class GroupRows:
         user: Mapping[str, type],
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         snapshot = snapshot or {}
         self._node, self._evaluate = node, evaluate
@@ -85,7 +85,7 @@ class GroupRows:
         for folded in self._folded.values():
             folded.save(version, len(self._groups))
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         partials = {partial.name: folded.snapshot() for partial, folded in self._folded.items()}
         return {"groups": self._groups.snapshot(), "partials": partials}
 
@@ -173,7 +173,7 @@ def _leave_in_order(node: Node) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _shown(begins, values, known, noise):
+def _shown(begins: np.ndarray, values: np.ndarray, known: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """The state that each pair shows, of those before the batch, one for each group, and those after each pair."""
     groups = begins.sum()
     shown = np.empty(begins.size, np.int64)
@@ -194,7 +194,7 @@ def _shown(begins, values, known, noise):
 
 
 @njit(cache=True, nogil=True)
-def _started(slots, times, comes, since):
+def _started(slots: np.ndarray, times: np.ndarray, comes: np.ndarray, since: np.ndarray) -> np.ndarray:
     """When the row that stood before each pair came; `since` is when each group's last one did, and is brought on."""
     started = np.empty(slots.size, np.int64)
     for i in range(slots.size):

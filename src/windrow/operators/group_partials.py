@@ -6,14 +6,14 @@ import numpy as np
 
 from windrow.kernels import Fields, Kernel, from_arrow, grow, identity, take, to_arrow
 from windrow.kernels.footprint import bytes_of
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import ROWS, SlotChunks
 
 
 class GroupPartials:
     """One partial for each group, by slot: what the group's row was last drawn from, bit for bit."""
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._kernel = kernel
         self._chunks = SlotChunks(space, blocks, snapshot)
         self._state = identity(kernel, 0)
@@ -47,7 +47,7 @@ class GroupPartials:
             version,
         )
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._chunks.snapshot()
 
     @property

@@ -13,7 +13,7 @@ from windrow.operators.instants import Instants
 from windrow.operators.interval_fold import Intervals, fold_intervals
 from windrow.operators.merge_fold import fold_in_order
 from windrow.operators.row_table import RowTable
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class HeldValues:
@@ -25,7 +25,7 @@ class HeldValues:
     """
 
     def __init__(
-        self, kernel: Kernel, type: pa.DataType, space: str, blocks: Blocks, snapshot: dict | None = None
+        self, kernel: Kernel, type: pa.DataType, space: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         self._kernel = kernel
         snapshot = snapshot or {"last": None, "values": None, "turns": 0}
@@ -92,7 +92,7 @@ class HeldValues:
         self._table.save(version)
         self._last.save(version, groups)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"last": self._last.snapshot(), "values": self._table.snapshot(), "turns": self._turns}
 
     def _take_turns(self, slots: np.ndarray, known: int) -> None:

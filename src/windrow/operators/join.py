@@ -15,7 +15,7 @@ from windrow.operators.pairs import matches
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.plan.nodes.changes import Join
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class JoinRows:
@@ -27,7 +27,7 @@ class JoinRows:
     """
 
     def __init__(
-        self, node: Join, evaluate: Evaluate, space: str, blocks: Blocks, snapshot: dict | None = None
+        self, node: Join, evaluate: Evaluate, space: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         snapshot = snapshot or {"keys": None, "sides": [None, None]}
         self._node, self._evaluate = node, evaluate
@@ -67,7 +67,7 @@ class JoinRows:
         for side in self._sides:
             side.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"keys": self._keys.snapshot(), "sides": [side.snapshot() for side in self._sides]}
 
     def _keyed(self, changes: Changes, places: list[int]) -> tuple[Changes, np.ndarray]:

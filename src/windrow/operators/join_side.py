@@ -11,7 +11,7 @@ from numba import njit
 from windrow.operators.changes import Changes
 from windrow.operators.pairs import chained
 from windrow.operators.row_table import RowTable
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class JoinSide:
@@ -20,7 +20,9 @@ class JoinSide:
     Rows are told apart by their time and their end as well, so that what a `-` takes away is what its `+` brought.
     """
 
-    def __init__(self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(
+        self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: Snapshot | None = None
+    ) -> None:
         self._types = tuple(types)
         side = ("weight", "key", "next")
         self._rows = RowTable([*types, pa.int64(), pa.int64()], side, space, blocks, snapshot)
@@ -37,7 +39,10 @@ class JoinSide:
     def partners(self, keys: np.ndarray, changes: Changes) -> tuple[np.ndarray, np.ndarray]:
         """Which rows that are there have the key of which change: places of changes, and of rows."""
         side = self._rows.side
-        return chained(keys, changes.times, self._heads, side["next"], self._times[1], side["weight"], self._in_order)
+        pairs: tuple[np.ndarray, np.ndarray] = chained(
+            keys, changes.times, self._heads, side["next"], self._times[1], side["weight"], self._in_order
+        )
+        return pairs
 
     def at(self, entries: np.ndarray) -> Changes:
         """The rows at `entries`, as changes that came before all others."""
@@ -89,7 +94,7 @@ class JoinSide:
     def save(self, version: int) -> None:
         self._rows.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._rows.snapshot()
 
     def _read_times(self, known: int) -> None:
@@ -109,7 +114,7 @@ class JoinSide:
 
 
 @njit(cache=True, nogil=True)
-def _link(heads, next_, keys, start, stop):
+def _link(heads: np.ndarray, next_: np.ndarray, keys: np.ndarray, start: int, stop: int) -> None:
     for entry in range(start, stop):
         next_[entry] = heads[keys[entry]]
         heads[keys[entry]] = entry

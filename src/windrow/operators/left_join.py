@@ -11,7 +11,7 @@ from windrow.operators.join import JoinRows
 from windrow.operators.operator import Evaluate
 from windrow.operators.sets import Rule, SetRows
 from windrow.plan.nodes.changes import Join
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class LeftJoinRows:
@@ -22,7 +22,7 @@ class LeftJoinRows:
     """
 
     def __init__(
-        self, node: Join, evaluate: Evaluate, space: str, blocks: Blocks, snapshot: dict | None = None
+        self, node: Join, evaluate: Evaluate, space: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         snapshot = snapshot or {"pairs": None, "alone": None}
         self._right = [column.type for column in node.right.columns]
@@ -46,5 +46,5 @@ class LeftJoinRows:
         self._pairs.save(version)
         self._alone.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"pairs": self._pairs.snapshot(), "alone": self._alone.snapshot()}

@@ -11,7 +11,7 @@ from windrow.kernels import Fields, Kernel, Rows, identity, take
 from windrow.operators.group_partials import GroupPartials
 from windrow.operators.instants import Instants
 from windrow.operators.running import running
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class Folded(Protocol):
@@ -28,13 +28,13 @@ class Folded(Protocol):
 
     def save(self, version: int, groups: int) -> None: ...
 
-    def snapshot(self) -> dict: ...
+    def snapshot(self) -> Snapshot: ...
 
 
 class OnlyLast:
     """The part of a partial that keeps nothing but its last state in every group."""
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None) -> None:
+    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
         self._kernel = kernel
         self._last = GroupPartials(kernel, space, blocks, snapshot)
 
@@ -48,7 +48,7 @@ class OnlyLast:
     def save(self, version: int, groups: int) -> None:
         self._last.save(version, groups)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._last.snapshot()
 
 
@@ -59,7 +59,7 @@ class Reversible(OnlyLast):
     which those of floats could not tell from empty.
     """
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         super().__init__(kernel, space, blocks, snapshot)
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:

@@ -8,6 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from windrow.operators.changes import Changes
+from windrow.storage.blocks import Snapshot
 
 Evaluate = Callable[[str, pa.RecordBatch], pa.Array]
 """A row expression, as text, over the columns that it names."""
@@ -30,7 +31,7 @@ class Operator(Protocol):
     def save(self, version: int) -> None:
         """Write the blocks that have changed."""
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values."""
 
 
@@ -42,5 +43,5 @@ class Stateless:
     def save(self, version: int) -> None:
         pass
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {}

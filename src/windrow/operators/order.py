@@ -26,11 +26,12 @@ def stable_order(numbers: np.ndarray) -> np.ndarray:
     if most - least >= 2**55:
         return np.argsort(numbers, kind="stable")
     digits = -(-(most - least).bit_length() // DIGIT)
-    return _by_digits(numbers, least, digits)
+    order: np.ndarray = _by_digits(numbers, least, digits)
+    return order
 
 
 @njit(cache=True, nogil=True)
-def _by_digits(numbers, least, digits):
+def _by_digits(numbers: np.ndarray, least: int, digits: int) -> np.ndarray:
     """The last digit first, each pass stable (Knuth, The Art of Computer Programming 3, section 5.2.5)."""
     size, mask = numbers.size, (1 << DIGIT) - 1
     order, other = np.arange(size), np.empty(size, np.int64)

@@ -28,7 +28,15 @@ def expand(low: np.ndarray, high: np.ndarray, order: np.ndarray) -> tuple[np.nda
 
 
 @njit(cache=True, nogil=True)
-def chained(keys, times, heads, next_, until, weights, in_order):
+def chained(
+    keys: np.ndarray,
+    times: np.ndarray,
+    heads: np.ndarray,
+    next_: np.ndarray,
+    until: np.ndarray,
+    weights: np.ndarray,
+    in_order: bool,
+) -> tuple[np.ndarray, np.ndarray]:
     """Each row with all entries of its key that are there at its time: pairs of (row, entry).
 
     Chains begin with the last entry. If entries end in the order in which they came, an ended one has only ended ones

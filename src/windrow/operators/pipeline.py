@@ -38,7 +38,7 @@ from windrow.plan.nodes.changes import (
     Union,
 )
 from windrow.plan.nodes.regrouped import Leaf, Part, Regrouped
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 STEP_ROWS = 32_768
 """Arrivals that are worked off at once: joins of new with new rows are of these alone."""
@@ -67,7 +67,7 @@ def space_of(node: Node) -> str:
     return "changes." + hashlib.sha256(repr(node).encode()).hexdigest()[:16]
 
 
-def operator_for(node: Node, around: Surroundings, snapshot: dict | None = None, tells: bool = False) -> Operator:
+def operator_for(node: Node, around: Surroundings, snapshot: Snapshot | None = None, tells: bool = False) -> Operator:
     """The operator of `node`. `tells`: an Expire whose parent is a renewing DISTINCT."""
     place = (space_of(node) + ("t" if tells else ""), around.blocks, snapshot)
     match node:
@@ -117,7 +117,7 @@ class Pipeline:
         *,
         tables: Mapping[str, pa.Table] | None = None,
         user: Mapping[str, type] | None = None,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self.plans = dict(plans)
         around = Surroundings(evaluate, blocks, tables or {}, user or {})
@@ -184,12 +184,12 @@ class Pipeline:
         for operator in self._operators.values():
             operator.save(self._version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values, as of the last save."""
         kept = {space_of(node) + ("t" if tells else ""): op.snapshot() for (node, tells), op in self._operators.items()}
         return {"version": self._version, "operators": kept}
 
-    def _build(self, key: tuple[Node, bool], around: Surroundings, kept: Mapping[str, dict]) -> None:
+    def _build(self, key: tuple[Node, bool], around: Surroundings, kept: Mapping[str, Snapshot]) -> None:
         if key in self._operators:
             return
         node, tells = key

@@ -8,7 +8,7 @@ from windrow.operators.changes import Changes, nothing
 from windrow.operators.operator import Stateless
 from windrow.operators.waiting import Waiting
 from windrow.plan.nodes.regrouped import Regrouped
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class PartRows(Stateless):
@@ -22,7 +22,7 @@ class PartRows(Stateless):
 class RegroupedRows:
     """Puts the changes that several shards have sent in order. All have settled the same instants, so none is late."""
 
-    def __init__(self, node: Regrouped, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, node: Regrouped, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._types = [column.type for column in node.columns]
         self._waiting = Waiting(self._types, space, blocks, snapshot)
 
@@ -42,5 +42,5 @@ class RegroupedRows:
     def save(self, version: int) -> None:
         self._waiting.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._waiting.snapshot()

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.operators.words import Words
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 
 FIRST = 64
@@ -38,7 +38,7 @@ class RowTable:
         side: Sequence[str],
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self._types, self._names = tuple(types), tuple(side)
         self._chunks = SlotChunks(space, blocks, snapshot)
@@ -117,7 +117,7 @@ class RowTable:
     def save(self, version: int) -> None:
         self._chunks.save(self._saved, self._used, version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._chunks.snapshot()
 
     def _saved(self, slots: slice) -> dict[str, pa.Array]:
@@ -134,7 +134,7 @@ class RowTable:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place(rows, index, row):
+def _place(rows: np.ndarray, index: np.ndarray, row: np.ndarray) -> np.uint64:
     """Where the index has `row`, or the free place where it would be put."""
     mixed = np.uint64(1469598103934665603)
     for j in range(row.size):
@@ -157,7 +157,9 @@ def _place(rows, index, row):
 
 
 @njit(cache=True, nogil=True)
-def _find_or_add(rows, index, words, slots, done, used):
+def _find_or_add(
+    rows: np.ndarray, index: np.ndarray, words: np.ndarray, slots: np.ndarray, done: int, used: int
+) -> tuple[int, int]:
     for i in range(done, len(words)):
         place = _place(rows, index, words[i])
         if index[place] < 0:
@@ -171,12 +173,12 @@ def _find_or_add(rows, index, words, slots, done, used):
 
 
 @njit(cache=True, nogil=True)
-def _find(rows, index, words, slots):
+def _find(rows: np.ndarray, index: np.ndarray, words: np.ndarray, slots: np.ndarray) -> None:
     for i in range(len(words)):
         slots[i] = index[_place(rows, index, words[i])]
 
 
 @njit(cache=True, nogil=True)
-def _reindex(rows, index, used):
+def _reindex(rows: np.ndarray, index: np.ndarray, used: int) -> None:
     for slot in range(used):
         index[_place(rows, index, rows[slot])] = slot

@@ -14,7 +14,8 @@ from windrow.plan.nodes.changes import Project, Select
 
 def true_rows(condition: pa.Array) -> np.ndarray:
     """Where a condition is true: neither false nor NULL."""
-    return condition.fill_null(False).to_numpy(zero_copy_only=False)
+    kept: np.ndarray = condition.fill_null(False).to_numpy(zero_copy_only=False)
+    return kept
 
 
 class SelectRows(Stateless):

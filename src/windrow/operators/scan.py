@@ -10,13 +10,13 @@ import pyarrow as pa
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.waiting import Waiting
 from windrow.plan.nodes.changes import Scan
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class ScanRows:
     """Puts events in order of time; those that the clock had passed before they came are late and only counted."""
 
-    def __init__(self, node: Scan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, node: Scan, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._range = node.range_us
         self._types = [column.type for column in node.columns]
         snapshot = snapshot or {"clock": None, "waiting": None}
@@ -47,5 +47,5 @@ class ScanRows:
     def save(self, version: int) -> None:
         self._waiting.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"clock": self.clock, "waiting": self._waiting.snapshot()}

@@ -12,7 +12,7 @@ from numba import njit
 from windrow.operators.changes import NEVER, Changes, joined
 from windrow.operators.row_table import RowTable
 from windrow.plan.nodes.changes import Distinct, Intersect, Minus, Node, Union
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class Rule(IntEnum):
@@ -52,7 +52,7 @@ class SetRows:
         types: Sequence[pa.DataType],
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         renewing: bool = False,
     ) -> None:
         self._rule, self._renewing = rule, renewing
@@ -95,7 +95,7 @@ class SetRows:
     def save(self, version: int) -> None:
         self._table.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._table.snapshot()
 
     def _sweep(self) -> None:
@@ -105,7 +105,7 @@ class SetRows:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _wanted(rule, left, right):
+def _wanted(rule: int, left: int, right: int) -> int:
     """How often a row is in the answer."""
     if rule == 0:
         return 1 if left > 0 else 0
@@ -121,7 +121,15 @@ def _wanted(rule, left, right):
 
 
 @njit(cache=True, nogil=True)
-def _settled(given, slots, sides, counts, renewal, rule, renewing):
+def _settled(
+    given: tuple[np.ndarray, ...],
+    slots: np.ndarray,
+    sides: np.ndarray,
+    counts: tuple[np.ndarray, ...],
+    renewal: tuple[np.ndarray, ...],
+    rule: int,
+    renewing: bool,
+) -> np.ndarray:
     """Count changes instant by instant; after each, compare what is in the answer with what should be."""
     times, since, until, weights = given
     left, right, shown, first = counts

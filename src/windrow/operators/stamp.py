@@ -11,7 +11,7 @@ from windrow.operators.changes import NEVER, Changes, joined, nothing
 from windrow.operators.row_table import RowTable
 from windrow.plan.instants import EARLIEST_US, shown_starts
 from windrow.plan.nodes.changes import TIME, Stamp
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class StampRows:
@@ -21,7 +21,7 @@ class StampRows:
     well, so that what is made of it above keeps the order of events.
     """
 
-    def __init__(self, node: Stamp, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, node: Stamp, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._node = node
         self._types = [column.type for column in node.child.columns]
         snapshot = snapshot or {"told": None, "due": None, "rows": None}
@@ -53,7 +53,7 @@ class StampRows:
     def save(self, version: int) -> None:
         self._rows.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"told": self._told, "due": self._due, "rows": self._rows.snapshot()}
 
     def _next(self, ends: np.ndarray) -> int | None:

@@ -7,7 +7,7 @@ import numpy as np
 from windrow.kernels import Fields, Kernel, Rows, identity, running, take
 from windrow.operators.instants import Instants
 from windrow.operators.measures import OnlyLast, repeated
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class Stepwise(OnlyLast):
@@ -16,7 +16,7 @@ class Stepwise(OnlyLast):
     So the user's class is called once for each row that comes and once when it goes, and nothing else is kept.
     """
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         super().__init__(running(kernel), space, blocks, snapshot)
         self._rows = kernel
 

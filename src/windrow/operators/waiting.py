@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.order import stable_order
 from windrow.operators.packed import packed, unpacked
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 
 SMALL = 4096
@@ -38,7 +38,9 @@ class Waiting:
     came, are never moved; small runs are merged as in a log-structured tree, so that there are few.
     """
 
-    def __init__(self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(
+        self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: Snapshot | None = None
+    ) -> None:
         self._types, self._space, self._store = tuple(types), space, blocks
         snapshot = snapshot or {"next": 0, "runs": []}
         self._next: int = snapshot["next"]
@@ -107,7 +109,7 @@ class Waiting:
                 columns = {"due": pa.array(run.due)} | packed(run.changes)
                 self._store.write(self._space, run.number, encode(columns))
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"next": self._next, "runs": [[run.number, run.head] for run in self._runs]}
 
     def _forget(self, run: _Run) -> None:

@@ -16,6 +16,7 @@ from windrow.runtime.answers.windows import Answers
 from windrow.runtime.groups import Groups
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
+from windrow.storage.blocks import Snapshot
 
 
 class AnySlicer(Protocol):
@@ -93,7 +94,7 @@ class KeptSpace(Protocol):
     def save(self, version: int) -> None:
         """Write blocks that have changed."""
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """What opens it again beside its blocks, as plain values."""
         ...
 

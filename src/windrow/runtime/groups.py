@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.plan.nodes.spaces import Key
 from windrow.runtime.keys import canonical, identity_of
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 
 
@@ -21,7 +21,7 @@ class Groups:
     without keys has one group, in slot 0.
     """
 
-    def __init__(self, keys: Sequence[Key], space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, keys: Sequence[Key], space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"keys": None, "references": None}
         self._types = [key.type for key in keys]
         self._key_chunks = SlotChunks(f"{space}.keys", blocks, snapshot["keys"])
@@ -50,7 +50,7 @@ class Groups:
     def nbytes(self) -> int:
         """What the keys of all groups take, which are in memory together, and their encoded copies."""
         chunks = self._key_chunks.nbytes + self._reference_chunks.nbytes
-        return chunks + self.references.nbytes + self._live.nbytes + sum(key.nbytes for key in self._keys)
+        return chunks + self.references.nbytes + self._live.nbytes + sum(int(key.nbytes) for key in self._keys)
 
     def slots_of(self, keys: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The slot of each row's group; groups that are new get one."""
@@ -99,7 +99,7 @@ class Groups:
             self._key_chunks.save(self._key_columns, self.width, version)
             self._reference_chunks.save(lambda slots: {"n": pa.array(self.references[slots])}, self.width, version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"keys": self._key_chunks.snapshot(), "references": self._reference_chunks.snapshot()}
 
     def _known(self, wanted: pa.Array) -> np.ndarray:

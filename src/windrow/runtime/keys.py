@@ -115,4 +115,6 @@ def _as_text(column: pa.Array) -> pa.Array:
 
 
 def _is_bytes(type: pa.DataType) -> bool:
-    return pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type)
+    return any(
+        is_kind(type) for is_kind in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
+from windrow.kernels import Kernel
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.nodes.stage import StagePlan
@@ -54,7 +55,7 @@ class Premerge:
         return replace(payloads[0], probe=max(probes, default=None), body=encode(columns))
 
 
-def _entries(kernels: dict, batch: pa.RecordBatch) -> Entries:
+def _entries(kernels: Mapping[str, Kernel], batch: pa.RecordBatch) -> Entries:
     panes = batch.column("pane").to_numpy()
     partials = tuple(fields_of(kernel, name, batch) for name, kernel in kernels.items())
     return Entries(panes, np.zeros(len(panes), np.int64), partials)

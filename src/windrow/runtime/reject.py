@@ -45,7 +45,8 @@ class Usable:
     def times(self) -> np.ndarray:
         """The times, and for events that cannot be used that of another: they lie in a pane that there is anyway."""
         known = self._known
-        return known if self.timed.all() else np.where(self.timed, known, known[np.argmax(self.timed)])
+        filled: np.ndarray = known if self.timed.all() else np.where(self.timed, known, known[np.argmax(self.timed)])
+        return filled
 
     @property
     def counts(self) -> Mapping[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.memory import too_large
@@ -13,7 +12,7 @@ from windrow.runtime.changes.pipelines import Pipelines
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import ANSWERS, FLUSH, LEFT_OUT, RESET, Payload
 from windrow.runtime.stream_state import NoRoomForError, StreamState
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
 from windrow.storage.working_set import WorkingSet
 
@@ -33,7 +32,7 @@ class Shard:
         self.plan, self._home = plan, blocks
         self._open({"version": 0} if snapshot is None else opened(snapshot), older)
 
-    def _open(self, kept: dict[str, Any], older: Shard | None) -> None:
+    def _open(self, kept: Snapshot, older: Shard | None) -> None:
         """Be as `kept` has it; where the clock was not set back since, an `older` view gives what it has in memory."""
         self._blocks = WorkingSet(self._home, self.plan.memory_bytes)
         self.version: int = kept["version"]
@@ -151,12 +150,12 @@ class Shard:
         self._open(kept, None)
 
 
-def opened(snapshot: bytes) -> dict[str, Any]:
+def opened(snapshot: bytes) -> Snapshot:
     """What a shard has kept, if it is of this format."""
-    kept = json.loads(snapshot)
+    kept: Snapshot = json.loads(snapshot)
     if kept.get("format") != FORMAT:
         raise StateError(
             f"the checkpoint holds state of format {kept.get('format')}, and this version of Windrow reads format"
             f" {FORMAT}: start it with the version that wrote it, or with a new checkpoint"
         )
-    return kept  # type: ignore[no-any-return]
+    return kept

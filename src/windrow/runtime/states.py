@@ -10,7 +10,7 @@ from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.predicate_space import PredicateSpaceState
 from windrow.runtime.rows.row_space import RowSpaceState
 from windrow.runtime.time.space import SpaceState
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 def state_of(
@@ -18,7 +18,7 @@ def state_of(
     plan: StreamPlan,
     blocks: Blocks,
     user: dict[str, type],
-    snapshot: dict | None,
+    snapshot: Snapshot | None,
     since: int | None,
     rows: int,
 ) -> KeptSpace:

@@ -66,7 +66,9 @@ class PlainCheck(GroupedCheck):
 
 
 @njit(cache=True, nogil=True)
-def _check(first, until, unit, slides, offsets, sizes):
+def _check(
+    first: int, until: int, unit: int, slides: np.ndarray, offsets: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int, int]:
     instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
     found = queries = comparisons = 0
     tests = int(np.count_nonzero(sizes))
@@ -86,7 +88,9 @@ def _check(first, until, unit, slides, offsets, sizes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _check_at(instant, slides, offsets, sizes, groups, found):
+def _check_at(
+    instant: int, slides: np.ndarray, offsets: np.ndarray, sizes: np.ndarray, groups: np.ndarray, found: int
+) -> int:
     """Append the groups that are due at `instant`."""
     for group in range(slides.size):
         if sizes[group] > 0 and (instant - offsets[group]) % slides[group] == 0:
@@ -96,7 +100,7 @@ def _check_at(instant, slides, offsets, sizes, groups, found):
 
 
 @njit(cache=True, nogil=True)
-def longer(column):
+def longer(column: np.ndarray) -> np.ndarray:
     """The same, with room for as much again."""
     more = np.empty(2 * column.size, column.dtype)
     more[: column.size] = column

@@ -9,6 +9,7 @@ from numba import njit
 
 from windrow.schedule.checks import longer
 from windrow.schedule.clocked import ENOUGH
+from windrow.schedule.members import Columns
 
 SPOKES = 4096
 """Shorter slides hang on the wheel. A power of two."""
@@ -52,7 +53,7 @@ def _wider(column: np.ndarray, size: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def collect(after, until, columns, dates):
+def collect(after: int, until: int, columns: Columns, dates: Dates) -> tuple[np.ndarray, np.ndarray, int, int, int]:
     """The groups due after `after`, up to `until` or until enough are found; each is moved on to its next instant."""
     due, _, below, heap, wheel, counts = dates
     instants, groups = np.empty(2 * SPOKES, np.int64), np.empty(2 * SPOKES, np.int64)
@@ -85,7 +86,15 @@ def collect(after, until, columns, dates):
 
 
 @njit(cache=True, nogil=True)
-def _turn(instant, slide, due, below, wheel, groups, found):
+def _turn(
+    instant: int,
+    slide: np.ndarray,
+    due: np.ndarray,
+    below: np.ndarray,
+    wheel: np.ndarray,
+    groups: np.ndarray,
+    found: int,
+) -> int:
     """Append the groups on the spoke of `instant`, and hang each on that of its next instant."""
     group, wheel[instant & (SPOKES - 1)] = np.int64(wheel[instant & (SPOKES - 1)]), NONE
     while group != NONE:
@@ -100,7 +109,7 @@ def _turn(instant, slide, due, below, wheel, groups, found):
 
 
 @njit(cache=True, nogil=True)
-def _next(after, until, dates):
+def _next(after: int, until: int, dates: Dates) -> tuple[int, int]:
     """The first instant after `after` at which something is due, or one after `until`; and comparisons made."""
     due, _, _, heap, wheel, counts = dates
     limit = until + 1
@@ -115,7 +124,7 @@ def _next(after, until, dates):
 
 
 @njit(cache=True, nogil=True)
-def place(group, slide, dates):
+def place(group: int | np.int64, slide: int, dates: Dates) -> None:
     """Enter a group by its next instant: on the wheel if `slide` is short, else in the heap."""
     due, where, below, heap, wheel, counts = dates
     if slide < SPOKES:
@@ -129,7 +138,7 @@ def place(group, slide, dates):
 
 
 @njit(cache=True, nogil=True)
-def take(group, dates):
+def take(group: int, dates: Dates) -> None:
     """Take a group out."""
     due, where, below, heap, wheel, counts = dates
     if where[group] == HUNG:
@@ -153,7 +162,7 @@ def take(group, dates):
 
 
 @njit(cache=True, nogil=True)
-def enter(groups, slide, dates):
+def enter(groups: np.ndarray, slide: np.ndarray, dates: Dates) -> None:
     """Enter groups; many at once are made a heap in time proportional to its size (Floyd 1964)."""
     _, where, _, heap, _, counts = dates
     at_once = groups.size > counts[0]
@@ -169,7 +178,7 @@ def enter(groups, slide, dates):
 
 
 @njit(cache=True, nogil=True)
-def turn_back(instants, groups, slide, dates):
+def turn_back(instants: np.ndarray, groups: np.ndarray, slide: np.ndarray, dates: Dates) -> None:
     """Let groups stand at these instants again, the first of each group's counts."""
     for i in range(groups.size - 1, -1, -1):
         take(groups[i], dates)
@@ -178,7 +187,7 @@ def turn_back(instants, groups, slide, dates):
 
 
 @njit(cache=True, nogil=True)
-def turn_on(after, instant, slide, dates):
+def turn_on(after: int, instant: int, slide: np.ndarray, dates: Dates) -> None:
     """Move all groups that are due after `after` and up to `instant` to their first instants after it."""
     due, _, below, heap, wheel, counts = dates
     passed = instant - after if counts[1] > 0 else 0
@@ -198,7 +207,7 @@ def turn_on(after, instant, slide, dates):
 
 
 @njit(cache=True, nogil=True)
-def _rise(spot, dates):
+def _rise(spot: int, dates: Dates) -> None:
     due, where, _, heap, _, _ = dates
     group = heap[spot]
     while spot > 0 and due[heap[(spot - 1) // 2]] > due[group]:
@@ -209,7 +218,7 @@ def _rise(spot, dates):
 
 
 @njit(cache=True, nogil=True)
-def _sink(spot, dates):
+def _sink(spot: int, dates: Dates) -> int:
     """Move a group down to its place; returns how many comparisons it took."""
     due, where, _, heap, _, counts = dates
     group, comparisons = heap[spot], 0

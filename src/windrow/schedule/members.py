@@ -57,7 +57,7 @@ def _wider(column: np.ndarray, size: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def enter(first, stop, query, by_query):
+def enter(first: int, stop: int, query: np.ndarray, by_query: np.ndarray) -> int:
     """Enter the queries of new rows in the table; if one is there already none is entered, and its row is returned."""
     for row in range(first, stop):
         if find(by_query, query, query, query[row], query[row]) != EMPTY:
@@ -69,7 +69,15 @@ def enter(first, stop, query, by_query):
 
 
 @njit(cache=True, nogil=True)
-def join(first, slides, offsets, shared, count, by_slide, columns):
+def join(
+    first: int,
+    slides: np.ndarray,
+    offsets: np.ndarray,
+    shared: bool,
+    count: int,
+    by_slide: np.ndarray,
+    columns: Columns,
+) -> int:
     """Put rows, in order of slides and offsets, into their groups; returns how many groups there are now."""
     slide, offset = columns.slide, columns.offset
     begin = 0
@@ -93,7 +101,7 @@ def join(first, slides, offsets, shared, count, by_slide, columns):
 
 
 @njit(cache=True, nogil=True)
-def link(row, group, columns):
+def link(row: int, group: int | np.int64, columns: Columns) -> None:
     """Put `row` at the end of the list of `group`."""
     if columns.head[group] == EMPTY:
         columns.head[group], columns.older[row] = row, EMPTY
@@ -108,7 +116,7 @@ def link(row, group, columns):
 
 
 @njit(cache=True, nogil=True)
-def unlink(row, columns):
+def unlink(row: int, columns: Columns) -> None:
     """Take `row` out of the list of its group."""
     group, newer, older = columns.group[row], columns.newer[row], columns.older[row]
     if older == EMPTY:
@@ -124,7 +132,9 @@ def unlink(row, columns):
 
 
 @njit(cache=True, nogil=True)
-def members_at(instants, groups, shared, columns):
+def members_at(
+    instants: np.ndarray, groups: np.ndarray, shared: bool, columns: Columns
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """For pairs of an instant and a group due then: the distinct instants, where each one's queries start, those."""
     total = 0
     for group in groups:
@@ -158,7 +168,7 @@ def members_at(instants, groups, shared, columns):
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_slide(groups, shared, columns, scratch):
+def _sort_by_slide(groups: np.ndarray, shared: bool, columns: Columns, scratch: np.ndarray) -> None:
     """In place; only groups of one query can have the same slide and instant, and are sorted by the query then."""
     slide, query, head = columns.slide, columns.query, columns.head
     if groups.size > FEW or not shared:

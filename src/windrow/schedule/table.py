@@ -32,15 +32,15 @@ def room_for(count: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _home(a, b, mask):
+def _home(a: int, b: int, mask: int) -> int:
     """The slot that a key hashes to."""
     mixed = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(b) * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed ^= mixed >> np.uint64(29)
-    return np.int64((mixed * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(32)) & mask
+    return int(np.int64((mixed * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(32)) & mask)
 
 
 @njit(cache=True, nogil=True)
-def find(table, first, second, a, b):
+def find(table: np.ndarray, first: np.ndarray, second: np.ndarray, a: int, b: int) -> np.int64:
     """The number whose key is (a, b), or -1."""
     mask = table.size - 1
     slot = _home(a, b, mask)
@@ -53,7 +53,7 @@ def find(table, first, second, a, b):
 
 
 @njit(cache=True, nogil=True)
-def insert(table, first, second, number):
+def insert(table: np.ndarray, first: np.ndarray, second: np.ndarray, number: int | np.int64) -> None:
     """Enter `number`, whose key is not in the table."""
     mask = table.size - 1
     slot = _home(first[number], second[number], mask)
@@ -63,7 +63,7 @@ def insert(table, first, second, number):
 
 
 @njit(cache=True, nogil=True)
-def discard(table, first, second, number):
+def discard(table: np.ndarray, first: np.ndarray, second: np.ndarray, number: int) -> None:
     """Take `number` out, and move up those that were put behind it for want of room."""
     mask = table.size - 1
     hole = _home(first[number], second[number], mask)
@@ -81,7 +81,7 @@ def discard(table, first, second, number):
 
 
 @njit(cache=True, nogil=True)
-def move(table, wider, first, second):
+def move(table: np.ndarray, wider: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
     """Enter all numbers of `table` into `wider`, which is empty."""
     for slot in range(table.size):
         if table[slot] != EMPTY:

@@ -87,7 +87,8 @@ class Tree:
 
     def children(self, number: int) -> list[int]:
         begin, count = self.nodes[number, BEGIN], self.nodes[number, CHILDREN]
-        return self.pool[KID, begin : begin + count].tolist()
+        children: list[int] = self.pool[KID, begin : begin + count].tolist()
+        return children
 
     def slide_and_offset(self, number: int) -> tuple[int, int]:
         return int(self.nodes[number, SLIDE]), int(self.nodes[number, OFFSET])
@@ -142,7 +143,9 @@ class Tree:
 
 
 @njit(cache=True, nogil=True)
-def walk(root, after, until, nodes, pool, sizes):
+def walk(
+    root: int, after: int, until: int, nodes: np.ndarray, pool: np.ndarray, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int, int, int]:
     """The groups that are due at the root's instants after `after`, up to `until` or until enough are found."""
     slide, offset = nodes[root, SLIDE], nodes[root, OFFSET]
     instants, groups = np.empty(1024, np.int64), np.empty(1024, np.int64)
@@ -166,7 +169,9 @@ def walk(root, after, until, nodes, pool, sizes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _walk_at(instant, root, nodes, pool, stack, groups, found):
+def _walk_at(
+    instant: int, root: int, nodes: np.ndarray, pool: np.ndarray, stack: np.ndarray, groups: np.ndarray, found: int
+) -> tuple[int, int, int]:
     """Algorithm 1 of Salehi et al. 2010, from line 3 on: append the groups that are due at an instant of the root's."""
     comparisons = pushes = height = 1
     stack[0] = root

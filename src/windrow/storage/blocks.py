@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
+
+Snapshot = dict[str, Any]
+"""What opens a part of the state again beside its blocks: plain values by name."""
 
 
 class Blocks(Protocol):

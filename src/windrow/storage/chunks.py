@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 
 CHUNK = 8192
@@ -33,13 +33,13 @@ class SlotChunks:
     {'versions': [2, 1, 1]}
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._space, self._store = space, blocks
         self._versions: list[int] = list(snapshot["versions"]) if snapshot else []
         self._held: dict[int, tuple[int, bytes]] = {}
         self._touched: set[int] = set()
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"versions": list(self._versions)}
 
     @property

@@ -25,7 +25,8 @@ def encode_batch(batch: pa.RecordBatch, *, compress: bool = True) -> bytes:
     options = _OPTIONS if compress and batch.nbytes >= SMALL else _PLAIN
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()
+    encoded: bytes = sink.getvalue().to_pybytes()
+    return encoded
 
 
 def decode(block: bytes) -> pa.RecordBatch:
@@ -44,4 +45,4 @@ class BatchCodec:
         return decode(block)
 
     def size(self, value: pa.RecordBatch) -> int:
-        return value.nbytes
+        return int(value.nbytes)

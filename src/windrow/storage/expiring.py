@@ -20,4 +20,5 @@ def axis_of(rows: pa.RecordBatch, column: str) -> np.ndarray:
     values = rows.column(column)
     if not pa.types.is_int64(values.type):
         values = values.cast(pa.int64())
-    return values.to_numpy()
+    times: np.ndarray = values.to_numpy()
+    return times

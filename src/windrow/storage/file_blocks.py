@@ -8,6 +8,7 @@ import os
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from xxhash import xxh3_64_intdigest as checksum
 
@@ -133,7 +134,7 @@ class FileBlocks:
     def _index_path(self) -> Path:
         return self.path.with_name(self.path.name + ".index")
 
-    def _index(self) -> list | None:
+    def _index(self) -> list[list[Any]] | None:
         """What the last commit has written; None if there was none."""
         try:
             written, text = self._index_path.read_text().split("\n", 1)
@@ -143,6 +144,7 @@ class FileBlocks:
             raise StorageError(f"{self._index_path} cannot be read: {error}") from error
         if str(checksum(text.encode())) != written:
             raise StorageError(f"{self._index_path} is damaged: it is not what was written there")
+        rows: list[list[Any]]
         slot_bytes, rows = json.loads(text)
         if slot_bytes != self._slot_bytes:
             raise StorageError(f"{self.path} has slots of {slot_bytes} bytes, not of {self._slot_bytes}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.working_set import WorkingSet
 
 V = TypeVar("V")
@@ -122,6 +122,6 @@ class KeptBlocks(Generic[V]):
             self._working.kept += more
 
 
-def versions_in(snapshot: dict) -> dict[int, int]:
+def versions_in(snapshot: Snapshot) -> dict[int, int]:
     """The versions of the blocks that a snapshot tells of."""
     return {block["number"]: block["version"] for block in snapshot["blocks"]}

@@ -54,7 +54,7 @@ class RowBlock:
         """Take in the first of `rows`, as many as there is room for, and say how many; if it left some it is full."""
         width, limit = self._shape.width, self._shape.limit
         if width is not None:
-            taken = min(rows.num_rows, (limit - self.bytes) // width) if width else rows.num_rows
+            taken: int = min(rows.num_rows, (limit - self.bytes) // width) if width else rows.num_rows
             size = taken * width
         else:
             ends = np.cumsum(sizes_of(rows))
@@ -110,7 +110,7 @@ def fixed_width(schema: pa.Schema) -> int | None:
 
 def _width(type: pa.DataType) -> int | None:
     try:
-        return -(-type.bit_width // 8)
+        return -int(-type.bit_width // 8)
     except ValueError:
         return None
 
@@ -134,5 +134,5 @@ def _sizes(column: pa.Array) -> np.ndarray | int:
         return 4 + np.diff(offsets)
     width = _width(type)
     if width is None:  # nested: all rows are taken to be alike
-        return -(-column.get_total_buffer_size() // max(1, len(column)))
+        return -int(-column.get_total_buffer_size() // max(1, len(column)))
     return width

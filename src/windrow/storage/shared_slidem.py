@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from windrow.errors import StorageError
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.expiring import axis_of, leading_before
 from windrow.storage.pool import BlockCounts, BufferPool
 from windrow.storage.row_block import BLOCK_BYTES, RowBlock
@@ -37,7 +37,7 @@ class SharedSlideM:
         blocks: Blocks,
         pool_blocks: int = 0,
         block_bytes: int = BLOCK_BYTES,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         *,
         policy: str = "distance",
         axis: str | None = None,
@@ -148,7 +148,7 @@ class SharedSlideM:
     def save(self) -> None:
         self._pool.save()
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """All but the rows, as plain values; they are where `save` has written them."""
         return {
             "at": list(self._at),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.expiring import leading_before
 from windrow.storage.pool import BlockCounts, BufferPool
 from windrow.storage.row_block import BLOCK_BYTES, RowBlock
@@ -36,7 +36,7 @@ class SlideM:
         blocks: Blocks,
         pool_blocks: int = POOL_BLOCKS,
         block_bytes: int = BLOCK_BYTES,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         *,
         durable: bool = False,
     ) -> None:
@@ -47,7 +47,7 @@ class SlideM:
         self._next: int = snapshot["next"]
         self._expired: int = snapshot["expired"]
         self._rows: int = snapshot["rows"]
-        self._outside = self._ancient
+        self._outside: int = self._ancient
         self._pool.adopt_stored({int(number): full for number, full in snapshot["stored"].items()})
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class SlideM:
     def save(self) -> None:
         self._pool.save()
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """All but the rows, as plain values; they are where `save` has written them."""
         return {
             "ancient": self._ancient,

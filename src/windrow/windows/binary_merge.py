@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from windrow.storage.blocks import Snapshot
 from windrow.windows.contexts import Context
 from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
@@ -29,7 +30,7 @@ class SlidingBinaryMerge(Ruled):
     the older part of a merge mostly ends there, and is changed into the new node without a copy.
     """
 
-    def _start(self, position: dict | None) -> None:
+    def _start(self, position: Snapshot | None) -> None:
         self._top = self._lengths[-1].bit_length() - 1
         self._levels: list[dict[int, Context]] = [{} for _ in range(self._top + 1)]
         self._asked = dict(zip(self._lengths, position["asked"] if position else [_NEVER] * len(self._lengths)))
@@ -117,7 +118,7 @@ class SlidingBinaryMerge(Ruled):
         for (level, cell), node in sorted(held.items(), key=lambda item: item[0]):
             self._levels[level][cell] = node
 
-    def _position(self) -> dict:
+    def _position(self) -> Snapshot:
         return {"asked": [self._asked[length] for length in self._lengths]}
 
 

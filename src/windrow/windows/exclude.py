@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from windrow.storage.blocks import Snapshot
 from windrow.windows.contexts import Context
 from windrow.windows.ruled import Ruled
 from windrow.windows.stored_contexts import Key
@@ -16,7 +17,7 @@ class Exclude(Ruled):
     was for whoever holds it. One length of windows for each object.
     """
 
-    def _start(self, position: dict | None) -> None:
+    def _start(self, position: Snapshot | None) -> None:
         self._window_held: Context | None = None
         self._left: int | None = position["left"] if position else None
 
@@ -65,5 +66,5 @@ class Exclude(Ruled):
     def _restore(self, held: dict[Key, Context]) -> None:
         self._window_held = held.get((0, 0))
 
-    def _position(self) -> dict:
+    def _position(self) -> Snapshot:
         return {"left": self._left}

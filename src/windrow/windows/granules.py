@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from windrow.kernels import Kernel
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, from_columns, joined, nothing, reduced, to_columns
 
@@ -26,7 +26,9 @@ class Granules:
     written once.
     """
 
-    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(
+        self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None = None
+    ) -> None:
         self._named, self.kernels = dict(kernels), tuple(kernels.values())
         self._space, self._blocks = space, blocks
         snapshot = snapshot or {"next": 0, "bound": FIRST, "blocks": []}
@@ -106,7 +108,7 @@ class Granules:
             self._next += 1
         self._fresh = []
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"next": self._next, "bound": self.bound, "blocks": [list(block) for block in self._written]}
 
     def _read(self) -> None:

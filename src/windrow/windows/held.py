@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.kernels import Fields
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.maintenance import PaneSource
 from windrow.windows.running import Accumulate, Subtract
 
@@ -38,5 +38,5 @@ class Held(Subtract):
     def save(self, version: int) -> None:
         pass
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {}

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from windrow.kernels import Kernel
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.kept_blocks import KeptBlocks, versions_in
 from windrow.storage.working_set import distances
 from windrow.windows.entries import Entries, EntryCodec, joined, nothing, numbered, reduced
@@ -43,7 +43,7 @@ class PaneLog:
         space: str,
         kernels: Mapping[str, Kernel],
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         *,
         linger: int = 0,
     ) -> None:
@@ -63,7 +63,7 @@ class PaneLog:
         self._dropped: list[int] = list(snapshot.get("dropped", ()))
         self._gone: int | None = snapshot.get("gone")
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values."""
         versions = self._kept.versions
         return {

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, identity
+from windrow.storage.blocks import Snapshot
 from windrow.windows.entries import Entries
 
 
@@ -41,7 +42,7 @@ class Maintenance(Protocol):
     def save(self, version: int) -> None:
         """Write to the block store what has changed since the last save."""
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         """All but the blocks, as plain values."""
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from windrow.kernels import Fields, identity
 from windrow.kernels.footprint import bytes_of
 from windrow.plan.windows.levels import Levels
-from windrow.storage.blocks import MemoryBlocks
+from windrow.storage.blocks import MemoryBlocks, Snapshot
 from windrow.windows.maintenance import PaneSource
 from windrow.windows.stairs import Stairs
 
@@ -62,7 +62,7 @@ class NestedFold:
     def save(self, version: int) -> None:
         pass
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {}
 
     def _tell(self, level: int, end: int, fields: list[Fields]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.kernels import Fields
+from windrow.storage.blocks import Snapshot
 from windrow.windows.maintenance import InBlocks, PaneSource, fold
 
 
@@ -29,5 +30,5 @@ class Refold(InBlocks):
     def save(self, version: int) -> None:
         pass
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {}

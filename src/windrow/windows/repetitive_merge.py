@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.storage.blocks import Snapshot
 from windrow.windows.contexts import Context
 from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
@@ -14,7 +15,7 @@ class RepetitiveMerge(Ruled):
     any length up to the longest is complete when its turn comes, if windows are asked for in order of their ends.
     """
 
-    def _start(self, position: dict | None) -> None:
+    def _start(self, position: Snapshot | None) -> None:
         self._open: dict[int, Context] = {}
 
     def _push(self, cell: int, leaf: Context | None) -> None:

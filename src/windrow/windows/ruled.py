@@ -10,7 +10,7 @@ import numpy as np
 
 from windrow.kernels import Fields
 from windrow.kernels.footprint import bytes_together
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.contexts import Context, Contexts, wide
 from windrow.windows.entries import Entries, reduced
 from windrow.windows.maintenance import PaneSource
@@ -39,7 +39,7 @@ class Ruled(ABC):
         cells: Sequence[int],
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """`cells` are the numbers of whole cells that windows have."""
         self._panes, self._unit, self._origin = panes, unit, origin
@@ -111,7 +111,7 @@ class Ruled(ABC):
         if self._loaded:
             self._stored.save(self._held(), version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {
             "ruled": self._ruled,
             "built": self._built,
@@ -122,7 +122,7 @@ class Ruled(ABC):
     # What a maintenance does with the cells; all contexts that it is given or gives are held for the receiver.
 
     @abstractmethod
-    def _start(self, position: dict | None) -> None:
+    def _start(self, position: Snapshot | None) -> None:
         """Begin with no contexts, at the `position` that was saved."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Ruled(ABC):
     def _restore(self, held: dict[Key, Context]) -> None:
         """Go on with the contexts that were saved."""
 
-    def _position(self) -> dict:
+    def _position(self) -> Snapshot:
         """What there is to save beside contexts, as plain values."""
         return {}
 

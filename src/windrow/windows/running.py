@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from windrow.kernels import Fields, concat, grow, identity, reset, running, to_arrow
 from windrow.kernels.footprint import bytes_of
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import Entries, fields_of
 from windrow.windows.maintenance import PaneSource, fold_into
@@ -23,7 +23,7 @@ class Accumulate:
     """
 
     def __init__(
-        self, panes: PaneSource, space: str, blocks: Blocks, snapshot: dict | None = None, *, as_panes: bool = False
+        self, panes: PaneSource, space: str, blocks: Blocks, snapshot: Snapshot | None = None, *, as_panes: bool = False
     ) -> None:
         """With `as_panes` the window holds what panes hold, so that it can be combined with them."""
         self._panes = panes
@@ -72,7 +72,7 @@ class Accumulate:
         if self._loaded:
             self._chunks.save(self._columns, _width(self.window[0]) if self.window else 0, version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"low": self.low, "high": self.high, "chunks": self._chunks.snapshot()}
 
     def _enter(self, panes: range) -> None:

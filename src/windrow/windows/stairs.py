@@ -10,7 +10,7 @@ import numpy as np
 from windrow.errors import SettingsError
 from windrow.kernels import Fields, Kernel, identity
 from windrow.plan.windows.levels import Levels
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, joined, reduced
 from windrow.windows.granules import FIRST, Granules
 from windrow.windows.maintenance import fold_into
@@ -47,7 +47,12 @@ class Stairs:
     """
 
     def __init__(
-        self, levels: Levels, kernels: Mapping[str, Kernel], space: str, blocks: Blocks, snapshot: dict | None = None
+        self,
+        levels: Levels,
+        kernels: Mapping[str, Kernel],
+        space: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """`kernels` are those of the partials by name."""
         self.levels, self.kernels = levels, tuple(kernels.values())
@@ -114,7 +119,7 @@ class Stairs:
             step.buffer.save(version)
             step.core.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         steps = [
             {"buffer": step.buffer.snapshot(), "core": step.core.snapshot(), "end": step.end, "until": step.until}
             for step in self._steps

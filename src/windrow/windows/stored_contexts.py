@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Kernel
-from windrow.storage.blocks import Blocks
+from windrow.kernels import Fields, Kernel
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 from windrow.windows.contexts import Context, Contexts
 from windrow.windows.entries import Entries, from_columns, joined, to_columns
@@ -40,7 +40,7 @@ class StoredContexts:
     a retry of the next batch finds them as they were.
     """
 
-    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: dict | None) -> None:
+    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None) -> None:
         self._space, self._kernels, self._store = space, dict(kernels), blocks
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
@@ -48,9 +48,9 @@ class StoredContexts:
             _Block(number, version, [*map(tuple, members)]) for number, version, members in snapshot["blocks"]
         ]
         self._written: dict[Key, tuple[tuple[int, int], Context]] = {}
-        self._adopted: dict[Key, tuple[tuple[int, int], tuple[np.ndarray, tuple]]] = {}
+        self._adopted: dict[Key, tuple[tuple[int, int], tuple[np.ndarray, tuple[Fields, ...]]]] = {}
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {
             "next": self._next,
             "blocks": [
@@ -102,7 +102,7 @@ class StoredContexts:
         alive = entry is not None and entry[0] == (block.number, block.version)
         return member if alive else (FREED, cell, begin, end, slots)
 
-    def _parts(self, block: _Block) -> list[tuple[np.ndarray, tuple]]:
+    def _parts(self, block: _Block) -> list[tuple[np.ndarray, tuple[Fields, ...]]]:
         """The payloads of a block, from memory where all that live are there."""
         known = [self._adopted.get((shelf, cell)) for shelf, cell, *_ in block.members if shelf != FREED]
         if any(entry is None or entry[0] != (block.number, block.version) for entry in known):
@@ -124,7 +124,7 @@ class StoredContexts:
         self._store.write(self._space, block.number, encode(columns))
         return block
 
-    def _read(self, block: _Block) -> list[tuple[np.ndarray, tuple]]:
+    def _read(self, block: _Block) -> list[tuple[np.ndarray, tuple[Fields, ...]]]:
         batch = decode(self._store.read(self._space, block.number))
         entries = from_columns(self._kernels, batch.append_column("pane", pa.array(np.zeros(batch.num_rows, np.int64))))
         parts, begin = [], 0

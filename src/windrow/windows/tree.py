@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.kernels import Fields, identity
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, reduced
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import InBlocks, PaneSource, fold_into
@@ -38,7 +38,7 @@ class Tree(InBlocks):
         cells: int,
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """`cells` is how many cells the widest window has."""
         self._panes, self._unit, self._origin = panes, unit, origin
@@ -100,7 +100,7 @@ class Tree(InBlocks):
         for log in self._levels:
             log.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"ruled": self._ruled, "closed": self._closed, "levels": [log.snapshot() for log in self._levels]}
 
     def _begin(self, cell: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.storage.blocks import Snapshot
 from windrow.windows.contexts import Context
 from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
@@ -23,7 +24,7 @@ class TwoStacks(Ruled):
     of windows for each object.
     """
 
-    def _start(self, position: dict | None) -> None:
+    def _start(self, position: Snapshot | None) -> None:
         self._front: dict[int, Context] = {}
         self._back: Context | None = None
         self._flip: int | None = position["flip"] if position else None
@@ -82,5 +83,5 @@ class TwoStacks(Ruled):
             else:
                 self._back = context
 
-    def _position(self) -> dict:
+    def _position(self) -> Snapshot:
         return {"flip": self._flip, "next": self._next}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from windrow.language.durations import DurationError, microseconds, read_duration
 from windrow.language.nodes import Duration, RowCount

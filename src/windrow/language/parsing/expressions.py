@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
-from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType, exp
 
 from windrow.language.balance import balanced
 from windrow.language.long_lists import MANY, Lists, constants_of
@@ -36,6 +35,10 @@ _PLAIN = (
 
 class WrongArgumentsError(SyntaxMistakeError):
     """A function with more or fewer arguments than it takes."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class ExpressionParser(TokenParser):
@@ -73,7 +76,7 @@ class ExpressionParser(TokenParser):
         self._calls: list[Token] = []
         self._lists: Lists = {}
 
-    def _spanned(self, parse: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    def _spanned(self, parse: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         first = self._curr
         node = parse(*args, **options)
         if isinstance(node, exp.Expr) and first and self._prev and self._prev.end >= first.start:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import ErrorLevel, exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot import ErrorLevel, Token, TokenType, exp
 
 from windrow.language.clauses import AS_WRITTEN
 

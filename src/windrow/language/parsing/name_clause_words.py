@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType
 
 _LENGTHS = (TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL, TokenType.DASH)
 

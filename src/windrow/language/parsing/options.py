@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from windrow.language.parsing.types import TypeParser
 from windrow.language.statements import ColumnDefinition, Options

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType, exp
 
 from windrow.language.nodes import CLUSTER, EMIT, EMIT_MODES, QUERY_WINDOW, ClusterClause, Emit, QueryWindow
 from windrow.language.parsing.windows import WindowParser
@@ -13,6 +12,8 @@ from windrow.language.spans import remember_span
 
 # They begin or continue a clause, so a name behind a stream or an expression is none of them without AS before it.
 CLAUSE_WORDS = frozenset({"EMIT", "AGING", "WINDOW", "RANGE", "RANGES", "ROWS", "SLIDE", "SLIDES"})
+
+T = TypeVar("T")
 
 
 class QueryParser(WindowParser):
@@ -58,7 +59,7 @@ class QueryParser(WindowParser):
     def _parse_set_operations(self, this: exp.Expr | None) -> exp.Expr | None:
         return self._parse_emit_into(super()._parse_set_operations(this))
 
-    def _parse_emit_into(self, query: Any) -> Any:
+    def _parse_emit_into(self, query: T) -> T:
         if isinstance(query, exp.Query) and not isinstance(query, exp.Table) and self._word() == "EMIT":
             index = self._index
             if query.args.get(EMIT) is not None:

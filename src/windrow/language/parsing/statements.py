@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot import Token, TokenType, exp
 
 from windrow.language.depth import refuse_deep
 from windrow.language.durations import LONGEST_US
@@ -20,6 +19,8 @@ from windrow.language.statements import CreateSink, CreateStream, CreateTable, I
 
 _CREATABLE = ("STREAM", "TABLE", "SINK")
 
+T = TypeVar("T")
+
 
 class StatementParser(OptionsParser):
     """Reads one statement from its tokens."""
@@ -30,9 +31,11 @@ class StatementParser(OptionsParser):
 
     def read_expression(self, tokens: list[Token], text: str, lists: Lists) -> exp.Expr:
         """The expression that `tokens` are."""
-        return self._read_whole(self._parse_expression, tokens, text, lists)
+        expression = self._read_whole(self._parse_expression, tokens, text, lists)
+        assert expression is not None
+        return expression
 
-    def _read_whole(self, parse: Callable[[], Any], tokens: list[Token], text: str, lists: Lists) -> Any:
+    def _read_whole(self, parse: Callable[[], T], tokens: list[Token], text: str, lists: Lists) -> T:
         self.reset()
         self.sql, self._lists, self._chunks = text, lists, [name_clause_words(tokens)]
         self._advance_chunk()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
+from sqlglot import Token, TokenType
 from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import Token, TokenType
 
 from windrow.errors import QueryError
 from windrow.language.spans import Span
@@ -31,7 +31,7 @@ class SyntaxMistakeError(ParseError):
 class TokenParser(SparkParser):
     """Spark's grammar with places in its errors, and the small steps that the other layers are made of."""
 
-    def raise_error(self, message: str, token: Token | None = None) -> None:  # type: ignore[override]
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         found = token or self._curr or None
         raise SyntaxMistakeError(message, found, self._prev or None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType
 
 from windrow.language.identifiers import identifier_sql
 from windrow.language.parsing.queries import QueryParser

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot import TokenType, exp
 
 from windrow.language.durations import UNIT_WORDS
 from windrow.language.nodes import PredicateStreamWindow, StreamWindow, Unbounded

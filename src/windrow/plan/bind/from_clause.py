@@ -29,7 +29,8 @@ def read_from(tree: exp.Select, text: str) -> exp.Expr:
     clause = tree.args.get("from_")
     if clause is None:
         raise error_at(tree, "a query needs FROM and a stream", text)
-    return clause.this
+    source: exp.Expr = clause.this
+    return source
 
 
 def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:

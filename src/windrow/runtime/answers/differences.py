@@ -16,7 +16,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows
 from windrow.runtime.keys import identity_of
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 
 Fates = dict[tuple[int, int], tuple[str, int]]
@@ -44,7 +44,7 @@ class Differences:
     Windows come in order; one that holds nothing need not be told. `space` is where the last answer is kept.
     """
 
-    def __init__(self, query: QueryPlan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, query: QueryPlan, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         assert isinstance(query.window, TimeWindow)
         self._window, self._schema, self._clustered = query.window, query.emitted, query.clusters is not None
         self._keys = len(query.keys)
@@ -100,7 +100,7 @@ class Differences:
     @property
     def nbytes(self) -> int:
         """What the last answer takes."""
-        return self._held.slots.nbytes + self._held.numbers.nbytes + self._held.rows.nbytes
+        return self._held.slots.nbytes + self._held.numbers.nbytes + int(self._held.rows.nbytes)
 
     def save(self, version: int) -> None:
         if self._changed:
@@ -109,7 +109,7 @@ class Differences:
             self._store.write(self._space, 0, encode(own | dict(zip(self._kept.names, held.rows.columns))))
             self._changed = False
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"last": self._last}
 
     def _compared(self, window: int, new: Held, fates: Fates, noise: Noise) -> pa.RecordBatch:
@@ -214,7 +214,8 @@ def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
     """
     both = pa.concat_arrays([left, right])
     codes = identity_of([both]).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-    return codes[: len(left)] == codes[len(left) :]
+    same: np.ndarray = codes[: len(left)] == codes[len(left) :]
+    return same
 
 
 def _fates(new: Held, old: Held, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering.identity import BORN, CHANGES, DIED, KEPT, MERGED, SPLIT, Seen, matched
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 
 _CLUSTERS, _NUMBERS = range(2)
@@ -50,7 +50,7 @@ class Follower:
     """
 
     def __init__(
-        self, space: str, dimensions: int, reach: float, grouped: bool, blocks: Blocks, snapshot: dict | None
+        self, space: str, dimensions: int, reach: float, grouped: bool, blocks: Blocks, snapshot: Snapshot | None
     ) -> None:
         self._space, self._reach, self._store = space, reach, blocks
         self._dimensions, self._grouped = dimensions, grouped
@@ -126,7 +126,7 @@ class Follower:
             self._store.write(self._space, _NUMBERS, encode({"reached": pa.array(self._reached)}))
         self._changed.clear()
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"last": self._last}
 
     def _begin_anew(self, old: Seen) -> None:
@@ -167,7 +167,7 @@ class Follower:
             self._reached = decode(self._store.read(self._space, _NUMBERS)).column("reached").to_numpy().copy()
 
 
-def known_slots(space: str, blocks: Blocks, snapshot: dict) -> np.ndarray:
+def known_slots(space: str, blocks: Blocks, snapshot: Snapshot) -> np.ndarray:
     """The slots that a follower keeps for their groups, by what is stored of it."""
     if snapshot["last"] is None:
         return np.empty(0, np.int64)

@@ -18,7 +18,7 @@ from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows, FoundClusters
 from windrow.runtime.answers.follow import Followed, Follower, known_slots
 from windrow.runtime.answers.windows import Answers
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 Given = tuple[Answers, Mapping[int, int]]
 """Answers of one window, and their numbers, in order, with the rows of each."""
@@ -40,7 +40,7 @@ class Followers:
         queries: Sequence[QueryPlan],
         kernels: Mapping[str, Kernel],
         blocks: Blocks,
-        snapshot: Mapping[str, dict],
+        snapshot: Mapping[str, Snapshot],
     ) -> None:
         self._kernels = kernels
         self._followers: dict[Line, Follower] = {}
@@ -113,7 +113,7 @@ class Followers:
         for follower in self._followers.values():
             follower.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {_name(line): follower.snapshot() for line, follower in self._followers.items()}
 
     def _found(self, answers: Answers, sizes: Mapping[int, int]) -> dict[Partial, FoundClusters]:

@@ -21,7 +21,7 @@ from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.groups import Groups
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.time.space import SpaceState
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 AnySpace = Space | RowSpace
 
@@ -32,7 +32,7 @@ class Told:
     Answers that are made of several levels wait until all of these have been given.
     """
 
-    def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, dict]) -> None:
+    def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, Snapshot]) -> None:
         self._user = dict(plan.user_code)
         self._asking: dict[tuple[AnySpace, TimeWindow | None], list[QueryPlan]] = {}
         for space in plan.spaces:
@@ -130,7 +130,7 @@ class Told:
         for differences in self._differences.values():
             differences.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {name: differences.snapshot() for name, differences in self._differences.items()}
 
     def _compared(self, space: AnySpace) -> set[str]:

@@ -14,7 +14,7 @@ from windrow.operators.row_table import RowTable
 from windrow.plan.instants import EARLIEST_US, shown_starts
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import TIME
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 def at_slides(changes: Changes, query: ChangePlan) -> Changes:
@@ -28,7 +28,7 @@ def at_slides(changes: Changes, query: ChangePlan) -> Changes:
 class Sampled:
     """The answer of a query with a slide, which is sent as a whole at each end of a window."""
 
-    def __init__(self, query: ChangePlan, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, query: ChangePlan, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._query = query
         types = [column.type for column in query.root.columns]
         snapshot = snapshot or {"last": None, "rows": None}
@@ -63,7 +63,7 @@ class Sampled:
     def save(self, version: int) -> None:
         self._table.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"last": self._last, "rows": self._table.snapshot()}
 
     def _rows(self, end: int) -> pa.RecordBatch:

@@ -19,7 +19,7 @@ from windrow.plan.nodes.regrouped import Leaf, Regrouped
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.sampled import Sampled, at_slides
 from windrow.runtime.reject import TIME
-from windrow.storage.blocks import Blocks, PrefixedBlocks
+from windrow.storage.blocks import Blocks, PrefixedBlocks, Snapshot
 
 Queries = Mapping[str, ChangePlan]
 """By what they ask; of those that ask the same, one."""
@@ -38,7 +38,7 @@ class Together:
     sampled: Mapping[str, Sampled]
 
     @classmethod
-    def open(cls, prefix: str, queries: Queries, plan: StagePlan, blocks: Blocks, kept: dict | None) -> Together:
+    def open(cls, prefix: str, queries: Queries, plan: StagePlan, blocks: Blocks, kept: Snapshot | None) -> Together:
         """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing."""
         blocks = PrefixedBlocks(blocks, prefix)
         pipeline = Pipeline(
@@ -93,7 +93,8 @@ class Together:
         sent = OPERATIONS[query.emit]
         if len(sent) == 1 and len(changes):
             changes = changes.keep((changes.weights > 0) == (sent[0] == "+"))
-        return emitted(changes, query.root.names).cast(query.emitted).to_batches()
+        batches: list[pa.RecordBatch] = emitted(changes, query.root.names).cast(query.emitted).to_batches()
+        return batches
 
     @property
     def closed(self) -> int | None:
@@ -101,7 +102,7 @@ class Together:
         settled = self.pipeline.settled
         return None if settled is None else settled + (self.slide_us is None)
 
-    def save(self, version: int) -> dict:
+    def save(self, version: int) -> Snapshot:
         """Write changed blocks; returns what `open` needs beside them."""
         self.pipeline.save()
         for sampled in self.sampled.values():

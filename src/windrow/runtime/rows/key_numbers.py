@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 
 
@@ -16,7 +16,7 @@ class KeyNumbers:
 
     names: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._chunks = SlotChunks(space, blocks, snapshot)
         self._loaded = snapshot is None
         for name in self.names:
@@ -43,13 +43,13 @@ class KeyNumbers:
 
     @property
     def nbytes(self) -> int:
-        return self._chunks.nbytes + sum(getattr(self, name).nbytes for name in self.names)
+        return self._chunks.nbytes + sum(int(getattr(self, name).nbytes) for name in self.names)
 
     def save(self, version: int) -> None:
         if self._loaded:
             self._chunks.save(self._part, self._width, version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._chunks.snapshot()
 
     @property

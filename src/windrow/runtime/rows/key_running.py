@@ -11,7 +11,7 @@ from windrow.kernels.kernel import integer
 from windrow.operators.group_partials import GroupPartials
 from windrow.runtime.rows.key_runs import GroupRuns
 from windrow.runtime.rows.row_times import Instant
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries
 
 
@@ -34,7 +34,7 @@ class KeyRunning:
         members: Sequence[int],
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         self.members = tuple(members)
         self._kernels = [running(kernels[i]) for i in self.members]
@@ -92,7 +92,7 @@ class KeyRunning:
         for folded in self._folded:
             folded.save(version, self._width)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         own = {str(i): folded.snapshot() for i, folded in zip(self.members, self._folded)}
         return {"width": self._width, "span": self._span.snapshot(), **own}
 

@@ -42,14 +42,18 @@ class Runs:
 
     def begins(self, slots: np.ndarray) -> np.ndarray:
         """The first place in the run of each of `slots`."""
-        return self._begins[np.minimum(slots, len(self._begins) - 2)]
+        begins: np.ndarray = self._begins[np.minimum(slots, len(self._begins) - 2)]
+        return begins
 
     def bound(self, slots: np.ndarray, wanted: np.ndarray, after: bool | np.ndarray = False) -> np.ndarray:
         """The first place in the run of each of `slots` whose value is not before `wanted`, or is after it."""
         behind = np.broadcast_to(np.asarray(after), len(slots))
         known = np.minimum(slots, len(self._begins) - 2)
         ends = self._begins[known + 1]
-        return _bound(frozen(self.values), frozen(self._begins[known]), frozen(ends), frozen(wanted), frozen(behind))
+        places: np.ndarray = _bound(
+            frozen(self.values), frozen(self._begins[known]), frozen(ends), frozen(wanted), frozen(behind)
+        )
+        return places
 
 
 class GroupRuns:
@@ -107,11 +111,13 @@ class HeldRows:
 
     def first_after(self, owners: np.ndarray, times: np.ndarray) -> np.ndarray:
         """The position of the first row of each of `owners` after each of `times`; there is one."""
-        return self._by_key.values[self._times.bound(owners, times, after=True)]
+        positions: np.ndarray = self._by_key.values[self._times.bound(owners, times, after=True)]
+        return positions
 
     def times(self, owners: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """When the row of each of `owners` at each of `positions` happened, or the first one after it."""
-        return self._times.values[self._by_key.bound(owners, positions)]
+        times: np.ndarray = self._times.values[self._by_key.bound(owners, positions)]
+        return times
 
 
 def each_group(windows: np.ndarray, slots: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +135,7 @@ def each_group(windows: np.ndarray, slots: np.ndarray, owners: np.ndarray) -> tu
 
 
 @njit(cache=True, nogil=True)
-def _order(slots, values, begins):
+def _order(slots: np.ndarray, values: np.ndarray, begins: np.ndarray) -> np.ndarray:
     """A counting sort by slot; a run that is not in order by itself, as few are, is sorted."""
     order, free = np.empty(slots.size, np.int64), begins[:-1].copy()
     for i in range(slots.size):
@@ -145,7 +151,9 @@ def _order(slots, values, begins):
 
 
 @njit(cache=True, nogil=True)
-def _bound(values, begins, ends, wanted, after):
+def _bound(
+    values: np.ndarray, begins: np.ndarray, ends: np.ndarray, wanted: np.ndarray, after: np.ndarray
+) -> np.ndarray:
     found = np.empty(begins.size, np.int64)
     for i in range(begins.size):
         low, high = begins[i], ends[i]

@@ -8,7 +8,7 @@ import numpy as np
 
 from windrow.kernels import Fields, Kernel, take
 from windrow.runtime.rows.key_runs import GroupRuns
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, nothing
 from windrow.windows.running import Accumulate
 
@@ -41,7 +41,7 @@ class KeySums:
         kernels: Sequence[Kernel],
         space: str,
         blocks: Blocks,
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         *,
         as_rows: bool = False,
     ) -> None:
@@ -96,7 +96,7 @@ class KeySums:
     def save(self, version: int) -> None:
         self._sums.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"batches": self._batches, "sums": self._sums.snapshot()}
 
 

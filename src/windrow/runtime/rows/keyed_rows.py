@@ -10,7 +10,7 @@ import numpy as np
 from windrow.kernels import Kernel
 from windrow.kernels.kernel import Field, integer
 from windrow.runtime.rows.row_times import Instant
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.kept_blocks import KeptBlocks, versions_in
 from windrow.storage.working_set import NoRoomError
 from windrow.windows.entries import Entries, EntryCodec, joined, nothing
@@ -45,7 +45,7 @@ class KeyedRows:
     in its life, and the state is at most twice what is needed.
     """
 
-    def __init__(self, space: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._kernels = tuple(kernels)
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
@@ -118,7 +118,7 @@ class KeyedRows:
         """Write what has changed since the last save."""
         self._kept.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         versions = self._kept.versions
         blocks = [asdict(block) | {"version": versions[block.number]} for block in self._blocks]
         return {"next": self._next, "blocks": blocks}

@@ -10,7 +10,7 @@ from windrow.plan.nodes.spaces import RowSpace
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.groups import Groups
 from windrow.runtime.rows.waiting import TIME, Waiting
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 class KeyedSpace:
@@ -20,7 +20,7 @@ class KeyedSpace:
     for nothing here.
     """
 
-    def __init__(self, space: RowSpace, blocks: Blocks, kept: dict) -> None:
+    def __init__(self, space: RowSpace, blocks: Blocks, kept: Snapshot) -> None:
         self.space = space
         self._since: int | None = kept["since"]
         self._last: int | None = kept.get("last")  # when the newest row happened that the clock has passed
@@ -74,7 +74,7 @@ class KeyedSpace:
         if self._owners is not self.groups:
             self._owners.save(version)
 
-    def _keys_snapshot(self) -> dict:
+    def _keys_snapshot(self) -> Snapshot:
         return {
             "since": self._since,
             "last": self._last,

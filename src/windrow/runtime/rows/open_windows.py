@@ -9,7 +9,7 @@ from numba import njit
 
 from windrow.kernels.columns import frozen
 from windrow.runtime.rows.key_numbers import KeyNumbers
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class OpenWindows(KeyNumbers):
     first: np.ndarray
     last: np.ndarray
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         kept = snapshot or {"opened": 0, "chunks": None}
         self.opened: int = kept["opened"]  # windows are numbered as they open, the first is 1
         super().__init__(space, blocks, kept["chunks"])
@@ -49,16 +49,28 @@ class OpenWindows(KeyNumbers):
         closing = np.zeros(len(owners), bool)
         rows = (frozen(owners), frozen(times), frozen(opens), frozen(closes))
         state = (self.number, self.first, self.last)
-        self.opened = _follow(*rows, *state, self.opened, numbers, starts, closing)  # type: ignore[call-arg]
+        self.opened = _follow(*rows, *state, self.opened, numbers, starts, closing)
         self._chunks.touch(np.unique(owners[numbers > 0]))
         return Followed(numbers, starts, closing)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"opened": self.opened, "chunks": super().snapshot()}
 
 
 @njit(cache=True, nogil=True)
-def _follow(owners, times, opens, closes, number, first, last, opened, numbers, starts, closing):
+def _follow(
+    owners: np.ndarray,
+    times: np.ndarray,
+    opens: np.ndarray,
+    closes: np.ndarray,
+    number: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+    opened: int,
+    numbers: np.ndarray,
+    starts: np.ndarray,
+    closing: np.ndarray,
+) -> int:
     for i in range(owners.size):
         owner = owners[i]
         if number[owner]:

@@ -22,7 +22,7 @@ from windrow.runtime.rows.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.row_space import known_since
 from windrow.runtime.rows.waiting import TIME
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined, nothing
 
 
@@ -39,7 +39,7 @@ class PartitionSpaceState(KeyedSpace):
         space: RowSpace,
         blocks: Blocks,
         user: Mapping[str, type],
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         since: int | None = None,
     ) -> None:
         kept = snapshot or {"since": since, "passed": None}
@@ -130,7 +130,7 @@ class PartitionSpaceState(KeyedSpace):
         for part in (self._counts, self._rows, self._sums, self._running):
             part.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         own = {"passed": self._passed, "counts": self._counts.snapshot(), "rows": self._rows.snapshot()}
         folded = {"sums": self._sums.snapshot(), "running": self._running.snapshot()}
         return self._keys_snapshot() | own | folded

@@ -19,7 +19,7 @@ from windrow.runtime.rows.open_windows import Followed, OpenWindows
 from windrow.runtime.rows.predicate_rows import FollowedRows, Owner
 from windrow.runtime.rows.waiting import TIME
 from windrow.runtime.slice.rows import CLOSES, OPENS
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined, nothing, reduced
 
 Emit = Callable[[Answers], None]
@@ -39,7 +39,7 @@ class PredicateSpaceState(KeyedSpace):
         space: RowSpace,
         blocks: Blocks,
         user: Mapping[str, type],
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         since: int | None = None,
     ) -> None:
         assert isinstance(space.window, PredicateWindow)
@@ -104,7 +104,7 @@ class PredicateSpaceState(KeyedSpace):
         for part in (self._open, self._sums):
             part.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._keys_snapshot() | {"open": self._open.snapshot(), "sums": self._sums.snapshot()}
 
     def _known(self, waited: pa.RecordBatch | None) -> FollowedRows:

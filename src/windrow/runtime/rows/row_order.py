@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.runtime.rows.waiting import TIME, Waiting
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 
 ARRIVAL = "arrival"
 """The column that tells which row a row is: the number of its arrival at the shard."""
@@ -46,7 +46,7 @@ class RowOrder:
     ([10, 10, 20], [1, 3, 0], 3)
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"count": 0, "arrived": 0, "waiting": None}
         self.count: int = snapshot["count"]
         self._arrived: int = snapshot["arrived"]
@@ -84,5 +84,5 @@ class RowOrder:
     def save(self, version: int) -> None:
         self._waiting.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"count": self.count, "arrived": self._arrived, "waiting": self._waiting.snapshot()}

@@ -20,7 +20,7 @@ from windrow.runtime.rows.row_windows import Due, due_windows
 from windrow.runtime.rows.waiting import TIME, Waiting
 from windrow.runtime.slice.rows import ROW
 from windrow.runtime.time.folds import Folds
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of
 from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
@@ -56,7 +56,7 @@ class RowSpaceState:
         space: RowSpace,
         blocks: Blocks,
         user: Mapping[str, type],
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         since: int | None = None,
         rows: int = 0,
     ) -> None:
@@ -179,7 +179,7 @@ class RowSpaceState:
         for part in (self._order, self._rows, self._times, self.groups, self.log, self._folds):
             part.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {
             "since": self._since,
             "first": self._first,

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from windrow.kernels import Field, Fields, Lowered, Rows
 from windrow.kernels.kernel import Irreversible, integer
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries
 from windrow.windows.log import PaneLog
 
@@ -40,7 +40,7 @@ class RowTimes:
     ([60, 80], [1, 3])
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._log = PaneLog(space, {"time": Instant()}, blocks, snapshot)
 
     def adopt(self, older: RowTimes) -> None:
@@ -81,5 +81,5 @@ class RowTimes:
     def save(self, version: int) -> None:
         self._log.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return self._log.snapshot()

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import BatchCodec
 from windrow.storage.kept_blocks import KeptBlocks, versions_in
 
@@ -42,7 +42,7 @@ class Waiting:
     (True, 1)
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"next": 0, "passed": None, "blocks": []}
         self._next: int = snapshot["next"]
         self._passed: int | None = snapshot["passed"]
@@ -56,7 +56,7 @@ class Waiting:
 
     def __len__(self) -> int:
         """How many rows are held, of which some may have left."""
-        return sum(block.rows for block in self._blocks) + sum(rows.num_rows for rows in self._pending)
+        return sum(block.rows for block in self._blocks) + sum(int(rows.num_rows) for rows in self._pending)
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Rows have come, none of them before a time that the clock has passed."""
@@ -87,14 +87,14 @@ class Waiting:
         self._blocks, self._passed = [], None
         staying = [rows.filter(pa.array(_times(rows) <= newest)) for rows in waiting]
         self._pending = [rows for rows in staying if rows.num_rows]
-        return sum(rows.num_rows for rows in waiting) - sum(rows.num_rows for rows in staying)
+        return sum(int(rows.num_rows) for rows in waiting) - sum(int(rows.num_rows) for rows in staying)
 
     def save(self, version: int) -> None:
         """Write what has come since the last save."""
         self._keep()
         self._kept.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         versions = self._kept.versions
         blocks = [asdict(block) | {"version": versions[block.number]} for block in self._blocks]
         return {"next": self._next, "passed": self._passed, "blocks": blocks}
@@ -147,4 +147,5 @@ def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _times(rows: pa.RecordBatch) -> np.ndarray:
-    return rows.column(TIME).to_numpy()
+    times: np.ndarray = rows.column(TIME).to_numpy()
+    return times

@@ -12,7 +12,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.kept_partials import KeptPartials, made_of
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, from_columns, joined, nothing, to_columns
 
@@ -27,7 +27,9 @@ class Belated:
     each entry with the clock at which it came, and a window adds those that it takes. They are few.
     """
 
-    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: dict | None = None) -> None:
+    def __init__(
+        self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None = None
+    ) -> None:
         self._space, self._kernels, self._store = space, dict(kernels), blocks
         self._entries = nothing(list(kernels.values()))
         self._clocks = np.empty(0, np.int64)
@@ -83,7 +85,7 @@ class Belated:
     def _stay(self, staying: np.ndarray) -> np.ndarray:
         if staying.all():
             return np.empty(0, np.int64)
-        gone = self._entries.slots[~staying]
+        gone: np.ndarray = self._entries.slots[~staying]
         self._entries, self._clocks = self._entries.part(staying), self._clocks[staying]
         self._changed = True
         return gone
@@ -98,5 +100,5 @@ class Belated:
         else:
             self._store.delete(self._space, 0)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {"entries": len(self._entries)}

@@ -14,7 +14,7 @@ from windrow.runtime.time.history import EVER
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.shared_folds import SharedFold
 from windrow.runtime.time.view import View
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.exclude import Exclude
 from windrow.windows.held import Held
@@ -48,7 +48,7 @@ class FoldState:
         shared: Sequence[SharedFold],
         space: str,
         blocks: Blocks,
-        snapshot: Mapping[str, dict],
+        snapshot: Mapping[str, Snapshot],
     ) -> None:
         self.window, self.partials = fold.window, fold.partials
         self.own: dict[str, Maintenance] = {}
@@ -122,7 +122,7 @@ def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
 
 
 def maintenance_of(
-    way: str, view: View, space: str, blocks: Blocks, snapshot: dict | None, window: TimeWindow | None = None
+    way: str, view: View, space: str, blocks: Blocks, snapshot: Snapshot | None, window: TimeWindow | None = None
 ) -> Maintenance:
     """The maintenance with the name `way`; what windows share is not among them."""
     match way:

@@ -9,7 +9,7 @@ import numpy as np
 from windrow.kernels import Fields
 from windrow.runtime.time.fold import maintenance_of
 from windrow.runtime.time.view import View
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance, bytes_held
 from windrow.windows.tree import Tree
@@ -29,7 +29,7 @@ class Folds:
         log: PaneLog,
         space: str,
         blocks: Blocks,
-        snapshot: dict | None,
+        snapshot: Snapshot | None,
     ) -> None:
         self._count = len(ways)
         self._folds: dict[str, tuple[tuple[int, ...], Maintenance]] = {}
@@ -81,5 +81,5 @@ class Folds:
         for _, fold in self._folds.values():
             fold.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {name: fold.snapshot() for name, (_, fold) in self._folds.items()}

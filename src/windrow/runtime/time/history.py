@@ -10,6 +10,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.cuts import Comb, Cuts
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.storage.blocks import Snapshot
 
 EVER = -(1 << 62)
 MOST = 1 << 20
@@ -23,7 +24,7 @@ class History:
     be known; all else is there. `kept_from` is the first pane that is still whole.
     """
 
-    def __init__(self, snapshot: dict | None = None) -> None:
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"partials": {}, "cuts": [], "kept_from": EVER}
         self._partials: dict[str, int] = dict(snapshot["partials"])
         self._cuts = [(since, Cuts(tuple(Comb(*comb) for comb in combs))) for since, combs in snapshot["cuts"]]
@@ -80,7 +81,7 @@ class History:
         """Whether a pane ended at `instant`."""
         return bool(self._cut_at(np.array([instant]))[0])
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         cuts = [[since, [[comb.slide_us, comb.first_us] for comb in cut.combs]] for since, cut in self._cuts]
         return {"partials": self._partials, "cuts": cuts, "kept_from": self.kept_from}
 

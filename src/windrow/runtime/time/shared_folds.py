@@ -11,7 +11,7 @@ from windrow.plan.windows.chains import chains_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.view import View
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
@@ -31,7 +31,7 @@ class SharedFold:
 
 
 def shared_folds(
-    space: Space, log: PaneLog, partials: KeptPartials, blocks: Blocks, kept: Mapping[str, dict]
+    space: Space, log: PaneLog, partials: KeptPartials, blocks: Blocks, kept: Mapping[str, Snapshot]
 ) -> list[SharedFold]:
     """All that windows of `space` share; `kept` are the snapshots, by name."""
     shared = []

@@ -29,11 +29,11 @@ from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.shared_folds import shared_folds
 from windrow.runtime.time.turns import Turns
 from windrow.runtime.time.view import View
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
-from windrow.windows.maintenance import bytes_held
+from windrow.windows.maintenance import Maintenance, bytes_held
 from windrow.windows.refold import Refold
 from windrow.windows.running import Accumulate
 
@@ -54,7 +54,7 @@ class SpaceState:
         queries: Sequence[QueryPlan],
         blocks: Blocks,
         user: Mapping[str, type],
-        snapshot: dict | None = None,
+        snapshot: Snapshot | None = None,
         since: int | None = None,
     ) -> None:
         self.space = space
@@ -84,7 +84,7 @@ class SpaceState:
                 self._needs.setdefault(part, []).append(need)
                 self._asked.append((query, part))
         self._kept = KeptPartials(space, user)
-        kept: dict[str, dict] = snapshot.get("folds", {})
+        kept: dict[str, Snapshot] = snapshot.get("folds", {})
         self._open_folds(kept)
         self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows)
@@ -248,7 +248,7 @@ class SpaceState:
             maintenance.save(version)
         self._followers.save(version)
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> Snapshot:
         return {
             "groups": self.groups.snapshot(),
             "panes": self.log.snapshot(),
@@ -294,7 +294,9 @@ class SpaceState:
         ends = window.closes.end(window.closes.first_over(window.end(number))) <= LATEST_US
         return ends and not window.is_silent(number) and self._history.is_cut(window.end(number))
 
-    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list[OneWindow]], emit: Callable) -> None:
+    def _give(
+        self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list[OneWindow]], emit: Callable[[Answers], None]
+    ) -> None:
         given = []
         for fold in folds:
             if fold.window in waiting:
@@ -327,7 +329,7 @@ class SpaceState:
         panes = [self.log.next_pane(first), self._belated.next_pane(first) if len(self._belated) else None]
         return min((pane for pane in panes if pane is not None), default=None)
 
-    def _maintenances(self) -> dict:
+    def _maintenances(self) -> dict[str, Maintenance]:
         own = {name: maintenance for fold in self._folds for name, maintenance in fold.own.items()}
         return own | {shared.name: shared.maintenance for shared in self._shared}
 
@@ -335,7 +337,7 @@ class SpaceState:
         """What panes keep for a query."""
         return [kept_as(partial, self.space.keeps) for partial in query.partials]
 
-    def _open_folds(self, kept: Mapping[str, dict]) -> None:
+    def _open_folds(self, kept: Mapping[str, Snapshot]) -> None:
         """The folded windows as `kept` tells of them; of others there is nothing yet."""
         space, blocks = self.space, self._blocks
         self._shared = shared_folds(space, self.log, self._kept, blocks, kept)
@@ -343,7 +345,7 @@ class SpaceState:
             FoldState(fold, self.log, self._kept, self._shared, space.name, blocks, kept) for fold in space.folds
         ]
 
-    def _delete_others(self, kept: Mapping[str, dict]) -> None:
+    def _delete_others(self, kept: Mapping[str, Snapshot]) -> None:
         """Delete what was kept folded for windows that nobody asks for any more."""
         for name in kept.keys() - self._maintenances().keys():
             self._blocks.delete_all(f"{self.space.name}.{name}.")

@@ -33,4 +33,5 @@ class Turns:
             return list(range(len(self._slides)))
         if self._schedule is None or self._schedule.clock != before:
             self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before)
-        return np.unique(self._schedule.due_until(clock).queries).tolist()
+        due: list[int] = np.unique(self._schedule.due_until(clock).queries).tolist()
+        return due

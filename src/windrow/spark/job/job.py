@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.compile.keep_rows import Figures
 from windrow.errors import ChangeError, JobError, SettingsError

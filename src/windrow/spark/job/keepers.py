@@ -47,7 +47,8 @@ def write_keepers(checkpoint: str, keepers: Keepers) -> None:
 def _as_keepers(content: Any) -> Keepers:
     if not all(isinstance(keeper, str) for keeper in content.values()):
         raise ValueError("a keeper is no name")
-    return content
+    keepers: Keepers = content
+    return keepers
 
 
 def _place(checkpoint: str) -> str:

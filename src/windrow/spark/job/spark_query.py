@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.spark.sources.missing_files import vanished
 

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.plan.instants import shown_instant
 from windrow.runtime.reject import CAUSES, LATE, UNPLACED
@@ -43,7 +43,7 @@ class _Totals:
     groups: int = 0
     state_bytes: int = 0
     memory_bytes: int = 0
-    recent: deque = field(default_factory=lambda: deque(maxlen=RECENT))
+    recent: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=RECENT))
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
     )

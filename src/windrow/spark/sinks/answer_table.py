@@ -95,7 +95,7 @@ class AnswerTable:
 
     def _in_transaction(self, spark: SparkSession, names: TableNames, work: Callable[[Run], None]) -> None:
         """Do all of `work` in the database, or nothing, over a connection of Spark's making."""
-        jvm: Any = spark._jvm  # type: ignore[attr-defined]
+        jvm: Any = spark._jvm
         options = jvm.java.util.HashMap()
         for name, value in self._options.items():
             options.put(name, value)
@@ -121,7 +121,8 @@ class Run:
 
     def __call__(self, sql: str) -> int | None:
         if not self._statement.execute(sql):
-            return self._statement.getUpdateCount()
+            changed: int = self._statement.getUpdateCount()
+            return changed
         found = self._statement.getResultSet()
         return found.getLong(1) if found.next() else None
 

@@ -93,12 +93,12 @@ class FileSink:
             return True
         if self._sink.format == "parquet":
             with self._files.open_input_file(info.path) as file:
-                return pq.ParquetFile(file).metadata.num_rows == 0
+                return bool(pq.ParquetFile(file).metadata.num_rows == 0)
         if self._sink.format == "csv" and self._options.get("header", "").lower() == "true":
             if "compression" in self._options or info.size > 1 << 16:
                 return False
             with self._files.open_input_stream(info.path) as stream:
-                return stream.read().count(b"\n") <= 1
+                return bool(stream.read().count(b"\n") <= 1)
         return False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
@@ -50,7 +50,7 @@ def finished_by_spark(rows: DataFrame, query: QueryPlan | ChangePlan) -> DataFra
     return _ordered(rows, shown, query)
 
 
-def _ordered(rows: DataFrame, shown: list, query: QueryPlan) -> DataFrame:
+def _ordered(rows: DataFrame, shown: list[Column], query: QueryPlan) -> DataFrame:
     """Rank each window's rows: within each shard first, then the few that are left, together."""
     terms = [F.expr(guarded(term.sql, rows)).alias(_order_column(i)) for i, term in enumerate(query.order)]
     windows = [F.col(name).alias(_window_column(i)) for i, name in enumerate(query.told_apart_by)]

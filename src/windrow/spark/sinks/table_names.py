@@ -23,7 +23,7 @@ class TableNames:
     """
 
     def __init__(self, spark: SparkSession, url: str, dbtable: str) -> None:
-        jvm: Any = spark._jvm  # type: ignore[attr-defined]
+        jvm: Any = spark._jvm
         self.dialect = jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(url)
         self._parts = split_name(dbtable)
 
@@ -34,7 +34,7 @@ class TableNames:
 
     def quoted(self, name: str) -> str:
         """The name of a column, or a part of one, that is to be read letter by letter."""
-        return self.dialect.quoteIdentifier(name)
+        return str(self.dialect.quoteIdentifier(name))
 
 
 def split_name(dbtable: str) -> list[tuple[str, bool]]:

@@ -82,9 +82,9 @@ def _columns(format: str, file: str, options: Mapping[str, str]) -> list[str] | 
     """The columns that a file says it has; None where it says nothing, or cannot be read, which is said later."""
     try:
         if format == "parquet":
-            return pq.read_schema(file).names
+            return list(pq.read_schema(file).names)
         if format == "orc":
-            return orc.ORCFile(file).schema.names
+            return list(orc.ORCFile(file).schema.names)
         if format == "csv" and options.get("header", "").lower() == "true":
             return _first_line(file, options)
     except (OSError, pa.ArrowException, UnicodeDecodeError, csv.Error):

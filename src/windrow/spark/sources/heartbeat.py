@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -74,10 +75,10 @@ class HeartbeatReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._heartbeat = heartbeat
         self._until: int | None = None
 
-    def initialOffset(self) -> dict:
+    def initialOffset(self) -> dict[str, int]:
         return {"beat": 0}
 
-    def latestOffset(self, start: dict, limit: ReadLimit) -> dict:
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
         beat = self._newest() if self._until is None else self._until
         return {"beat": max(start["beat"], beat)}
 
@@ -85,10 +86,10 @@ class HeartbeatReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """A job that works off what is there beats once, for the time that has gone by since it last ran."""
         self._until = self._newest()
 
-    def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         return [InputPartition(end["beat"])] if start != end else []
 
-    def read(self, partition: InputPartition) -> Iterator[tuple]:
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         yield (partition.value,)
 
     def _newest(self) -> int:

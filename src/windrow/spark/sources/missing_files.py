@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.errors import JobError
 
@@ -65,7 +65,7 @@ def _sources_of_files(query: StreamingQuery) -> Iterator[Any]:
 
 
 def _kind(thing: Any) -> str:
-    return thing.getClass().getSimpleName()
+    return str(thing.getClass().getSimpleName())
 
 
 def _place(uri: str) -> tuple[str, str]:

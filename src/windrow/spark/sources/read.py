@@ -10,8 +10,9 @@ from typing import cast
 
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampNTZType, TimestampType
 
 from windrow.errors import SettingsError
@@ -127,7 +128,7 @@ def missing_format(spark: SparkSession, format: str) -> str | None:
     return None
 
 
-def _loaded(reader, format: str) -> DataFrame:
+def _loaded(reader: DataFrameReader | DataStreamReader, format: str) -> DataFrame:
     try:
         return reader.load()
     except (PySparkException, Py4JError) as error:

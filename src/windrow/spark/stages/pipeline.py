@@ -78,7 +78,7 @@ def _words(lines: DataFrame) -> DataFrame:
     return words.where(F.col("name").isin(FLUSH, RESET))
 
 
-def _total(name: str):
+def _total(name: str) -> Column:
     """Counts add up over shards; all shards have the same clock."""
     return F.max(F.when(F.col("query").isNull(), F.col(name))) if name == "clock" else F.sum(name)
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -167,7 +168,7 @@ def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
 
 def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int], shared: np.ndarray) -> pd.DataFrame:
     """Packed rows; the one of no query carries the counts, and tells which windows were answered."""
-    columns: dict[str, list] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
+    columns: dict[str, list[Any]] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
     columns[SHARED] = [None if query else shared for query, _ in rows]
     return pd.DataFrame(
         columns | {name: [0 if query else value for query, _ in rows] for name, value in counts.items()}

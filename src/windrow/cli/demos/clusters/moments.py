@@ -48,7 +48,8 @@ class Cluster:
             return np.hypot(x - self.x, y - self.y) <= self.radius + 1e-6
         ahead = np.roll(self.hull, -1, axis=0) - self.hull
         turns = ahead[:, 0] * (y[:, None] - self.hull[:, 1]) - ahead[:, 1] * (x[:, None] - self.hull[:, 0])
-        return (turns >= -1e-6).all(axis=1)
+        held: np.ndarray = (turns >= -1e-6).all(axis=1)
+        return held
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -40,7 +41,7 @@ class Answers:
         for row in self._new("market"):
             self.market, self.window_end = row, row["window_end"]
 
-    def _new(self, query: str) -> list[dict]:
+    def _new(self, query: str) -> list[dict[str, Any]]:
         """The rows of a query's new files: the last windows in their order, each with its rows as they were ranked."""
         rows = self._files.setdefault(query, NewFiles(self.folder / query)).rows()
         if rows is None:
