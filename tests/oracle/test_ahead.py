@@ -144,4 +144,4 @@ def test_a_live_job_has_a_limit_of_a_day_and_a_finished_input_none_unless_it_is_
 def test_a_limit_that_cannot_be_meant_is_refused(settings, kind, told, text):
     with pytest.raises(kind, match=told):
         windrow.replay(text, a=table_of([1]), **settings)
-    assert Replay("SELECT COUNT(*) AS n FROM a [ROWS 3 SLIDE 2]", a=table_of([1])).plan.ahead_us is None
+    assert Replay("SELECT COUNT(*) AS n FROM a [ROWS 3 SLIDE 2]", a=table_of([1])).plan.streams[0].ahead_us is None

@@ -87,7 +87,9 @@ def test_a_horizon_is_the_same_beside_other_windows_in_several_shards_and_after_
         alone = replay.state_at(f"{length} microseconds")
         opened = [Shard(StagePlan.of(core.plan), *saved) for saved in zip(core.blocks, core.snapshots)]
         for shards in (core.shards, opened):
-            state = state_at(shards, Horizon.of(core.plan.queries[0], f"{length} microseconds"))
+            state = state_at(
+                [shard.streams["ticks"] for shard in shards], Horizon.of(core.plan.queries[0], f"{length} microseconds")
+            )
             assert (state.start_us, state.end_us) == (alone.start_us, alone.end_us)
             names = alone.rows.column_names
             mine = pa.Table.from_batches(state.rows).rename_columns(names)
@@ -126,7 +128,7 @@ def test_a_query_that_came_later_says_from_when_it_knows():
     later.shards = [Shard(StagePlan.of(plan), core.blocks[0], core.snapshots[0])]
     later.step(events.slice(75, 25))
     for asked, start, n in (("60 seconds", 50, 50), ("26 seconds", 75 + 1, 24), ("41 seconds", 60, 40)):
-        state = state_at(later.shards, Horizon.of(plan.queries[1], asked))
+        state = state_at([shard.streams["ticks"] for shard in later.shards], Horizon.of(plan.queries[1], asked))
         assert (state.start_us, state.end_us) == (start * 10**6, 99 * 10**6 + 1)
         assert state.rows[0].column("agg_0").to_pylist() == [n]
 
