@@ -11,6 +11,7 @@ from windrow.language import (
     CreateSink,
     CreateStream,
     CreateTable,
+    DeriveStream,
     Insert,
     Query,
     Statement,
@@ -62,6 +63,9 @@ class Application:
         match statement:
             case CreateStream():
                 self._stream(statement)
+            case DeriveStream():
+                with self._placed(statement.name_span):
+                    self.session.derive(statement.name, statement.query)
             case CreateTable():
                 self._table(statement)
             case CreateSink():

@@ -29,8 +29,8 @@ from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
-from windrow.plan.nodes.change_plan import CHANGES_OF
 from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
@@ -127,6 +127,16 @@ class Session:
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")
         self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit)
+
+    def derive(self, name: str, query: str | Query) -> None:
+        """Register a stream whose events are the answers of a query, each at the end of its window.
+
+        Other queries read it as any stream, through windows of their own.
+        """
+        self._check_name(name)
+        if name.startswith((CHANGES_OF, "#")):
+            raise SettingsError(f"no stream can be called {name!r}: give it another name")
+        self._streams[name] = self._compiler.derived(name, parse_query(query) if isinstance(query, str) else query)
 
     def table(self, name: str, dataframe: DataFrame) -> None:
         """Register a static DataFrame."""
@@ -260,8 +270,8 @@ class Session:
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
         queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
-        streams = dict.fromkeys(query.stream for query in queries)
-        plans = [self.stream_plan([query for query in queries if query.stream == name]) for name in streams]
+        runs = dict.fromkeys(query.run for query in queries)
+        plans = [self.stream_plan([query for query in queries if query.run == run]) for run in runs]
         return explain_plans(plans, self.shards, self._keeping, self._measured())
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
@@ -280,7 +290,7 @@ class Session:
         self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
     ) -> StagePlan:
         """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself."""
-        figures = self._measured().get(queries[0].stream, Figures())
+        figures = self._measured().get(queries[0].run, Figures())
         return self._compiler.scan(queries, keeps_rejected=keeps_rejected, live=live, figures=figures)
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:

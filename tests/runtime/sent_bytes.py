@@ -169,7 +169,10 @@ def staged(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
                 snapshot = shards[number][shard].save()
                 if fresh:
                     shards[number][shard] = Shard(stage, homes[number][shard], snapshot)
-                following += [*passed_on(own, outcome, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
+                following += [
+                    *passed_on(own, outcome, shard, stage.tells),
+                    *regrouped(outcome.parts, stage.sends, shard, SHARDS),
+                ]
                 sent += [Payload(shard, 0, 0, None, name, pickled(rows)) for name, rows in outcome.results]
             payloads = following
     return sent

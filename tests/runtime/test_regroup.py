@@ -91,7 +91,10 @@ class Stages:
                 snapshot = self.shards[number][shard].save()
                 if self.restarts:
                     self.shards[number][shard] = Shard(stage, self.blocks[number][shard], snapshot)
-                sent += [*passed_on(own, outcome, shard), *regrouped(outcome.parts, stage.sends, shard, SHARDS)]
+                sent += [
+                    *passed_on(own, outcome, shard, stage.tells),
+                    *regrouped(outcome.parts, stage.sends, shard, SHARDS),
+                ]
                 for name, batch in outcome.results if stage is self.stages[-1] else ():
                     self.sent[name].append(batch)
             payloads = sent

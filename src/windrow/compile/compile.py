@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from windrow.compile.derive_streams import derive_streams, stream_of
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.plan_changes import plan_change, tables_of
 from windrow.compile.plan_query import plan_query
@@ -26,12 +27,15 @@ from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind
-from windrow.plan.catalog import REJECTED_ROWS, Catalog
+from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Expiry
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
+
+MADE_OF = "#"
+"""What a query is called whose answers are only the events of a stream."""
 
 Tables = Callable[[str], pa.Table]
 """Reads a table that does not change, by its name."""
@@ -60,10 +64,15 @@ class Compiler:
         """What one query asks for, to be run beside others."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
-        if is_over_changes(query.tree, Scope(self.catalog, query.text)):
-            return plan_change(name, bind_changes(query, self.catalog), self.wishes.expiry)
+        query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))
+        if is_over_changes(query.tree, Scope(catalog, query.text)):
+            return plan_change(name, bind_changes(query, catalog), self.wishes.expiry)
         folded = [other for other in beside if isinstance(other, QueryPlan)]
-        return plan_query(name, bind(query, self.catalog), folded)
+        return plan_query(name, bind(query, catalog), folded)
+
+    def derived(self, name: str, query: Query) -> Stream:
+        """A stream whose events are the answers of a query."""
+        return stream_of(name, self.query(MADE_OF, query), query.tree, query.text)
 
     def sharing(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
         """The same queries, those that cluster alike with one summary."""
@@ -93,8 +102,9 @@ class Compiler:
             wishes.keeping,
             keeps_rejected,
             live,
+            spread=wishes.shards is not None,
         )
-        plan = plan_stages(queries, around, spread=wishes.shards is not None)
+        plan = plan_stages(queries, around)
         if figures is not None and wishes.shards is not None:
             for stream in plan.stages[0].streams:
                 refuse_large(stream, wishes.shards, figures)

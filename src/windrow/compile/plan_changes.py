@@ -21,9 +21,11 @@ def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) ->
     logical = push_distinct(count_distinct(query.plan))
     root = place_expiry(logical, expiry or choose_expiry(logical))
     streams = tuple(sorted(stream.name for stream in query.streams))
+    made_of = tuple(sorted((stream.name, stream.made_of) for stream in query.streams if stream.made_of is not None))
     instants = (query.slide_us, query.offset_us, query.range_us, query.unbounded)
-    plan = ChangePlan(name, streams, root, query.emit, *instants)
-    return replace(plan, stages=len(stages_of(plan)))
+    plan = ChangePlan(name, streams, root, query.emit, *instants, made_of=made_of)
+    before = max((inner.stages for _, inner in made_of), default=0)
+    return replace(plan, stages=before + len(stages_of(plan)))
 
 
 def tables_of(queries: Sequence[ChangePlan]) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.number_rows import number_rows
 from windrow.compile.round_slide import round_slide
 from windrow.compile.share_clusters import join_clusters
 from windrow.compile.share_panes import share_panes
+from windrow.compile.stay_in_shard import stages_over
 from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
@@ -31,7 +33,9 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
         query.limit,
         clusters=query.clusters,
         emit=query.emit,
+        made_of=query.stream.made_of,
     )
+    plan = replace(plan, stages=stages_over(plan))
     beside = list(beside)
     return join_clusters(round_slide(plan, beside), beside)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -18,12 +17,12 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
 from windrow.plan.nodes.regrouped import LeafKey
-from windrow.plan.nodes.stage import AnyQuery, StagePlan
+from windrow.plan.nodes.stage import AnyQuery, Feed, StagePlan
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stages need beside their queries."""
+    """What stages need beside their queries. Where nothing is to be `spread`, all runs in one stage."""
 
     streams: Mapping[str, Stream]
     tables: Mapping[str, pa.Table]
@@ -32,56 +31,128 @@ class Surroundings:
     keeping: Keeping = PARTIALS_FIRST
     keeps_rejected: bool = False
     live: bool = False
+    spread: bool = True
 
 
-def plan_stages(queries: Sequence[AnyQuery], around: Surroundings, spread: bool = True) -> StagePlan:
-    """The last of the stages that run for `queries`, with those before it; where nothing is to be `spread`, one does.
+def plan_stages(queries: Sequence[AnyQuery], around: Surroundings) -> StagePlan:
+    """The last of the stages that run for `queries`, with those before it.
 
-    Windows are folded where their streams are read, which is the first stage; what they answer goes on to the last.
+    A window is folded where its stream is read, which is the first stage, or where its stream is made of answers. What
+    is answered in an earlier stage goes on to the last.
     """
-    folded = [query for query in queries if isinstance(query, QueryPlan)]
-    changing = [query for query in queries if isinstance(query, ChangePlan)]
-    steps = list(zip(*(stages_of(query) for query in changing))) if spread else [[[query] for query in changing]]
-    stage: StagePlan | None = None
-    for step in steps or [[]]:
-        own = tuple({query.name: query for query in chain.from_iterable(step)}.values())
-        stage = _stage(own, folded if stage is None else [], around, stage)
-    assert stage is not None
-    return stage
+    placed = _Placed(around)
+    for query in queries:
+        placed.add(query)
+    before: StagePlan | None = None
+    for number in range(placed.stages):
+        before = placed.stage(number, tuple(queries), before)
+    assert before is not None
+    return before
 
 
-def _stage(
-    changing: tuple[ChangePlan, ...], folded: Sequence[QueryPlan], around: Surroundings, before: StagePlan | None
-) -> StagePlan:
-    keys = leaf_keys(changing)
-    names = dict.fromkeys([*(query.stream for query in folded), *(name for q in changing for name in q.streams)])
-    streams = [_stream(around.streams[name], folded, keys if before is None else (), around) for name in names]
-    users = {name for query in changing for name in users_in(query.root)}
-    users |= {name for stream in streams for name, _ in stream.user_code}
-    return StagePlan(
-        tuple(streams),
-        changing,
-        keys,
-        tuple((name, around.tables[name]) for name in tables_of(changing)),
-        tuple((name, around.code[name]) for name in sorted(users)),
-        around.memory_bytes,
-        before and replace(before, sends=keys, is_followed=True),
-    )
+@dataclass(slots=True)
+class _Placed:
+    """Which query runs in which stage, and which streams are made there of the answers of which query."""
+
+    around: Surroundings
+    folded: dict[int, list[QueryPlan]] = field(default_factory=dict)
+    changing: dict[int, dict[str, ChangePlan]] = field(default_factory=dict)
+    given: dict[str, int] = field(default_factory=dict)
+    """By stream: the stage in which the answers are given that it is made of."""
+
+    made: dict[tuple[str, int], AnyQuery] = field(default_factory=dict)
+    """By stream, and the stage that it is read in: the query that it is made of."""
+
+    stages: int = 1
+
+    def add(self, query: AnyQuery) -> int:
+        """Place a query, and before it all that its streams are made of; returns the stage that answers it."""
+        if isinstance(query, QueryPlan):
+            number = 0
+            if query.made_of is not None:
+                given = self._give(query.stream, query.made_of)
+                number = given + (query.stages - query.made_of.stages if self.around.spread else 0)
+                self.made.setdefault((query.stream, number), query.made_of)
+            if query not in self.folded.setdefault(number, []):
+                self.folded[number].append(query)
+        else:
+            given_in = [self._give(stream, inner) for stream, inner in query.made_of]
+            number = max((given + (1 if self.around.spread else 0) for given in given_in), default=0)
+            self.made.update({(stream, number): inner for stream, inner in query.made_of})
+            for part in stages_of(query) if self.around.spread else [[query]]:
+                self.changing.setdefault(number, {}).update({own.name: own for own in part})
+                number += 1
+            number -= 1
+        self.stages = max(self.stages, number + 1)
+        return number
+
+    def stage(self, number: int, queries: tuple[AnyQuery, ...], before: StagePlan | None) -> StagePlan:
+        """What runs in the stage of this number."""
+        around, folded = self.around, self.folded.get(number, [])
+        changing = tuple(self.changing.get(number, {}).values())
+        keys, sends = leaf_keys(changing), leaf_keys(tuple(self.changing.get(number + 1, {}).values()))
+        read = [name for name in around.streams if around.streams[name].made_of is None]
+        here = {name: inner for (name, read_in), inner in self.made.items() if read_in == number}
+        next_up = {name: inner for (name, read_in), inner in self.made.items() if read_in == number + 1}
+        later = [name for (name, read_in) in self.made if read_in > number]
+        wanted = {query.stream for query in folded} | {name for query in changing for name in query.streams}
+        streams = {name: self._stream(name, folded, keys) for name in (*read, *here) if name in wanted}
+        following = self.folded.get(number + 1, [])
+        feeds = [
+            Feed(_called(name, inner), streams[name], True)
+            for name, inner in here.items()
+            if self.given[name] == number
+        ]
+        feeds += [
+            Feed(_called(name, inner), self._stream(name, following, sends), False)
+            for name, inner in next_up.items()
+            if self.given[name] <= number
+        ]
+        users = {name for query in changing for name in users_in(query.root)}
+        users |= {name for stream in streams.values() for name, _ in stream.user_code}
+        return StagePlan(
+            tuple(streams.values()),
+            queries,
+            changing,
+            keys,
+            tuple((name, around.tables[name]) for name in tables_of(changing)),
+            tuple((name, around.code[name]) for name in sorted(users)),
+            around.memory_bytes,
+            before,
+            sends,
+            number + 1 < self.stages,
+            tuple(feeds),
+            (*(query.name for query in queries), *(f"#{name}" for name in later)),
+            queries[0].run,
+        )
+
+    def _give(self, stream: str, inner: AnyQuery) -> int:
+        """Have the answers given that a stream is made of; returns the stage that they are given in."""
+        if stream not in self.given:
+            self.given[stream] = self.add(_called(stream, inner))
+        return self.given[stream]
+
+    def _stream(self, name: str, folded: Sequence[QueryPlan], keys: Sequence[LeafKey]) -> StreamPlan:
+        made = name in self.given
+        stream = Stream(name, pa.schema([]), "window_end") if made else self.around.streams[name]
+        scans = [
+            SpreadScan(number, key.leaf, key.columns)
+            for number, key in enumerate(keys)
+            if isinstance(key.leaf, Scan) and key.leaf.stream == name
+        ]
+        around = self.around
+        return plan_stream(
+            stream,
+            [query for query in folded if query.stream == name],
+            around.code,
+            around.memory_bytes,
+            around.keeping,
+            scans=scans,
+            keeps_rejected=around.keeps_rejected and not made,
+            live=around.live and not made,
+        )
 
 
-def _stream(stream: Stream, folded: Sequence[QueryPlan], keys: Sequence[LeafKey], around: Surroundings) -> StreamPlan:
-    scans = [
-        SpreadScan(number, key.leaf, key.columns)
-        for number, key in enumerate(keys)
-        if isinstance(key.leaf, Scan) and key.leaf.stream == stream.name
-    ]
-    return plan_stream(
-        stream,
-        [query for query in folded if query.stream == stream.name],
-        around.code,
-        around.memory_bytes,
-        around.keeping,
-        scans=scans,
-        keeps_rejected=around.keeps_rejected,
-        live=around.live,
-    )
+def _called(stream: str, query: AnyQuery) -> AnyQuery:
+    """A query by the stream that its answers are for."""
+    return replace(query, name=f"#{stream}")

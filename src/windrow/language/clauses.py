@@ -52,7 +52,12 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         CLUSTER: "plan/bind/clusters.py",
     },
     exp.SetOperation: {**_OF_ANY_QUERY, "with_": CHANGES, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
-    exp.Subquery: {**_OF_ANY_QUERY, "this": BIND, "alias": "plan/bind/column_aliases.py"},
+    exp.Subquery: {
+        **_OF_ANY_QUERY,
+        "this": BIND,
+        "alias": "plan/bind/column_aliases.py",
+        STREAM_WINDOW: "compile/derive_streams.py",
+    },
     exp.Table: {"this": "plan/bind/from_clause.py", "alias": "plan/bind/column_aliases.py", STREAM_WINDOW: WINDOWS},
     exp.TableAlias: {"this": NAMES, "columns": "plan/bind/column_aliases.py"},
     exp.With: {"expressions": BIND},

@@ -49,6 +49,12 @@ class WindrowGenerator(SparkGenerator):
         name = super().table_parts(expression)
         return f"{name} {window}" if window else name
 
+    def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
+        """A sub-query with the window over its answers."""
+        window = self.sql(expression, STREAM_WINDOW)
+        query = super().subquery_sql(expression, sep)
+        return f"{query} {window}" if window else query
+
     def after_limit_modifiers(self, expression: exp.Expr) -> list[str]:
         """WINDOW and EMIT stand at the end of a query."""
         own = [self.sql(expression, key) for key in (QUERY_WINDOW, EMIT)]

@@ -1,8 +1,9 @@
 """What the language adds to a sqlglot tree: windows, the mode of emission and the clustering clause.
 
-A stream's window hangs on its `exp.Table` as the argument `stream_window`. On the query hang `query_window` (`WINDOW 1
-MINUTE`), `emit` (`EMIT CHANGES`) and, in place of Spark's clause of that name, `cluster` (`CLUSTER BY ... USING`).
-All are ordinary nodes, so that copies, comparisons, walks and texts of a tree include them.
+A stream's window hangs on its `exp.Table` as the argument `stream_window`, one over the answers of a sub-query on its
+`exp.Subquery`. On the query hang `query_window` (`WINDOW 1 MINUTE`), `emit` (`EMIT CHANGES`) and, in place of Spark's
+clause of that name, `cluster` (`CLUSTER BY ... USING`). All are ordinary nodes, so that copies, comparisons, walks and
+texts of a tree include them.
 """
 
 from __future__ import annotations

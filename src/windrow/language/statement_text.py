@@ -15,6 +15,7 @@ from windrow.language.statements import (
     CreateSink,
     CreateStream,
     CreateTable,
+    DeriveStream,
     Insert,
     Options,
     Query,
@@ -36,6 +37,8 @@ def to_sql(statement: Statement) -> str:
             return f"INSERT INTO {identifier_sql(sink)} {to_sql(query)}"
         case CreateStream():
             return _join(_source("STREAM", statement), _timing(statement))
+        case DeriveStream(name, query):
+            return f"CREATE STREAM {identifier_sql(name)} AS {to_sql(query)}"
         case CreateTable():
             return _source("TABLE", statement)
         case CreateSink():

@@ -43,6 +43,17 @@ class CreateStream:
 
 
 @dataclass(frozen=True, slots=True)
+class DeriveStream:
+    """`CREATE STREAM name AS query`: a stream whose events are the answers of a query."""
+
+    name: str
+    query: Query
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
     """`CREATE TABLE name (columns) USING format OPTIONS (...)`: rows that do not change, read once."""
 
@@ -90,4 +101,4 @@ class Insert:
     sink_span: Span = field(default=_NOWHERE, compare=False)
 
 
-Statement = CreateStream | CreateTable | CreateSink | Insert | Query
+Statement = CreateStream | DeriveStream | CreateTable | CreateSink | Insert | Query

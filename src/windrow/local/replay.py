@@ -52,6 +52,7 @@ def replay(
     states: Mapping[str, str] | None = None,
     streams: Mapping[str, Events] | None = None,
     tables: Mapping[str, Events] | None = None,
+    derived: Mapping[str, str] | None = None,
     expiry: str | Expiry | None = None,
     **named: Events,
 ) -> pa.Table | dict[str, pa.Table]:
@@ -77,7 +78,8 @@ def replay(
     with each event's time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush` closes
     every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
     `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
-    pickles; `tables` do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as
+    pickles; `tables` do not change and can be joined; `derived` are streams whose events are the answers of queries, by
+    name. `expiry` is how rows of joins and set operators expire, if not as
     is cheapest.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
@@ -99,6 +101,8 @@ def replay(
     settings["times"] = times
     catalog = local_catalog(events, static, **settings, **plugged)
     compiler = Compiler(catalog, static.__getitem__, Wishes(expiry=read_expiry(expiry)))
+    for name, made_of in (derived or {}).items():
+        compiler.catalog = compiler.catalog.with_stream(compiler.derived(name, parse_query(made_of)))
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
     plans: dict[str, AnyQuery] = {}
     for name, own in texts.items():
@@ -108,7 +112,7 @@ def replay(
         needless = bool(heartbeats) or (arrivals is not None and ahead is None)
         if isinstance(query, ChangePlan) and needless and not idle_clock:
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
-        running.setdefault(query.stream, []).append(query)
+        running.setdefault(query.run, []).append(query)
     found: dict[str, pa.Table] = {}
     for queries in running.values():
         replayed = StageReplay(compiler.scan(queries), catalog.streams, events)

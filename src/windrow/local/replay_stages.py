@@ -40,7 +40,7 @@ class StageReplay:
         blocks: Blocks | None = None,
     ) -> None:
         self.plan = plan
-        self._times = {stream.stream: streams[stream.stream].time for stream in plan.streams}
+        self._times = {stream.stream: streams[stream.stream].time for stream in plan.read}
         self._events = {name: events[name] for name in self._times}
         self.queries: dict[str, AnyQuery] = {query.name: query for query in plan.queries}
         self.query = plan.queries[0]
@@ -84,7 +84,7 @@ class StageReplay:
     ) -> Iterator[Outcome]:
         """What each batch, each heartbeat and the end of the input gave."""
         if arrivals is None:
-            timed = all(not plan.timing.has_heartbeat and plan.ahead_us is None for plan in self.plan.streams)
+            timed = all(not plan.timing.has_heartbeat and plan.ahead_us is None for plan in self.plan.read)
             if not timed or heartbeats:
                 raise SettingsError(NO_ARRIVALS)
             for batch in batches:
@@ -118,12 +118,12 @@ class StageReplay:
     def state_at(self, length: str) -> StateAt[pa.Table]:
         """What a query with levels holds of the last `length`, up to that of its widest level, as of the last batch."""
         horizon = Horizon.of(self.query, length)
-        state = state_at([self.shard.streams[self.query.stream]], horizon)
+        state = state_at([self.shard.streams[horizon.query.stream]], horizon)
         return StateAt(state.start_us, state.end_us, _shown(pa.Table.from_batches(state.rows), self.query))
 
     def _sliced(self, events: Mapping[str, pa.Table], arrived_us: int | None) -> list[Payload]:
         payloads: list[Payload] = []
-        for task, plan in enumerate(self.plan.streams):
+        for task, plan in enumerate(self.plan.read):
             slicer = Slicer(plan, task, [0])
             for batch in self._evaluated(plan, events[plan.stream], arrived_us).to_batches():
                 slicer.add(batch)

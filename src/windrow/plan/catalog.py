@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.plan.ahead import ahead_limit
 from windrow.plan.timing import Timing
+
+if TYPE_CHECKING:
+    from windrow.plan.nodes.stage import AnyQuery
 
 REJECTED_ROWS = "#rejected"
 """As what rejected events travel among the rows of queries, so that no query may be called so."""
@@ -52,7 +55,8 @@ class Engine(Protocol):
 class Stream:
     """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock.
 
-    `ahead_us` is how far ahead of their batch events may be, if something was said of it.
+    `ahead_us` is how far ahead of their batch events may be, if something was said of it. The events of a stream may be
+    the answers of a query, which is then `made_of` it.
     """
 
     name: str
@@ -61,10 +65,12 @@ class Stream:
     lateness_us: int = 0
     idle_clock: bool = False
     ahead_us: int | None = None
+    made_of: AnyQuery | None = None
 
     def limit_ahead(self, live: bool) -> int | None:
         """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""
-        return None if self.time is None else ahead_limit(self.ahead_us, live=live)
+        timed = self.time is not None and self.made_of is None
+        return ahead_limit(self.ahead_us, live=live) if timed else None
 
     @property
     def timing(self) -> Timing:
@@ -91,6 +97,10 @@ class Catalog:
     clusterings: Clusterings | None = None
     above: Engine | None = None
     """Evaluates expressions above joins, groups and set operators, where the engine itself does not."""
+
+    def with_stream(self, stream: Stream) -> Catalog:
+        """The same, and one more stream."""
+        return replace(self, streams={**self.streams, stream.name: stream})
 
     @property
     def code(self) -> dict[str, type]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.memory import too_large
-from windrow.plan.nodes.stage import StagePlan
-from windrow.runtime.changes.pipelines import Pipelines
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.stage import AnyQuery, Feed, StagePlan
+from windrow.runtime.changes.pipelines import Batch, Pipelines
+from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
-from windrow.runtime.payload import ANSWERS, FLUSH, LEFT_OUT, RESET, Payload
+from windrow.runtime.payload import ANSWERS, CLOCK, FLUSH, LEFT_OUT, RESET, Payload
 from windrow.runtime.stream_state import NoRoomForError, StreamState
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
@@ -43,6 +45,10 @@ class Shard:
             plan.stream: StreamState(plan, self._blocks, streams.get(plan.stream, {}), known.get(plan.stream))
             for plan in self.plan.streams
         }
+        answering: list[AnyQuery] = [query for plan in self.plan.streams for query in plan.queries]
+        answering += self.plan.changing
+        self._made_of = [query for query in answering if query.name.startswith("#")]
+        self._fed_here = {feed.stream.stream: feed for feed in self.plan.feeds if feed.here}
         self._pipelines = Pipelines(self.plan, self._blocks, kept.get("pipelines", []), self.version)
 
     def process(self, payloads: Sequence[Payload]) -> Outcome:
@@ -57,18 +63,34 @@ class Shard:
                 outcome.rejected.append(decode(payload.body))
             elif payload.name.startswith(ANSWERS):
                 outcome.add(payload.name.removeprefix(ANSWERS), [decode(payload.body)])
-        clocks: dict[str, int | None] = {}
+        batch = Batch(payloads, flush)
         for name, state in self.streams.items():
-            own = [payload for payload in payloads if payload.stream in ("", name)]
+            if name in self._fed_here:
+                self._feed(self._fed_here[name], batch, outcome)
+            own = [payload for payload in batch.payloads if payload.stream in ("", name)]
             try:
-                clocks[name] = state.process(own, flush, self._pipelines.settled(name), outcome)
+                batch.clocks[name] = state.process(own, flush, self._pipelines.settled(name), outcome)
             except NoRoomForError as error:
                 raise self._too_large(self._held(error)) from None
-        newest = {name: state.newest for name, state in self.streams.items()}
-        outcome.clocks = {name: (clock, newest[name]) for name, clock in clocks.items()}
-        self._pipelines.process(payloads, clocks, newest, flush, outcome)
+            batch.newest[name] = state.newest
+        self._pipelines.process(batch, outcome)
+        outcome.clocks = {name: (clock, batch.newest[name]) for name, clock in batch.clocks.items()}
+        outcome.clocks |= {query.name[1:]: (self._told_to(query, batch), None) for query in self._made_of}
         self._check_memory()
         return outcome
+
+    def _feed(self, feed: Feed, batch: Batch, outcome: Outcome) -> None:
+        """Let the answers of a query be events of the batch; its stream has come as far as they have been given."""
+        if isinstance(feed.query, ChangePlan):
+            self._pipelines.process(batch, outcome)
+        events = fed(feed, outcome, 0, [0])
+        clock = self._told_to(feed.query, batch)
+        moved = [] if clock is None else [Payload(0, 0, 0, clock, CLOCK, b"", stream=feed.stream.stream)]
+        batch.payloads += [*moved, *events]
+
+    def _told_to(self, query: AnyQuery, batch: Batch) -> int | None:
+        """Up to which instant all answers of a query have been given."""
+        return batch.told_to.get(query.name) if isinstance(query, ChangePlan) else self.streams[query.stream].clock
 
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""

@@ -30,11 +30,13 @@ class QueryParser(WindowParser):
 
     def _parse_table(self, *args: Any, **options: Any) -> exp.Expr | None:
         table = super()._parse_table(*args, **options)
-        if self._match(TokenType.L_BRACKET, advance=False):
-            if isinstance(table, exp.Table):
-                hint = f"{table.name} [RANGE ...] AS {table.alias}" if table.alias else None
-                self._fail("a window follows the name of its stream, and the alias the window", hint=hint)
-            self._fail("a window follows the name of a stream", hint="put it behind the stream, inside the sub-query")
+        if isinstance(table, exp.Subquery) and self._match(TokenType.L_BRACKET):
+            self._parse_window_of(table)
+            if not table.alias:
+                table.set("alias", self._parse_table_alias())
+        elif isinstance(table, exp.Table) and self._match(TokenType.L_BRACKET, advance=False):
+            hint = f"{table.name} [RANGE ...] AS {table.alias}" if table.alias else None
+            self._fail("a window follows the name of its stream, and the alias the window", hint=hint)
         return table
 
     def _parse_csv(self, *args: Any, **options: Any) -> list[Any]:

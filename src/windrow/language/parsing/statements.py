@@ -15,7 +15,7 @@ from windrow.language.parsing.options import OptionsParser
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
 from windrow.language.spelling import STATEMENT_WORDS, did_you_mean
-from windrow.language.statements import CreateSink, CreateStream, CreateTable, Insert, Query, Statement
+from windrow.language.statements import CreateSink, CreateStream, CreateTable, DeriveStream, Insert, Query, Statement
 
 _CREATABLE = ("STREAM", "TABLE", "SINK")
 
@@ -84,6 +84,8 @@ class StatementParser(OptionsParser):
             self._fail_expecting(_CREATABLE, "CREATE")
         self._advance()
         name, name_span = self._parse_name(kind.lower())
+        if kind == "STREAM" and self._match(TokenType.ALIAS):
+            return DeriveStream(name, self._parse_query(), **self._placed(index, name_span))
         columns = () if kind == "SINK" else self._parse_columns()
         source = self._parse_format(name)
         options = self._parse_options()

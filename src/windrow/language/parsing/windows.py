@@ -24,6 +24,11 @@ class WindowParser(DurationParser):
         """A bracket behind a table is its window; everywhere else it is Spark's subscript."""
         if not isinstance(this, exp.Table) or not self._match(TokenType.L_BRACKET):
             return super()._parse_bracket(this)
+        self._parse_window_of(this)
+        return this
+
+    def _parse_window_of(self, source: exp.Expr) -> None:
+        """The window of a stream or a sub-query, whose first bracket has been read."""
         index = self._index - 1
         window = self._parse_stream_window()
         if not self._match(TokenType.R_BRACKET):
@@ -32,8 +37,7 @@ class WindowParser(DurationParser):
             self._fail_expecting([*self._missing_clauses(window), "]"])
         remember_span(window, *self._span_since(index))
         refuse_window(window, self.sql)
-        this.set("stream_window", window)
-        return this
+        source.set("stream_window", window)
 
     def _parse_predicate_window(self, keys: list[exp.Expr] | None) -> exp.Expr:
         opens = self._parse_condition_of("FROM")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.changes import TIME, Node
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import hashed
 
-CHANGES_OF = "changes-"
-"""How the names of streams that are read together begin."""
+if TYPE_CHECKING:
+    from windrow.plan.nodes.stage import AnyQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,19 @@ class ChangePlan:
     stages: int = 1
     """In how many stages it runs, with rows regrouped between them."""
 
-    @property
-    def stream(self) -> str:
-        """A name for the streams that it reads: queries over the same ones run together, those that fold panes too.
+    made_of: tuple[tuple[str, AnyQuery], ...] = ()
+    """Which of its streams are made of the answers of other queries."""
 
-        So long as they have as many stages: a checkpoint keeps the number of them. Other streams have another name,
-        whatever they are called; no stream itself may be called so.
-        """
-        if len(self.streams) == self.stages == 1:
-            return self.streams[0]
-        names = [name.replace("%", "%25").replace("+", "%2B") for name in self.streams]
-        names[0] = re.sub(r"^(\d+)-", r"\1%2D", names[0])  # which would be taken for a number of stages
-        return (CHANGES_OF if self.stages == 1 else f"{CHANGES_OF}{self.stages}-") + "+".join(names)
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The streams that come from outside, which it reads, or of which those that it reads are made."""
+        made = {name: query.sources for name, query in self.made_of}
+        return tuple(sorted({source for name in self.streams for source in made.get(name, (name,))}))
+
+    @property
+    def run(self) -> str:
+        """Under which name it runs: with all queries over the same streams that have as many stages."""
+        return run_name(self.sources, self.stages)
 
     @property
     def asked(self) -> str:

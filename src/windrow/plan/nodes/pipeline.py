@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
+from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key, RowSpace, Space, hashed
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
@@ -20,6 +22,9 @@ from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows, row_parts
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
+
+if TYPE_CHECKING:
+    from windrow.plan.nodes.stage import AnyQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,8 @@ class QueryPlan:
     instant `due`), for those from condition to condition `window_number`, for those that answer early `final` and
     `due`, for nested ones `level`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are
     expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
-    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it. A
+    stream may be `made_of` the answers of another query; both run in so many `stages`.
     """
 
     name: str
@@ -63,6 +69,18 @@ class QueryPlan:
     about_us: int | None = None
     clusters: ClusterPartial | None = None
     emit: str = SNAPSHOT
+    made_of: AnyQuery | None = None
+    stages: int = 1
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The streams that come from outside, of which its own is one or is made."""
+        return (self.stream,) if self.made_of is None else self.made_of.sources
+
+    @property
+    def run(self) -> str:
+        """Under which name it runs: with all queries over the same streams that have as many stages."""
+        return run_name(self.sources, self.stages)
 
     @property
     def partials(self) -> tuple[Partial, ...]:

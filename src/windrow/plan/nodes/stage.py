@@ -15,15 +15,29 @@ AnyQuery = QueryPlan | ChangePlan
 
 
 @dataclass(frozen=True, slots=True)
+class Feed:
+    """A stream whose events are the answers of `query`: in the same shard, or else in the shards of the next stage."""
+
+    query: AnyQuery
+    stream: StreamPlan
+    here: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StagePlan:
     """All that one shard runs of some queries: what one key can spread.
 
     Windows are folded over each of `streams`; `changing` are queries over rows that come and go, and `keys` say by what
     the rows of their leaves are spread. Where no key can spread a query, it runs in several stages: `before` is the one
-    that comes before this; a stage that `is_followed` by another sends its changes by the keys in `sends`.
+    that comes before this; a stage that `is_followed` by another sends its changes by the keys in `sends`. `feeds` are
+    the streams that are made of answers; those that are fed here come after what they are made of. Answers of the
+    queries that it `tells` go on, to their readers or to the next stage. `run` is the name that all of it runs under.
     """
 
     streams: tuple[StreamPlan, ...]
+    queries: tuple[AnyQuery, ...] = ()
+    """Those that users ask, in whichever stage they are answered."""
+
     changing: tuple[ChangePlan, ...] = ()
     keys: tuple[LeafKey, ...] = ()
     static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
@@ -34,21 +48,27 @@ class StagePlan:
     before: StagePlan | None = None
     sends: tuple[LeafKey, ...] = ()
     is_followed: bool = False
+    feeds: tuple[Feed, ...] = ()
+    tells: tuple[str, ...] = ()
+    run: str = ""
 
     @classmethod
     def of(cls, stream: StreamPlan) -> StagePlan:
         """A stage that only folds the windows of one stream."""
-        return cls((stream,), user_code=stream.user_code, memory_bytes=stream.memory_bytes)
+        return cls(
+            (stream,),
+            stream.queries,
+            user_code=stream.user_code,
+            memory_bytes=stream.memory_bytes,
+            tells=tuple(query.name for query in stream.queries),
+            run=stream.stream,
+        )
 
     @property
-    def queries(self) -> tuple[AnyQuery, ...]:
-        """All queries that are answered here."""
-        return (*(query for stream in self.streams for query in stream.queries), *self.changing)
-
-    @property
-    def run(self) -> str:
-        """The name of what all its queries run in: see `QueryPlan.stream` and `ChangePlan.stream`."""
-        return self.queries[0].stream
+    def read(self) -> tuple[StreamPlan, ...]:
+        """The streams that are read here, rather than made of answers."""
+        made = {feed.stream.stream for feed in self.feeds}
+        return tuple(stream for stream in self.streams if stream.stream not in made)
 
     @property
     def stages(self) -> tuple[StagePlan, ...]:

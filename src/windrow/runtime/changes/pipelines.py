@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,20 @@ from windrow.storage.columns import decode
 NOTHING_YET = -(1 << 62)
 """An instant before all others: what is settled as long as there is no clock."""
 
-Instants = Mapping[str, int | None]
-"""An instant for each stream, if it has one."""
+
+@dataclass(slots=True)
+class Batch:
+    """What a batch has brought, the clocks and newest events of the streams that are done, and what pipelines did.
+
+    `told_to` is up to which instant all answers of a query with a slide have been given.
+    """
+
+    payloads: list[Payload]
+    flush: bool = False
+    clocks: dict[str, int | None] = field(default_factory=dict)
+    newest: dict[str, int | None] = field(default_factory=dict)
+    told_to: dict[str, int] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
 
 
 class Pipelines:
@@ -59,17 +72,29 @@ class Pipelines:
         reading = [together.closed for together in self._groups if stream in together.streams]
         return max((instant for instant in reading if instant is not None), default=None)
 
-    def process(
-        self, payloads: Sequence[Payload], clocks: Instants, newest: Instants, flush: bool, outcome: Outcome
-    ) -> None:
-        """Take in a batch's rows, and tell what has changed up to the clocks of the streams."""
-        arrivals = self._arrivals(payloads)
-        for together in self._groups:
-            own = [newest[stream] for stream in together.streams]
+    def process(self, batch: Batch, outcome: Outcome) -> None:
+        """Take in a batch's rows, and tell what has changed up to the clocks of the streams.
+
+        Pipelines whose streams are not all done, since some are made of other answers, wait until they are.
+        """
+        ready = [
+            together
+            for together in self._groups
+            if together.prefix not in batch.done and all(stream in batch.clocks for stream in together.streams)
+        ]
+        if not ready:
+            return
+        arrivals = self._arrivals(batch.payloads)
+        for together in ready:
+            own = [batch.newest[stream] for stream in together.streams]
             known = [instant for instant in own if instant is not None]
-            last = max(known, default=None) if flush else None
-            clock = last + 1 if last is not None else _slowest([clocks[stream] for stream in together.streams])
-            self._settle(together, arrivals, clock, last, outcome)
+            last = max(known, default=None) if batch.flush else None
+            clock = last + 1 if last is not None else _slowest([batch.clocks[stream] for stream in together.streams])
+            until = self._settle(together, arrivals, clock, last, outcome)
+            batch.done.add(together.prefix)
+            if clock is not None:
+                asked = [name for asking in together.queries for name in self._asking[asking]]
+                batch.told_to.update(dict.fromkeys(asked, until))
 
     def save(self, version: int) -> list[dict[str, Any]]:
         """Write changed blocks to the store; returns what opens them again."""
@@ -90,8 +115,8 @@ class Pipelines:
         clock: int | None,
         newest: int | None,
         outcome: Outcome,
-    ) -> None:
-        """Move a pipeline on to `clock`; with `newest`, the input has ended there."""
+    ) -> int:
+        """Move a pipeline on to `clock`, or with `newest`, where the input has ended, beyond; returns how far."""
         until = NOTHING_YET if clock is None else min(together.until(clock, newest), LATEST_US)
         overflows = together.pipeline.overflows
         changed = together.advance(rows, until)
@@ -106,6 +131,7 @@ class Pipelines:
                     outcome.answer(name, np.array(ends, np.int64))
                 for asking in self._asking[name]:
                     outcome.add(asking, batches)
+        return until
 
     def _opened(self, kept: list[dict[str, Any]], version: int) -> list[Together]:
         """The queries by when they came; of those that are no more, what only they held is deleted."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -15,17 +16,20 @@ from windrow.runtime.slice.scans import ROWS, by_shard
 from windrow.storage.columns import encode_batch
 
 
-def passed_on(payloads: Sequence[Payload], outcome: Outcome, shard: int) -> list[Payload]:
+def passed_on(payloads: Sequence[Payload], outcome: Outcome, shard: int, tells: Collection[str]) -> list[Payload]:
     """What the same shard of the next stage has to know as well.
 
-    The clocks, that the input has ended, who was rejected, and the answers of queries that end here.
+    The clocks, that the input has ended, who was rejected, and the answers of queries that are for readers, or for
+    streams of later stages: those of which it `tells`.
     """
     known = [payload for payload in payloads if payload.name == FLUSH]
+    earlier = [payload for payload in payloads if payload.name in (CLOCK, NEWEST)]
+    known += [replace(payload, shard=shard) for payload in earlier if payload.stream not in outcome.clocks]
     for stream, (clock, newest) in outcome.clocks.items():
         known += [Payload(shard, shard, 0, clock, CLOCK, b"", stream=stream)] if clock is not None else []
         known += [Payload(shard, shard, 0, newest, NEWEST, b"", stream=stream)] if newest is not None else []
     told = [(LEFT_OUT, batch) for batch in outcome.rejected if batch.num_rows]
-    told += [(ANSWERS + query, batch) for query, batch in outcome.results]
+    told += [(ANSWERS + query, batch) for query, batch in outcome.results if query in tells]
     return known + [
         Payload(shard, shard, part, None, name, encode_batch(batch)) for part, (name, batch) in enumerate(told)
     ]

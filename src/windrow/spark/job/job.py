@@ -129,7 +129,7 @@ class Job:
             self._planner.forget(name)
             changes = Changes.read(self.checkpoint)
             changes.added[name] = Added(text, sink, _rounded_slide(plan))
-            self._change(plan.stream, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
+            self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
     def drop(self, name: str) -> None:
         """Run a query no more; what only it kept in state goes."""
@@ -144,7 +144,7 @@ class Job:
                 changes.dropped.append(name)
             plans = {other: plan for other, plan in self._plans.items() if other != name}
             sinks = {other: sink for other, sink in self._sinks.items() if other != name}
-            self._change(self._plans[name].stream, plans, sinks, changes)
+            self._change(self._plans[name].run, plans, sinks, changes)
 
     def state_at(self, query: str, horizon: str) -> StateAt[DataFrame]:
         """What a query with levels holds of the last `horizon`, such as "7 minutes", as of the last finished batch.
@@ -155,7 +155,7 @@ class Job:
             if query not in self._plans:
                 raise SettingsError(f"there is no query {query!r}\nhint: running are {', '.join(self._plans)}")
             asked = Horizon.of(self._plans[query], horizon)
-            return self._runs[asked.query.stream].state_at(asked)
+            return self._runs[asked.query.run].state_at(asked)
 
     def stop(self) -> None:
         """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
@@ -238,10 +238,10 @@ class Job:
                 active[0].awaitTermination(max(0.001, min(left, _LOOK)))  # type: ignore[arg-type] # fractions will do
 
     def _streams(self) -> list[str]:
-        return list(dict.fromkeys(plan.stream for plan in self._plans.values()))
+        return list(dict.fromkeys(plan.run for plan in self._plans.values()))
 
     def _run_of(self, stream: str) -> StreamRun:
-        plans = [plan for plan in self._plans.values() if plan.stream == stream]
+        plans = [plan for plan in self._plans.values() if plan.run == stream]
         sinks = {plan.name: self._sinks[plan.name] for plan in plans}
         return self._planner.run_of(plans, sinks, self.measured().get(stream))
 

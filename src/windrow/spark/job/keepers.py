@@ -6,32 +6,26 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery
 from windrow.spark.job.checkpoint import read_back, write_whole
 
 Keepers = dict[str, str]
 """By stream, the Spark query that keeps what it rejects."""
 
 
-def choose_keepers(queries: Iterable[QueryPlan | ChangePlan], before: Mapping[str, str]) -> Keepers:
+def choose_keepers(queries: Iterable[AnyQuery], before: Mapping[str, str]) -> Keepers:
     """The keeper of each stream: the one before, as long as it runs; else the one with windows over it; else the first.
 
     Each Spark query comes to an event in its own batch, so a keeper that changed would miss events, or keep them twice.
     """
     readers: dict[str, list[str]] = {}
     for query in queries:
-        for stream in streams_of(query):
-            readers.setdefault(stream, []).append(query.stream)
+        for stream in query.sources:
+            readers.setdefault(stream, []).append(query.run)
     return {
         stream: next((one for one in (before.get(stream), stream) if one in known), known[0])
         for stream, known in readers.items()
     }
-
-
-def streams_of(query: QueryPlan | ChangePlan) -> tuple[str, ...]:
-    """The streams that a query reads."""
-    return query.streams if isinstance(query, ChangePlan) else (query.stream,)
 
 
 def read_keepers(checkpoint: str) -> Keepers:

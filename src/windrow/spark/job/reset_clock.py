@@ -10,8 +10,9 @@ from urllib.parse import unquote
 
 from windrow.errors import ChangeError, SettingsError
 from windrow.plan.instants import read_instant, shown_instant
-from windrow.plan.nodes.change_plan import CHANGES_OF, ChangePlan
+from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import RESET
 from windrow.spark.job.file_names import folder_of
@@ -24,7 +25,7 @@ def check_goes_back(
     stream: str, to_us: int, queries: Iterable[QueryPlan | ChangePlan], streams: Sequence[str], clock: datetime | None
 ) -> None:
     """Refuse to set a clock back that is not there, or not so far yet, or that queries read which cannot go back."""
-    changing = [query.name for query in queries if isinstance(query, ChangePlan) and stream in query.streams]
+    changing = [q.name for q in queries if stream in q.sources and (isinstance(q, ChangePlan) or q.made_of)]
     if changing:
         raise ChangeError(_cannot(", ".join(changing)))
     if stream not in streams:
@@ -66,6 +67,7 @@ def _streams_of(folder: str) -> list[str]:
 
 def _cannot(what: str) -> str:
     return (
-        f"{what}: the clock of joins, set operators, DISTINCT and windows without SLIDE cannot be set back"
+        f"{what}: the clock of joins, set operators, DISTINCT, windows without SLIDE and windows over windows cannot be"
+        " set back"
         "\nhint: drop these queries while the job runs, or start with a new checkpoint"
     )

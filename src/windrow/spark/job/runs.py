@@ -14,7 +14,7 @@ from windrow.language import parse_query
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
 from windrow.spark.job.checkpoint import Kept
-from windrow.spark.job.keepers import choose_keepers, read_keepers, streams_of, write_keepers
+from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
@@ -48,7 +48,7 @@ class Runs:
 
         Gives those that have become keepers.
         """
-        wanted = [stream for query in queries for stream in streams_of(query) if self._sink_of_rejected(stream)]
+        wanted = [stream for query in queries for stream in query.sources if self._sink_of_rejected(stream)]
         taken = [query.name for query in queries if query.name in {f"rejected_{stream}" for stream in wanted}]
         if taken:
             raise SettingsError(f"no query can be called {taken[0]!r}: rejected events go under this name")
@@ -65,9 +65,9 @@ class Runs:
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
         """What runs for `queries`, which are all over one stream, of which `figures` are measured."""
-        stream = queries[0].stream
+        run = queries[0].run
         rejected = self._rejecting(queries[0])
-        known = figures or self._figures.get(stream, Figures())
+        known = figures or self._figures.get(run, Figures())
         plan = self._compiler.scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
         return StreamRun(
             self._spark,
@@ -77,18 +77,18 @@ class Runs:
             {query.name: self._writer_of(query, sinks[query.name]) for query in queries},
             rejected,
             self._kept.shards,
-            f"{self._job} {stream}",
+            f"{self._job} {run}",
             self._kept.job,
         )
 
     def _rejecting(self, query: AnyQuery) -> dict[str, Writer]:
         """Who writes the rejected events of each stream that `query` reads, where its Spark query keeps them."""
         found: dict[str, Writer] = {}
-        for stream in streams_of(query):
+        for stream in query.sources:
             bad = self._sink_of_rejected(stream)
-            if bad is None or self._keepers.get(stream) != query.stream:
+            if bad is None or self._keepers.get(stream) != query.run:
                 continue
-            own = stream if stream == query.stream else f"{stream} in {query.stream}"  # another keeper's files stay
+            own = stream if stream == query.run else f"{stream} in {query.run}"  # another keeper's files stay
             found[stream] = self._writer(f"rejected_{stream}", bad, f"rejected_{own}")
         return found
 

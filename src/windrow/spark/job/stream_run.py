@@ -59,8 +59,8 @@ class StreamRun:
             make_folder(self._control)
         except OSError as error:
             raise not_writable(self._folder, error) from error
-        for stream in plan.stages[0].streams:
-            if stream.stream == plan.run:  # several streams together are timed by their events
+        for stream in plan.stages[0].read:
+            if len(plan.stages[0].read) == 1:  # several streams together are timed by their events
                 keep_timing(self._folder, stream)
         self._delivery = Delivery(spark, plan.queries, writers, rejected)
 

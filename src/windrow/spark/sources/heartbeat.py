@@ -32,18 +32,17 @@ _BEATS = "beats"
 
 
 def heartbeat_of(plan: StagePlan) -> Heartbeat:
-    """The beats that the windows of `plan` need, over all its streams that have any."""
-    beats = [_beats_of(stream) for stream in plan.streams if stream.timing.has_heartbeat]
-    return Heartbeat(tuple(dict.fromkeys(beat for heartbeat in beats for beat in heartbeat.beats)))
-
-
-def _beats_of(plan: StreamPlan) -> Heartbeat:
+    """The beats that the windows of all stages need whose clock goes on without events; `plan` is the last of them."""
+    timings = {stream.timing for stream in plan.stages[0].read if stream.timing.has_heartbeat}
     windows: dict[TimeWindow | CountWindow, None] = {}
-    for query in plan.queries:
+    for query in (query for stage in plan.stages for stream in stage.streams for query in stream.queries):
         window = query.window
         windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
-    slides = ((w.slide_us if isinstance(w, TimeWindow) else w.beat_us, w.offset_us) for w in windows)
-    return Heartbeat.of(plan.timing, ((slide, offset) for slide, offset in slides if slide is not None))
+    slides = [(w.slide_us if isinstance(w, TimeWindow) else w.beat_us, w.offset_us) for w in windows]
+    ends = [(slide, offset) for slide, offset in slides if slide is not None]
+    ends += [(q.slide_us, q.offset_us) for stage in plan.stages for q in stage.changing if q.slide_us is not None]
+    beats = [beat for timing in timings for beat in Heartbeat.of(timing, ends).beats]
+    return Heartbeat(tuple(dict.fromkeys(beats)))
 
 
 def heartbeats(spark: SparkSession, heartbeat: Heartbeat) -> DataFrame:

@@ -52,7 +52,7 @@ def packed_results(
     if control is not None:
         payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
     if any(stream.timing.has_heartbeat for stream in first.streams):
-        beats = heartbeats(payloads.sparkSession, heartbeat_of(first))
+        beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
         payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
     payloads = premerge_payloads(payloads, first, keys)
     run = run or uuid.uuid4().hex
@@ -65,7 +65,7 @@ def packed_results(
 
 def _sliced(sources: Sources, plan: StagePlan, keys: list[int], metrics: str = METRICS) -> DataFrame:
     parts = []
-    for number, stream in enumerate(plan.streams):
+    for number, stream in enumerate(plan.read):
         source = sources[stream.stream]
         parts.append(slice_stream(source.frame, stream, source.time_sql, keys, source.corrupt, metrics, number))
     return reduce(DataFrame.unionByName, parts)

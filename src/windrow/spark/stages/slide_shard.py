@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -20,6 +20,7 @@ from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.contracts import AnyShard
+from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import EARLIER, TALLIES, Payload
 from windrow.runtime.shard import Shard
@@ -125,14 +126,18 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     if stored.plan.is_followed:
         yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
     else:
-        yield from _packed(outcome, counts | measures)
+        yield from _packed(outcome, stored.plan.tells, counts | measures)
 
 
 def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
     """The payloads for the next stage."""
     counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
-    known = passed_on(payloads, outcome, stored.key)
-    return [counted, *known, *regrouped(outcome.parts, stored.plan.sends, stored.key, shard_keys(stored.shards))]
+    known = passed_on(payloads, outcome, stored.key, stored.plan.tells)
+    keys = shard_keys(stored.shards)
+    events = [
+        payload for feed in stored.plan.feeds if not feed.here for payload in fed(feed, outcome, stored.key, keys)
+    ]
+    return [counted, *known, *events, *regrouped(outcome.parts, stored.plan.sends, stored.key, keys)]
 
 
 def _query() -> str | None:
@@ -150,12 +155,13 @@ def _payloads(frame: pd.DataFrame) -> list[Payload]:
     ]
 
 
-def _packed(outcome: Outcome, counts: dict[str, int]) -> Iterator[pd.DataFrame]:
+def _packed(outcome: Outcome, tells: Collection[str], counts: dict[str, int]) -> Iterator[pd.DataFrame]:
     """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one."""
     waiting: list[tuple[str | None, bytes | None]] = [(None, None)]
     size, shared = 0, outcome.shared_names
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
-    for query, batch in [*outcome.results, *rejected]:
+    answers = [(query, batch) for query, batch in outcome.results if query in tells]
+    for query, batch in [*answers, *rejected]:
         rows = encode_batch(batch)
         waiting.append((query, rows))
         size += len(rows)

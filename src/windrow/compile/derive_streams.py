@@ -1,0 +1,149 @@
+"""Windows over windows: a sub-query with a window behind it becomes a stream, whose events are its answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.errors import QueryError
+from windrow.expressions.evaluate_text import evaluate_text
+from windrow.language import Query, error_at, expression_sql, span_of
+from windrow.language.nodes import STREAM_WINDOW
+from windrow.plan.bind.refuse import not_yet
+from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.time_window import TimeWindow
+
+PlanOf = Callable[[Query], AnyQuery]
+"""Plans a query that stands within another one."""
+
+Named = Mapping[str, exp.CTE]
+
+
+def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Query, Catalog]:
+    """The query with a stream in the place of each windowed sub-query that has a window, and who knows these streams.
+
+    `FROM (SELECT ... FROM ticks [RANGE 1 SECOND SLIDE 1 SECOND]) AS q [RANGE 1 MINUTE SLIDE 1 SECOND]` reads
+    `FROM stream [RANGE 1 MINUTE SLIDE 1 SECOND] AS q`.
+    """
+    tree = query.tree.copy()
+    streams: dict[str, Stream] = {}
+    for source in list(tree.find_all(exp.Subquery, exp.Table)):
+        inner = _windowed(source) if source.root() is tree else None  # what is within another one is its own affair
+        if inner is not None:
+            within = Query(inner, query.text, query.span)
+            stream = stream_of(_name(inner), plan_of(within), source, query.text)
+            streams[stream.name] = stream
+            named = exp.Table(this=exp.to_identifier(stream.name, quoted=True), alias=_alias(source))
+            named.set(STREAM_WINDOW, source.args[STREAM_WINDOW])
+            named.meta.update(source.meta)
+            source.replace(named)
+    if streams:
+        _drop_unused(tree)
+    known = replace(catalog, streams={**catalog.streams, **streams}) if streams else catalog
+    reads = [known.streams.get(table.name) for table in tree.find_all(exp.Table)]
+    if any(stream is not None and stream.made_of is not None for stream in reads):
+        known = replace(known, engine=known.above or known.engine)  # who evaluates what is made of answers
+    return (replace(query, tree=tree) if streams else query), known
+
+
+def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
+    """A stream of this name, whose events are the answers of `query`; `place` is where it was asked for in `text`."""
+    if query.emit != SNAPSHOT:
+        message = "only whole answers are events of a stream, and this query tells what changes"
+        raise error_at(place, message, text, "leave EMIT out, and give the windows a SLIDE")
+    if not isinstance(query, QueryPlan):
+        return Stream(name, query.emitted, "window_end", made_of=query)
+    window = query.window
+    if isinstance(window, TimeWindow) and window.every_us is not None:
+        raise error_at(place, "only final answers are events of a stream", text, "leave EMIT EVERY out")
+    if isinstance(window, PredicateWindow) or (isinstance(window, CountWindow) and window.slide_us is not None):
+        raise not_yet(place, "a stream of the answers of this kind of window", text, "[RANGE 1 SECOND SLIDE 1 SECOND]")
+    if query.order:
+        raise not_yet(place, "ORDER BY and LIMIT in what a stream is made of", text, "leave them to the outer query")
+    rows = query.emitted.empty_table()
+    columns = {column: query.emitted.field(column).type for column in query.leading}
+    try:
+        columns |= {output.name: evaluate_text(output.sql, rows).type for output in query.outputs}
+        if query.having is not None:
+            evaluate_text(query.having, rows)
+    except QueryError as error:
+        start, end = span_of(place) or (None, None)
+        raise type(error)(error.message, text=text, at=start, end=end, hint=error.hint) from None
+    return Stream(name, pa.schema(list(columns.items())), "window_end", made_of=query)
+
+
+def _windowed(source: exp.Expr) -> exp.Expr | None:
+    """The sub-query that `source` has a window over, if it has; the names of WITH that it may need go with it."""
+    if source.args.get(STREAM_WINDOW) is None:
+        return None
+    named = _named(source)
+    if isinstance(source, exp.Subquery):
+        inner: exp.Expr = source.this
+    elif source.name.lower() in named:
+        common = named.pop(source.name.lower())
+        inner = common.this
+        columns = common.args["alias"].columns
+        if columns:
+            alias = exp.TableAlias(this=exp.to_identifier("renamed"), columns=[column.copy() for column in columns])
+            inner = exp.select("*").from_(exp.Subquery(this=inner.copy(), alias=alias))
+    else:
+        return None
+    inner = inner.copy()
+    if named and not inner.args.get("with_"):
+        inner.set("with_", exp.With(expressions=[common.copy() for common in named.values()]))
+    return inner
+
+
+def _named(node: exp.Expr) -> dict[str, exp.CTE]:
+    """What WITH has named around `node`: the queries before the one that it stands in itself."""
+    found: dict[str, exp.CTE] = {}
+    inside: exp.Expr | None = node
+    while inside is not None:
+        around = inside.parent
+        clause = around.args.get("with_") if around is not None else None
+        if clause is not None and clause is not inside:
+            for common in clause.expressions:
+                found.setdefault(common.alias.lower(), common)
+        if isinstance(around, exp.With):
+            for common in around.expressions:
+                if common is inside:
+                    break
+                found.setdefault(common.alias.lower(), common)
+            inside = around.parent
+            continue
+        inside = around
+    return found
+
+
+def _drop_unused(tree: exp.Expr) -> None:
+    """Leave out what WITH names and nobody reads any more."""
+    for clause in list(tree.find_all(exp.With)):
+        read = {table.name.lower() for table in tree.find_all(exp.Table)}
+        for common in reversed(clause.expressions):
+            if common.alias.lower() not in read:
+                common.pop()
+        if not clause.expressions:
+            clause.pop()
+
+
+def _name(inner: exp.Expr) -> str:
+    """A name for a stream by what it is made of, which no stream of a user has."""
+    text = expression_sql(inner)
+    return f"#{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _alias(source: exp.Expr) -> exp.Expr:
+    """The name that the rest of the query has for a source."""
+    alias: exp.Expr | None = source.args.get("alias")
+    if alias is not None:
+        return alias.copy()
+    return exp.TableAlias(this=exp.to_identifier(source.name or "answers", quoted=True))

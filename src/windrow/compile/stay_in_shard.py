@@ -1,0 +1,32 @@
+"""Whether a window over the answers of another is folded in the shards that give them, or in a stage more."""
+
+from __future__ import annotations
+
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.windows.row_window import CountWindow
+
+
+def stages_over(query: QueryPlan) -> int:
+    """In how many stages a query runs, with all that its stream is made of."""
+    if query.made_of is None:
+        return 1
+    return query.made_of.stages + (0 if stays_in_shard(query, query.made_of) else 1)
+
+
+def stays_in_shard(query: QueryPlan, inner: AnyQuery) -> bool:
+    """Whether all answers of `inner` that a group of `query` needs are given by one shard.
+
+    Groups are spread over the shards by all of their keys. So a group that has all keys of the inner one finds them in
+    one place, and all are in one place where the inner query has no keys. Rows that are numbered over all groups are
+    numbered by one who sees them all.
+    """
+    if not isinstance(inner, QueryPlan):
+        return False
+    if not inner.keys:
+        return True
+    columns = {output.name.lower(): output.sql for output in inner.outputs}
+    counted = isinstance(query.window, CountWindow)
+    grouped = query.window.partition if isinstance(query.window, CountWindow) else [key.sql for key in query.keys]
+    reached = {columns.get(text.strip("`").lower()) for text in grouped}
+    return {f"key_{i}" for i in range(len(inner.keys))} <= reached and (not counted or bool(grouped))

@@ -1,0 +1,44 @@
+"""Answers as events: windows over the answers of other windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.expressions.evaluate_text import evaluate_text
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery, Feed
+from windrow.plan.windows.row_window import CountWindow
+from windrow.runtime.answers.finish import finish_part
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.payload import Payload
+from windrow.runtime.reject import TIME
+from windrow.runtime.slice.events import Slicer, expression_column
+
+
+def fed(feed: Feed, outcome: Outcome, task: int, shards: Sequence[int]) -> list[Payload]:
+    """The answers of a batch as the events of a stream, for `shards`; `task` is who sends them."""
+    batches = [batch for name, batch in outcome.results if name == feed.query.name]
+    if not batches:
+        return []
+    rows = finish_part(pa.Table.from_batches(batches).cast(feed.query.emitted), feed.query)
+    columns = {TIME: event_times(rows, feed.query)}
+    for number, text in enumerate(feed.stream.expressions):
+        columns[expression_column(number)] = evaluate_text(text, rows)
+    slicer = Slicer(feed.stream, task, shards)
+    for batch in pa.table(columns).combine_chunks().to_batches():
+        slicer.add(batch)
+    return slicer.payloads()
+
+
+def event_times(rows: pa.Table, query: AnyQuery) -> pa.ChunkedArray:
+    """When answers happen, in microseconds: just before their window ends, as Spark's `window_time` has it.
+
+    So the minute from 0 to 60 holds the seconds that end at 1 to 60. Where rows are counted, a window ends with its
+    last row, and is answered when the clock has passed it.
+    """
+    ends = pc.cast(rows["window_end"], pa.int64())
+    counts_rows = isinstance(query, QueryPlan) and isinstance(query.window, CountWindow)
+    return ends if counts_rows else pc.subtract(ends, 1)
