@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from windrow.clustering.plugin import Clusters, Moves
     from windrow.clustering.plugin import Plugin as ClusteringPlugin
     from windrow.local.replay import Replay, replay
-    from windrow.plan.user_aggregates import AggregatePlugin
+    from windrow.plan.aggregate_plugin import AggregatePlugin
     from windrow.session import Session
     from windrow.spark.job.job import Job
     from windrow.spark.job.progress import Progress, StreamProgress
@@ -55,7 +55,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _LATER = {
-    "AggregatePlugin": ("plan.user_aggregates", "AggregatePlugin"),
+    "AggregatePlugin": ("plan.aggregate_plugin", "AggregatePlugin"),
     "ClusteringPlugin": ("clustering.plugin", "Plugin"),
     "Clusters": ("clustering.plugin", "Clusters"),
     "Job": ("spark.job.job", "Job"),

@@ -24,6 +24,7 @@ from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
+from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.expiry import read_expiry
@@ -163,7 +164,7 @@ class Session:
         if self.spark.catalog.functionExists(name):
             raise SettingsError(f"{name.upper()} is a function of Spark already: give the aggregate another name")
         self._check_plugin(name, self._clusterings, "a clustering")
-        result = returns if returns is not None else getattr(implementation, "returns", "DOUBLE")
+        result = returns if returns is not None else Abilities.of(implementation).returns
         implementation = storing(f"aggregate {name!r}", implementation, state)
         check_state(name, implementation)
         self._aggregates[name.lower()] = UserAggregate(implementation, result_type(name, result))

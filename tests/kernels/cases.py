@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from windrow.kernels import Fields, Kernel, Rows, ended, identity, kernel_for
+from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
 from windrow.plan.nodes.aggregates import RULES, FilledPartial, Partial
 
 
@@ -87,7 +87,7 @@ class Case:
 
     def answered(self, fields: Fields) -> list[list[Any]]:
         ends = np.full(len(next(iter(fields.values()))), END_US)
-        fields = ended(self.kernel, fields, ends)
+        fields = self.kernel.ended(fields, ends)
         return [self.kernel.lower(fields, answer, self.type_of(answer)).values.to_pylist() for answer in self.answers]
 
 

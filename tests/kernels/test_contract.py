@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 from itertools import chain
 
 import numpy as np
@@ -13,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import windrow.kernels
+from declared import classes_in, lacking, undocumented
 from drawn_examples import examples
-from windrow.kernels import concat, from_arrow, grow, identity, reset, running, take, to_arrow
+from windrow.kernels import Kernel, concat, from_arrow, grow, identity, reset, take, to_arrow
 
 from .cases import CASES, SLOTS, Case, codes
 
@@ -57,16 +56,56 @@ def _equal(case: Case, a, b, slack: float) -> bool:
 
 
 def test_every_kernel_has_a_case():
-    modules = [
-        importlib.import_module(f"windrow.kernels.{m.name}") for m in pkgutil.iter_modules(windrow.kernels.__path__)
-    ]
-    found = {
-        thing
-        for module in modules
-        for thing in vars(module).values()
-        if isinstance(thing, type) and hasattr(thing, "lift") and thing.__name__ != "Kernel"
-    }
-    assert found == {type(kernel) for case in CASES for kernel in (case.kernel, running(case.kernel))}
+    found = {kind for kind in classes_in(windrow.kernels) if hasattr(kind, "lift")}
+    assert found == {type(kernel) for case in CASES for kernel in (case.kernel, case.kernel.running)}
+
+
+def test_every_part_of_a_kernel_is_explained():
+    assert undocumented(Kernel) == []
+
+
+@every_case
+def test_a_kernel_has_all_that_a_kernel_declares(case):
+    assert lacking(case.kernel, Kernel) == []
+    assert lacking(case.kernel.running, Kernel) == []
+
+
+@every_case
+@some
+@given(st.data())
+def test_what_a_kernel_cannot_do_it_says_and_raises(case, data):
+    kernel, partials = case.kernel, case.lifted(data.draw(case.rows))
+    if not kernel.reversible:
+        with pytest.raises(TypeError, match="again instead"):
+            kernel.remove(partials, ALL, partials)
+    if kernel.rounds:
+        with np.errstate(all="ignore"):
+            assert all(len(kernel.rounding(partials, answer)) == SLOTS for answer in case.answers)
+    else:
+        with pytest.raises(TypeError, match="no rounding"):
+            kernel.rounding(partials, case.answers[0])
+    if {"SUM", "AVG"} & {*case.answers}:
+        (high, low), fits = kernel.halves(partials)
+        assert len(high) == len(low) == len(fits) == SLOTS
+    else:
+        with pytest.raises(TypeError, match="no sum"):
+            kernel.halves(partials)
+
+
+@every_case
+@some
+@given(st.data())
+def test_owned_and_aligned_changes_are_the_plain_ones(case, data):
+    older, newer = (case.lifted(data.draw(case.rows)) for _ in range(2))
+    plain = combined(case, older, newer)
+    owned, aligned, owner = combined(case, older), combined(case, older), object()
+    case.kernel.combine_owned(owned, ALL, newer, owner)
+    case.kernel.combine_aligned(aligned, newer, owner)
+    assert repr(case.answered(owned)) == repr(case.answered(aligned)) == repr(case.answered(plain))
+    if case.kernel.reversible:
+        case.kernel.remove(plain, ALL, older)
+        case.kernel.remove_owned(owned, ALL, older, owner)
+        assert repr(case.answered(owned)) == repr(case.answered(plain))
 
 
 @every_case

@@ -1,5 +1,6 @@
 """Clusterings: plug-ins, the indexes that they do not see, and their summaries as partials.
 
+algorithm       What the framework asks of a clustering: the ones that ship have all of it, users' own are adapted to it
 attached        Other aggregates of each cluster: partials beside the rows of a summary, which go wherever the rows go
 box_tree        A tree of boxes over the centres of a context: for any number of dimensions, and it takes inserts
 c_birch         C-BIRCH: BIRCH over contexts instead of a tree of its own

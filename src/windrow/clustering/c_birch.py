@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.clustering.algorithm import AlgorithmDefaults
 from windrow.clustering.condense import REACH, condensed
 from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, positive, whole
@@ -24,7 +25,7 @@ class Birch:
     k: int | None
 
 
-class CBirch:
+class CBirch(AlgorithmDefaults):
     """C_BIRCH(radius[, k]): clusters no wider than `radius`, or with `k` so many.
 
     A point, or a micro-cluster that is merged, goes into the nearest one if the radius stays within bounds, else it
@@ -53,6 +54,9 @@ class CBirch:
 
     def init(self, parameters: Parameters) -> Birch:
         return Birch(MicroClusters(), float(parameters[0]), int(parameters[1]) if len(parameters) > 1 else None)
+
+    def table(self, summary: Birch) -> MicroClusters:
+        return summary.table
 
     def add_many(self, summary: Birch, points: np.ndarray) -> Moves:
         fine = FINER * summary.radius

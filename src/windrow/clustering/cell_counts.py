@@ -40,6 +40,8 @@ class CellCounts:
         return self._sums[: self._rows]
 
     def copy(self) -> CellCounts:
+        """The same again: both hold the same arrays, until one of them changes and takes arrays of its own."""
+        self._keys, self._counts, self._sums = self.keys, self.counts, self.sums
         return CellCounts.from_rows(self.rows())
 
     def rows(self) -> dict[str, np.ndarray]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from windrow.clustering.algorithm import Adapted, Algorithm
 from windrow.clustering.attached import POINT, Attached
 from windrow.clustering.c_birch import CBirch
 from windrow.clustering.dbscan import Dbscan
@@ -52,11 +52,10 @@ def clustering_for(
     if any(isinstance(other.kernel, Hull) for other in attached) and dimensions != 2:
         raise ClusteringError(f"{name}: CONVEX_HULL needs two columns, and there are {dimensions}")
     plugin = made(name, known[name])
-    if hasattr(plugin, "check"):
-        try:
-            plugin.check(parameters, dimensions)
-        except ValueError as error:
-            raise ClusteringError(f"{name}: {error}") from error
+    try:
+        plugin.check(parameters, dimensions)
+    except ValueError as error:
+        raise ClusteringError(f"{name}: {error}") from error
     return Clustering(name, plugin, tuple(parameters), dimensions, tuple(attached), indexes)
 
 
@@ -89,16 +88,17 @@ def check_plugin(name: str, plugin: type) -> None:
     made(name, plugin)
 
 
-def made(name: str, plugin: type) -> Any:
-    """An object of the plug-in's class, which must have what a clustering needs."""
+def made(name: str, plugin: type) -> Algorithm:
+    """An object of the plug-in's class, which must have what a clustering needs; a user's is adapted."""
     given = {method for method in (*NEEDED, "add_many") if callable(getattr(plugin, method, None))}
     missing = [method for method in NEEDED if method not in given and not (method == "add" and "add_many" in given)]
     if missing:
         raise ClusteringError(f"clustering {name} has no {' and no '.join(missing)}")
     try:
-        return plugin()
+        found = plugin()
     except Exception as error:
         raise ClusteringError(f"clustering {name}: __init__ failed: {type(error).__name__}: {error}") from error
+    return found if plugin in PLUGINS.values() else Adapted(found)
 
 
 def hull() -> Attached:

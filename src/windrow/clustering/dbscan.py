@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from windrow.clustering.algorithm import AlgorithmDefaults
 from windrow.clustering.box_tree import tree_over, tree_within
 from windrow.clustering.cell_counts import CellCounts
 from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, positive, whole
@@ -22,7 +23,7 @@ class Points:
     minimum: int
 
 
-class Dbscan:
+class Dbscan(AlgorithmDefaults):
     """DBSCAN(eps, minimum): points with at least `minimum` points within `eps` (itself too), joined where they lie
     within `eps` of each other (Ester, Kriegel, Sander and Xu, 1996), over a window as EXTRA_N has it (Yang,
     Rundensteiner and Ward, "Neighbor-based pattern detection for windows over streaming data", 2009).
@@ -39,6 +40,7 @@ class Dbscan:
     """
 
     form = "DBSCAN(eps, minimum)"
+    excludes = True
 
     def check(self, parameters: Parameters, dimensions: int) -> None:
         counted(parameters, 2, 2, self.form)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.clustering.algorithm import AlgorithmDefaults
 from windrow.clustering.cell_counts import CellCounts
 from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, positive, whole
 from windrow.clustering.weighted_means import grouped
@@ -25,7 +26,7 @@ class Grid:
     minimum: int
 
 
-class DensityGrid:
+class DensityGrid(AlgorithmDefaults):
     """DENSITY_GRID(cell, minimum): cells with at least `minimum` points, joined where they share a face (after
     D-Stream: Chen and Tu, "Density-based clustering for real-time stream data", 2007).
 
@@ -41,6 +42,7 @@ class DensityGrid:
     """
 
     form = "DENSITY_GRID(cell, minimum)"
+    excludes = True
 
     def check(self, parameters: Parameters, dimensions: int) -> None:
         counted(parameters, 2, 2, self.form)

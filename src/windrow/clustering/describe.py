@@ -34,8 +34,7 @@ class KnownClusterings:
         if own is not None:
             counted = [Attached(kernel_for(ROWS.partial), None)] if attached else []
             _try(clustering_for(name, parameters, dimensions, user=self.user, attached=counted))
-        differential = hasattr(clustering.plugin, "exclude")
-        return Described(clustering.name, differential, clustering.name in PLUGINS and own is None, own)
+        return Described(clustering.name, clustering.plugin.excludes, clustering.name in PLUGINS and own is None, own)
 
 
 def _try(clustering: Clustering) -> None:

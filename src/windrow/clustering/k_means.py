@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.clustering.algorithm import AlgorithmDefaults
 from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Parameters, counted, whole
 from windrow.clustering.weighted_means import grouped, weighted_means
@@ -25,7 +26,7 @@ class Means:
         return max(8 * self.k, 64)
 
 
-class KMeans:
+class KMeans(AlgorithmDefaults):
     """K_MEANS(k): centroids of centroids (the small-space algorithm of STREAM: Guha, Mishra, Motwani and O'Callaghan,
     "Clustering data streams", 2000).
 
@@ -47,6 +48,9 @@ class KMeans:
 
     def init(self, parameters: Parameters) -> Means:
         return Means(MicroClusters(), int(parameters[0]))
+
+    def table(self, summary: Means) -> MicroClusters:
+        return summary.table
 
     def add_many(self, summary: Means, points: np.ndarray) -> Moves:
         own = np.arange(len(summary.table))

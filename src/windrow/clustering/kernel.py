@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from windrow.clustering.algorithm import Algorithm
 from windrow.clustering.attached import Attached, exclude_attached, lift_attached, merge_attached
 from windrow.clustering.index import PICKED, IndexChoice
-from windrow.clustering.micro_clusters import MicroClusters
 from windrow.clustering.plugin import Clusters, Moves, Parameters, reported
 from windrow.clustering.points import points_of
 from windrow.clustering.summary import Summary, SummaryCodec, moved
 from windrow.errors import ClusteringError, WindrowError
 from windrow.kernels import Fields, Lowered, Rows, concat, identity
 from windrow.kernels.columns import live
-from windrow.kernels.kernel import OBJECT, Field, integer
+from windrow.kernels.kernel import OBJECT, Field, KernelDefaults, integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Clustering:
+class Clustering(KernelDefaults):
     """Clusters of each group, by a plug-in; made by `clustering_for`, which checks what it is given.
 
     The values of its rows are structs: first the coordinates, then the arguments of the attached kernels. Summaries are
@@ -55,7 +55,7 @@ class Clustering:
     """
 
     name: str
-    plugin: Any
+    plugin: Algorithm
     parameters: Parameters
     dimensions: int
     attached: tuple[Attached, ...] = ()
@@ -69,12 +69,12 @@ class Clustering:
 
     @property
     def reversible(self) -> bool:
-        return hasattr(self.plugin, "exclude") and all(other.kernel.reversible for other in self.attached)
+        return self.plugin.excludes and all(other.kernel.reversible for other in self.attached)
 
     @property
     def reach(self) -> float:
         """The distance that the algorithm does not tell apart, if it says so."""
-        return float(self.plugin.reach(self.parameters)) if hasattr(self.plugin, "reach") else 0.0
+        return self.plugin.reach(self.parameters)
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -181,19 +181,14 @@ class Clustering:
 
     def _indexed(self, state: Any) -> None:
         """Tell a table in the summary how its index is picked; the plug-in does not know."""
-        table = state if isinstance(state, MicroClusters) else getattr(state, "table", None)
-        if isinstance(table, MicroClusters):
+        table = self.plugin.table(state)
+        if table is not None:
             table.choice = self.indexes
 
     def _added(self, summary: Summary, points: np.ndarray) -> Moves | None:
-        if hasattr(self.plugin, "add_many"):
-            with self._blamed("add_many"):
-                found = self.plugin.add_many(summary.state, points)
-            return self._kept(summary, found)
-        with self._blamed("add"):
-            for point in map(tuple, points.tolist()):
-                self._kept(summary, self.plugin.add(summary.state, point))
-        return None
+        with self._blamed(self.plugin.added_by):
+            found = self.plugin.add_many(summary.state, points)
+        return self._kept(summary, found)
 
     def _kept(self, summary: Summary, found: Any) -> Moves | None:
         """What a call says of moves; a summary that it returned takes the place of the one that it was given."""

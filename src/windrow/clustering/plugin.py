@@ -44,26 +44,67 @@ class Plugin(Protocol):
     A summary is whatever `init` gives. `add`, `merge` and `exclude` change the summary that they are given, or return
     another instead; the framework copies it before, wherever the old one is still needed. `other` must stay as it is.
 
-    May have: `add_many(summary, points)` with an array of one row a point, instead of `add`; `exclude(summary,
-    other)`, which takes out again what was merged, without a trace; `check(parameters, dimensions)`, which raises
-    ValueError for parameters that make no sense; `reach(parameters)`, the distance within which clusters of
-    windows that follow each other are taken for the same. `add_many`, `merge` and `exclude` that return Moves, and
-    reports with `members`, let a query ask for other aggregates of each cluster.
+    May have more: `AddingMany`, which then needs no `add`, `Excluding`, `Checking`, `Reaching`, `InColumns`, and as
+    aggregates have them `dump` and `load`. `add_many`, `merge` and `exclude` that return Moves, and reports with
+    `members`, let a query ask for other aggregates of each cluster.
     """
 
     def init(self, parameters: Parameters) -> Any:
-        """A summary of no points."""
+        """A summary of no points. Called for each group when its first point comes."""
 
-    def add(self, summary: Any, point: tuple[float, ...]) -> Any: ...
+    def add(self, summary: Any, point: tuple[float, ...]) -> Any:
+        """Take in a point. Called with each point of a pane, in their order; returns None, or another summary."""
 
     def merge(self, summary: Any, other: Any) -> Any:
-        """Take the clusters of `other`, which is the newer, into `summary`."""
+        """Take the clusters of `other`, which is the newer, into `summary`. Called where panes become windows; returns
+        None, Moves (`incoming` of the rows of `other`), or another summary."""
 
     def copy(self, summary: Any) -> Any:
-        """The same again, to be changed apart from `summary`."""
+        """The same again, to be changed apart from `summary`. Called before a summary that others see is changed."""
 
     def report(self, summary: Any) -> Clusters | Sequence[tuple[Sequence[float], float, int]]:
-        """The clusters: as columns, or as a list of centre, radius and count."""
+        """The clusters: as columns, or as a list of centre, radius and count. Called when a window is answered."""
+
+
+class AddingMany(Protocol):
+    """A plug-in that takes in the points of a pane at once."""
+
+    def add_many(self, summary: Any, points: np.ndarray) -> Any:
+        """Take in points, an array with one row a point. Called instead of `add`; returns None, Moves, or another
+        summary."""
+
+
+class Excluding(Protocol):
+    """A plug-in that can forget: its windows add what comes and take out what goes."""
+
+    def exclude(self, summary: Any, other: Any) -> Any:
+        """Take out `other`, which was merged, without a trace. Called when panes leave a window; returns None, Moves
+        (`incoming` says where the rows of `other` were found), or another summary."""
+
+
+class Checking(Protocol):
+    """A plug-in that knows which parameters make sense."""
+
+    def check(self, parameters: Parameters, dimensions: int) -> None:
+        """Raise ValueError for parameters that make no sense. Called before a query runs."""
+
+
+class Reaching(Protocol):
+    """A plug-in that knows how far a cluster may go and be the same."""
+
+    def reach(self, parameters: Parameters) -> float:
+        """The distance within which clusters of windows that follow each other are taken for the same. Called where
+        clusters get their numbers."""
+
+
+class InColumns(Protocol):
+    """A plug-in whose summaries are stored as columns, without a step for each row."""
+
+    def rows(self, summary: Any) -> dict[str, np.ndarray]:
+        """Arrays by name, all with as many rows. Called when state is saved or sent to another task."""
+
+    def from_rows(self, parameters: Parameters, rows: dict[str, np.ndarray]) -> Any:
+        """The summary again, of what `rows` gave."""
 
 
 def reported(name: str, found: Any, dimensions: int) -> Clusters:

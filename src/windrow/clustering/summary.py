@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.clustering.micro_clusters import MicroClusters
+from windrow.clustering.algorithm import Algorithm
 from windrow.clustering.plugin import Moves, Parameters
-from windrow.errors import ClusteringError
 from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
 from windrow.kernels.footprint import bytes_of, size_of
-from windrow.kernels.plain_values import Extension
-from windrow.kernels.state_codec import StateCodec
-
-TABLE = Extension("micro-clusters", MicroClusters, MicroClusters.rows, MicroClusters.from_rows)
-"""The table that plug-ins may use, which is stored like any plain value."""
 
 
 @dataclass(slots=True)
@@ -61,10 +55,10 @@ class SummaryCodec:
     A plug-in has columns if it has `rows(summary)`, arrays of as many rows by name, and `from_rows(parameters, rows)`.
     """
 
-    def __init__(self, plugin: Any, parameters: Parameters, kernels: Sequence[Kernel], name: str) -> None:
+    def __init__(self, plugin: Algorithm, parameters: Parameters, kernels: Sequence[Kernel], name: str) -> None:
         self._plugin, self._parameters, self._kernels, self._name = plugin, parameters, tuple(kernels), name
-        self._in_columns = hasattr(plugin, "rows") and hasattr(plugin, "from_rows")
-        self._states = StateCodec(f"clustering {name}", plugin, ClusteringError, [TABLE])
+        self._in_columns = plugin.in_columns
+        self._states = plugin.states(name)
 
     def to_arrow(self, objects: np.ndarray) -> pa.Array:
         if all(summary is None for summary in objects):

@@ -44,7 +44,7 @@ value_versions  A large set of values that looks as if it were copied at every c
 
 from windrow.kernels.choose import kernel_for
 from windrow.kernels.kernel import Field, Fields, Kernel, Lowered, Rows
-from windrow.kernels.partials import concat, ended, grow, identity, reset, running, take
+from windrow.kernels.partials import concat, grow, identity, reset, take
 from windrow.kernels.stored import from_arrow, to_arrow
 
 __all__ = [
@@ -54,13 +54,11 @@ __all__ = [
     "Lowered",
     "Rows",
     "concat",
-    "ended",
     "from_arrow",
     "grow",
     "identity",
     "kernel_for",
     "reset",
-    "running",
     "take",
     "to_arrow",
 ]

@@ -27,6 +27,7 @@ from windrow.kernels.sketches import Digest, DistinctSketch
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
+from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.nodes.aggregates import USERS, FilledPartial, Partial
 
 WITHOUT_TYPE: dict[str, Kernel] = {
@@ -83,9 +84,9 @@ def _users(partial: Partial, user: Mapping[str, type]) -> Kernel:
     if name is None or name not in user:
         raise AggregateError(f"unknown aggregate {name!r}; known are: {', '.join(sorted(user)) or 'none'}")
     aggregate = user[name]
-    missing = [method for method in ("init", "add", "finish") if not callable(getattr(aggregate, method, None))]
-    if missing:
-        raise AggregateError(f"aggregate {name!r} has no {' and no '.join(missing)}")
-    if partial.kind == "user" and callable(getattr(aggregate, "merge", None)):
+    able = Abilities.of(aggregate)
+    if able.missing:
+        raise AggregateError(f"aggregate {name!r} has no {' and no '.join(able.missing)}")
+    if partial.kind == "user" and able.merges:
         return User(name, aggregate)
     return UserRows(name, aggregate, plain_type(partial.type or pa.null()))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.columns import live, plain
-from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
+from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
 
 PIECES = "pieces"
 """The field of a partial that holds rows."""
@@ -46,7 +46,7 @@ class PieceCodec:
 
 
 @dataclass(frozen=True)
-class Collected:
+class Collected(KernelDefaults):
     """The values that are not NULL, or with `nulls` all, in pieces that are shared and never changed.
 
     What leaves is cut off in front.

@@ -9,11 +9,11 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import frozen, live
-from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(KernelDefaults):
     """How many rows there are, or how many values.
 
     >>> from windrow.kernels.partials import identity
@@ -33,8 +33,7 @@ class Count:
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         _add(into["n"], frozen(slots), frozen(newer["n"]))
 
-    def combine_aligned(self, into: Fields, newer: Fields) -> None:
-        """As `combine` where both have the same slots."""
+    def combine_aligned(self, into: Fields, newer: Fields, owner: object) -> None:
         into["n"] += newer["n"]
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:

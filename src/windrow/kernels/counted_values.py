@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from windrow.kernels.columns import live, plain
 from windrow.kernels.footprint import size_of
-from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
+from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
 from windrow.kernels.value_versions import Version
 
 LARGE = 256
@@ -70,7 +70,7 @@ class CountCodec:
 
 
 @dataclass(frozen=True)
-class CountedValues:
+class CountedValues(KernelDefaults):
     """The distinct values of a group, and how often each occurs; a slide changes the counts of what enters and leaves.
 
     >>> from windrow.kernels.partials import identity

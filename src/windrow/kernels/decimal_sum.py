@@ -10,7 +10,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, words
-from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
 from windrow.kernels.two_doubles import Pair
 
 LIMB = 0xFFFFFFFF
@@ -18,7 +18,7 @@ COLUMNS = ("n", "limb_0", "limb_1", "limb_2", "limb_3")
 
 
 @dataclass(frozen=True, slots=True)
-class DecimalSum:
+class DecimalSum(KernelDefaults):
     """The sum of unscaled values in four limbs of 32 bits, the last one signed and with room to carry.
 
     >>> from decimal import Decimal

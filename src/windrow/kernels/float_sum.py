@@ -9,7 +9,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, reals
-from windrow.kernels.kernel import Fields, Lowered, Rows, integer, real
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer, real
 from windrow.kernels.two_doubles import Pair, plus
 
 SMALL = 2.0**53
@@ -18,7 +18,7 @@ COLUMNS = ("n", "hi", "lo", "big_n", "big_hi", "big_lo", "nan", "above", "below"
 
 
 @dataclass(frozen=True, slots=True)
-class FloatSum:
+class FloatSum(KernelDefaults):
     """The sum of a window in twice the precision of a double, so that what was added can be removed.
 
     A sum is an unevaluated pair hi + lo, kept by Knuth's exact addition of two doubles (The Art of Computer

@@ -9,14 +9,14 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import columns, frozen, integers, live
-from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
 from windrow.kernels.two_doubles import Pair, plus
 
 LIMB = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerSum:
+class IntegerSum(KernelDefaults):
     """The sum as high * 2**32 + low with 0 <= low < 2**32, so that no order of adding and removing overflows.
 
     >>> from windrow.kernels.partials import identity

@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pyarrow as pa
 
+from windrow.kernels.two_doubles import Pair
+
 Fields = dict[str, np.ndarray]
 """Partials by column: one array per field of a kernel, and in each the slots of all groups."""
 
@@ -90,11 +92,8 @@ class Kernel(Protocol):
     """An aggregate as a monoid: lift rows into partials, combine partials, lower them to answers.
 
     `combine` is associative, has the fields' identities as its unit, and takes older before newer. Where slots
-    repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place. May have
-    `combine_aligned(into, newer)`, as `combine` but element by element, where that is quicker. May have
-    `ended(partials, ends)`, which gives partials that know where their windows end, where `lower` needs that. May have
-    `running`, the kernel of windows that are kept folded, which is given these partials and holds others. `calls_code`
-    marks those that call users' code, which takes longer than all else.
+    repeat, partials are folded in their order. Inputs may be read-only; `into` is changed in place. What most kernels
+    do alike is in `KernelDefaults`: a kernel begins with it and says where it differs.
     """
 
     @property
@@ -105,20 +104,85 @@ class Kernel(Protocol):
     def reversible(self) -> bool:
         """Whether `remove` takes a partial out again without a trace."""
 
+    @property
+    def calls_code(self) -> bool:
+        """Whether it calls users' code, which takes longer than all else: then no value is folded twice."""
+
+    @property
+    def running(self) -> Kernel:
+        """The kernel of windows that are kept folded: it is given partials of this one. Most often this one itself."""
+
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
-        """Add row i to slot `codes[i]`; a code of -1 skips the row."""
+        """Add row i to slot `codes[i]`; a code of -1 skips the row. Called with each batch of events."""
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         """Fold partial i of `newer` into slot `slots[i]` of `into`, which is the older."""
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        """Take partial i of `older` out of slot `slots[i]`: the inverse of `combine`, for reversible kernels."""
+        """Take partial i of `older` out of slot `slots[i]`: the inverse of `combine`. Others than reversible kernels
+        are not asked, and raise TypeError."""
+
+    def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
+        """As `combine`, where a context is merged: objects that are marked as the `owner`'s may be changed in place,
+        and new ones are so marked. For kernels that would copy large objects otherwise."""
+
+    def combine_aligned(self, into: Fields, newer: Fields, owner: object) -> None:
+        """As `combine_owned` where both have the same slots: element by element, where that is quicker."""
+
+    def remove_owned(self, into: Fields, slots: np.ndarray, older: Fields, owner: object) -> None:
+        """As `remove`, where one context is taken out of another; `owner` as in `combine_owned`."""
+
+    def ended(self, partials: Fields, ends: np.ndarray) -> Fields:
+        """Partials that are to be lowered, of windows that hold what is before `ends`, where `lower` needs to know."""
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
-        """The `answer` ('SUM', 'AVG', ...) of every slot, as an array of `type`."""
+        """The `answer` ('SUM', 'AVG', ...) of every slot, as an array of `type`. Called when windows close; the
+        partials stay as they are, and the answers outlive them."""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether answers depend, in their last bits, on the order in which partials were merged."""
+
+    def rounding(self, partials: Fields, answer: str) -> np.ndarray:
+        """How far the `answer` of each slot may be off because of rounding; NaN where it has none. Asked of kernels
+        with `rounds`, where answers are compared with earlier ones."""
+
+    def halves(self, partials: Fields) -> tuple[Pair, np.ndarray]:
+        """The sums as pairs of doubles, and which of them fit into the type of the answer. Asked for AGING of kernels
+        that keep SUM and AVG; others raise TypeError."""
 
 
-class Irreversible:
+class KernelDefaults:
+    """The part of a kernel that most have alike: nothing is owned, and a window's partials are those of its panes."""
+
+    __slots__ = ()
+    calls_code = False
+    rounds = False
+
+    @property
+    def running(self: Kernel) -> Kernel:
+        return self
+
+    def combine_owned(self: Kernel, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
+        self.combine(into, slots, newer)
+
+    def combine_aligned(self: Kernel, into: Fields, newer: Fields, owner: object) -> None:
+        self.combine_owned(into, every(newer), newer, owner)
+
+    def remove_owned(self: Kernel, into: Fields, slots: np.ndarray, older: Fields, owner: object) -> None:
+        self.remove(into, slots, older)
+
+    def ended(self, partials: Fields, ends: np.ndarray) -> Fields:
+        return partials
+
+    def rounding(self, partials: Fields, answer: str) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} gives the same bits in any order: there is no rounding to tell of")
+
+    def halves(self, partials: Fields) -> tuple[Pair, np.ndarray]:
+        raise TypeError(f"{type(self).__name__} keeps no sum")
+
+
+class Irreversible(KernelDefaults):
     """The part of a kernel that has forgotten too much to take anything out again."""
 
     __slots__ = ()
@@ -126,3 +190,13 @@ class Irreversible:
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
         raise TypeError(f"{type(self).__name__} cannot be taken back: fold its panes again instead")
+
+
+_FIRST = np.arange(1024)
+_FIRST.flags.writeable = False
+
+
+def every(partials: Fields) -> np.ndarray:
+    """The places of all elements."""
+    n = len(next(iter(partials.values())))
+    return _FIRST[:n] if n <= len(_FIRST) else np.arange(n)

@@ -34,6 +34,7 @@ class Moments(Irreversible):
     """
 
     fields = (integer("n"), real("mean"), real("mean_low"), real("m2"))
+    rounds = True
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None

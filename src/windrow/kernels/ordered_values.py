@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from windrow.kernels import bits
 from windrow.kernels.columns import live, plain, reals
-from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows
+from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
 from windrow.kernels.value_codec import ValueCodec
 from windrow.kernels.value_index import ValueIndex
 from windrow.kernels.value_ranks import FLOATS, SIGNED, UNSIGNED, between, interpolated, reals_of
@@ -26,7 +26,7 @@ Values = int | Runs | Version[ValueIndex]
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedValues:
+class OrderedValues(KernelDefaults):
     """All values of a group in order, with how often each occurs.
 
     Values are held as integers that sort as they do. A pane's are sorted runs. A window's are too, until they are many:

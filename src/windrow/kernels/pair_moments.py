@@ -44,6 +44,7 @@ class PairMoments(Irreversible):
     y_units: float = 1.0
     x_units: float = 1.0
     fields = (integer("n"), *(real(name) for name in COLUMNS[1:]))
+    rounds = True
 
     @classmethod
     def of(cls, pair: pa.DataType) -> PairMoments:

@@ -50,13 +50,3 @@ def concat(parts: Sequence[Fields]) -> Fields:
     {'n': array([1, 2, 3])}
     """
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def ended(kernel: Kernel, fields: Fields, ends: np.ndarray) -> Fields:
-    """Partials to be lowered, of windows that hold what is before `ends`."""
-    return kernel.ended(fields, ends) if hasattr(kernel, "ended") else fields
-
-
-def running(kernel: Kernel) -> Kernel:
-    """The kernel of windows that are kept folded from the partials of `kernel`: most often itself."""
-    return getattr(kernel, "running", kernel)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
-
 import numpy as np
 import pyarrow as pa
 
@@ -15,17 +13,9 @@ ROUNDING = 2.0**-46
 2**-53. So many times the size of what was added up is more than these come to, and less than anybody could tell."""
 
 
-@runtime_checkable
-class Rounded(Protocol):
-    """A kernel whose answers depend, in their last bits, on the order in which its partials were merged."""
-
-    def rounding(self, partials: Fields, answer: str) -> np.ndarray:
-        """How far the `answer` of each slot may be off because of rounding; NaN where it has none."""
-
-
 def rounding_of(kernel: Kernel, partials: Fields, answer: str) -> np.ndarray | None:
     """How far answers may be off; None where all orders of merging give the same bits."""
-    if not isinstance(kernel, Rounded):
+    if not kernel.rounds:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return kernel.rounding(partials, answer)

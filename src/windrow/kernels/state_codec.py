@@ -12,20 +12,14 @@ from windrow.errors import SettingsError, StateError, WindrowError
 from windrow.kernels import pickled
 from windrow.kernels.plain_parts import NotPlain
 from windrow.kernels.plain_values import Extension, PlainValues
-
-PICKLE, PLAIN = "pickle", "plain"
-
-
-def stores(code: type) -> str:
-    """How the states of a user's class are stored, as the class says it."""
-    return PICKLE if getattr(code, "state", PLAIN) == PICKLE else PLAIN
+from windrow.plan.aggregate_plugin import PICKLE, PLAIN, Abilities
 
 
 def storing(what: str, code: type, state: str | None) -> type:
     """The class with the wish of who registers it, if there is one."""
     if state not in (None, PICKLE, PLAIN):
         raise SettingsError(f"{what}: state={state!r} is none of 'plain' and 'pickle'")
-    if state is None or state == stores(code):
+    if state is None or state == Abilities.of(code).state:
         return code
     named = {"__module__": code.__module__, "__qualname__": code.__qualname__, "__doc__": code.__doc__}
     return type(code.__name__, (code,), {**named, "state": state})
@@ -47,11 +41,12 @@ class StateCodec:
         extensions: Sequence[Extension] = (),
     ) -> None:
         self._what, self._error = what, error
-        self._dump, self._load = getattr(code, "dump", None), getattr(code, "load", None)
-        self._pickled = stores(type(code)) == PICKLE
+        able = Abilities.of(code)
+        self._dump, self._load = code.dump if able.dumps else None, code.load if able.loads else None
+        self._pickled = able.state == PICKLE
         self._plain = PlainValues(extensions)
-        if callable(self._dump) != callable(self._load):
-            there, missing = ("dump", "load") if callable(self._dump) else ("load", "dump")
+        if able.dumps != able.loads:
+            there, missing = ("dump", "load") if able.dumps else ("load", "dump")
             raise error(f"{what} has {there} and no {missing}: both are needed to store its state")
 
     def to_arrow(self, objects: np.ndarray) -> pa.Array:

@@ -10,11 +10,11 @@ from numba import njit
 
 from windrow.kernels.bits import bits
 from windrow.kernels.columns import columns, frozen, live
-from windrow.kernels.kernel import Fields, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(KernelDefaults):
     """How often a condition held and how often it did not: counts can be subtracted, a single bit cannot.
 
     >>> from windrow.kernels.partials import identity

@@ -12,14 +12,15 @@ import pyarrow as pa
 
 from windrow.kernels.collected import Piece, PieceCodec, all_rows
 from windrow.kernels.columns import live, plain
-from windrow.kernels.kernel import OBJECT, Field, Fields, Lowered, Rows, integer
+from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows, integer
 from windrow.kernels.user import Arguments, arguments, blamed, finished, instance, kept_or, started, state_codec
+from windrow.plan.aggregate_plugin import Abilities
 
 ROWS, STATE, COUNT = "rows", "state", "n"
 
 
 @dataclass(frozen=True)
-class UserRows:
+class UserRows(KernelDefaults):
     """A user's aggregate whose partial is the rows, which are added one by one when it is answered.
 
     Rows are added in the order of their times, and of their folding where times are equal. Where a window is kept
@@ -43,9 +44,9 @@ class UserRows:
     type: pa.DataType
     calls_code = True
 
-    @property
+    @cached_property
     def reversible(self) -> bool:
-        return callable(getattr(self.aggregate, "remove", None))
+        return Abilities.of(self.aggregate).removes
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -70,7 +71,7 @@ class UserRows:
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         if STATE in into:
-            self._change(into, slots, newer, "add", 1)
+            self._change(into, slots, newer, 1)
             return
         given: dict[int, list[Piece]] = {}
         for slot, pieces in zip(slots.tolist(), newer[ROWS]):
@@ -83,12 +84,12 @@ class UserRows:
         """Take rows out of the states of windows that are kept folded."""
         if STATE not in into or not self.reversible:
             raise TypeError(f"{self} keeps rows, which are not taken back: fold its panes again instead")
-        self._change(into, slots, older, "remove", -1)
+        self._change(into, slots, older, -1)
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         if STATE not in partials:
             every, partials = np.arange(len(partials[ROWS])), self.states(len(partials[ROWS])) | partials
-            self._change(partials, every, partials, "add", 1)
+            self._change(partials, every, partials, 1)
         # A finish may change its state, and the slot goes on.
         states = [copy.deepcopy(state) for state in partials[STATE]]
         return finished(self.name, instance(self.name, self.aggregate), states, type)
@@ -97,11 +98,11 @@ class UserRows:
         """`n` states without rows."""
         return {COUNT: np.zeros(n, np.int64), STATE: np.full(n, None, OBJECT)}
 
-    def _change(self, into: Fields, slots: np.ndarray, moved: Fields, method: str, sign: int) -> None:
-        """Call `method` with each row that has moved, on copies of the states, which answers may share."""
+    def _change(self, into: Fields, slots: np.ndarray, moved: Fields, sign: int) -> None:
+        """Call `add`, or with a `sign` of -1 `remove`, for each row that moved, on copies: answers may share states."""
         aggregate, states, owned = instance(self.name, self.aggregate), into[STATE], set[int]()
-        call = getattr(aggregate, method)
-        with blamed(self.name, method):
+        call = aggregate.add if sign > 0 else aggregate.remove
+        with blamed(self.name, "add" if sign > 0 else "remove"):
             for slot, values in self._calls(aggregate, slots, moved[ROWS]):
                 state = states[slot]
                 if slot not in owned:
@@ -127,7 +128,7 @@ class UserRows:
 
 
 @dataclass(frozen=True)
-class RunningUser:
+class RunningUser(KernelDefaults):
     """The partials of windows that are kept folded, as states of the user's class; what enters and leaves are rows."""
 
     rows: UserRows

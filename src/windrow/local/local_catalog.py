@@ -16,6 +16,7 @@ from windrow.expressions.types import written_type
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import parse_expression
+from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
@@ -90,7 +91,7 @@ def as_arrow(events: Any, name: str) -> pa.Table:
 
 def _result_type(name: str, implementation: type) -> pa.DataType:
     """The type that a user's aggregate says it returns."""
-    returns = getattr(implementation, "returns", "DOUBLE")
+    returns = Abilities.of(implementation).returns
     if not isinstance(returns, str):
         raise wrong_result(name, returns, "it is no text")
     try:

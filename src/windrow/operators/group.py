@@ -10,7 +10,6 @@ from numba import njit
 
 from windrow.kernels import Fields, Rows, concat, kernel_for, take
 from windrow.kernels.columns import plain
-from windrow.kernels.rounding import Rounded
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.held_values import HeldValues
 from windrow.operators.instants import Instants, instants_of
@@ -99,7 +98,7 @@ class GroupRows:
             values = None if partial.argument is None else plain(self._value(partial.argument, batch)).take(order)
             mask = None if partial.filter is None else true_rows(self._value(partial.filter, batch))[pairs.order]
             before, after = folded.follow(pairs, Rows(values, times, mask), weights)
-            if isinstance(folded, HeldValues) and isinstance(self._kernels[partial], Rounded):
+            if isinstance(folded, HeldValues) and self._kernels[partial].rounds:
                 after = self._steady(partial, pairs, before, after)
                 folded.show(pairs, after)
             followed[partial] = before, after
@@ -112,7 +111,6 @@ class GroupRows:
         lowered = [kernel.lower(states, answer, pa.float64()).values for answer in answers]
         values = np.stack([column.to_numpy(zero_copy_only=False) for column in lowered])
         known = np.stack([column.is_valid().to_numpy(zero_copy_only=False) for column in lowered])
-        assert isinstance(kernel, Rounded)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             noise = np.stack([kernel.rounding(states, answer) for answer in answers])
         return take(states, _shown(pairs.begins, values, known, noise))

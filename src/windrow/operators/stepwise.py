@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from windrow.kernels import Fields, Kernel, Rows, identity, running, take
+from windrow.kernels import Fields, Kernel, Rows, identity, take
 from windrow.operators.instants import Instants
 from windrow.operators.measures import OnlyLast, repeated
 from windrow.storage.blocks import Blocks, Snapshot
@@ -17,7 +17,7 @@ class Stepwise(OnlyLast):
     """
 
     def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        super().__init__(running(kernel), space, blocks, snapshot)
+        super().__init__(kernel.running, space, blocks, snapshot)
         self._rows = kernel
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from windrow.errors import SettingsError, WindrowError
 from windrow.language import Windrow
+from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.bind.calls import ALIASES, RECURRING
 from windrow.plan.bind.clusters import CALLS
 from windrow.plan.nodes.aggregates import FILLED
-
-METHODS = ("init", "add", "finish")
-
-
-class AggregatePlugin(Protocol):
-    """A user's aggregate: a class whose states are whatever `init` gives.
-
-    May have: `merge(state, other)`, which takes in a newer state, so that panes are shared and a window costs a few
-    merges; `remove(state, *values)`, which takes out what was added, so that a slide costs what came and went;
-    `dump(state)` and `load(plain)`, where a state is no plain value; and `returns`, the SQL type of what `finish`
-    gives, if not DOUBLE.
-    """
-
-    def init(self) -> Any:
-        """The state of no rows."""
-
-    def add(self, state: Any, *values: Any) -> Any:
-        """The state after one more row."""
-
-    def finish(self, state: Any) -> Any:
-        """The answer."""
 
 
 def check_aggregate(name: object, implementation: object) -> None:
@@ -42,7 +20,7 @@ def check_aggregate(name: object, implementation: object) -> None:
         raise SettingsError(f"an aggregate cannot be called {name!r}: a name has letters, digits and _, and no others")
     if is_built_in(name):
         raise SettingsError(f"{name.upper()} is a function already: give the aggregate another name, as my_{name}")
-    missing = [method for method in METHODS if not callable(getattr(implementation, method, None))]
+    missing = Abilities.of(implementation).missing
     if missing:
         raise SettingsError(f"aggregate {name!r} lacks {', '.join(missing)}")
 

@@ -11,11 +11,18 @@ Snapshot = dict[str, Any]
 class Blocks(Protocol):
     """Blocks of bytes, addressed by the space they belong to and a number."""
 
-    def read(self, space: str, number: int) -> bytes: ...
+    @property
+    def pays(self) -> float:
+        """Compression pays if it leaves at most so much of a block. Who writes large blocks of rows asks for it."""
 
-    def write(self, space: str, number: int, block: bytes) -> None: ...
+    def read(self, space: str, number: int) -> bytes:
+        """The block as it was last written. It is an error if there is none."""
 
-    def delete(self, space: str, number: int) -> None: ...
+    def write(self, space: str, number: int, block: bytes) -> None:
+        """Put the block in the place of the one that has this number, if there is one."""
+
+    def delete(self, space: str, number: int) -> None:
+        """Delete a block; one that is not there is no mistake."""
 
     def delete_all(self, prefix: str) -> None:
         """Delete the blocks of all spaces whose names begin with `prefix`."""
@@ -26,6 +33,10 @@ class PrefixedBlocks:
 
     def __init__(self, blocks: Blocks, prefix: str) -> None:
         self._blocks, self._prefix = blocks, prefix
+
+    @property
+    def pays(self) -> float:
+        return self._blocks.pays
 
     def read(self, space: str, number: int) -> bytes:
         return self._blocks.read(self._prefix + space, number)

@@ -16,9 +16,6 @@ from windrow.storage.row_block import BLOCK_BYTES, BlockShape, RowBlock
 TRY_AGAIN = 64
 """Whether compression pays is seen at the first block and then at every 64th."""
 
-PAYS = 0.9
-"""Compression pays if it leaves at most so much of a block, unless a home says otherwise: in `pays`."""
-
 
 @dataclass(slots=True)
 class BlockCounts:
@@ -154,7 +151,7 @@ class BufferPool:
         if not trying:
             return encode(columns, compress=self._compress)
         plain, small = plain or encode(columns, compress=False), encode(columns)
-        self._compress = len(small) <= getattr(self._store, "pays", PAYS) * len(plain)
+        self._compress = len(small) <= self._store.pays * len(plain)
         return small if self._compress else plain
 
     def _decoded(self, stored: bytes) -> pa.RecordBatch:

@@ -44,6 +44,10 @@ class WorkingSet:
         self.kept = self.held = 0
 
     @property
+    def pays(self) -> float:
+        return self._home.pays
+
+    @property
     def bytes_in_memory(self) -> int:
         return self.kept + self.held
 

@@ -39,7 +39,7 @@ class Weighed:
             counts = own["n"].astype(np.float64), np.zeros(len(groups))
             self._count = _added(self._count, groups, times(counts, weight))
             if answer != "COUNT":
-                sums, fits = self._kernel.halves(own)  # type: ignore[attr-defined]
+                sums, fits = self._kernel.halves(own)
                 self._overflows[groups] |= ~fits
                 self._total = _added(self._total, groups, times(sums, weight))
 

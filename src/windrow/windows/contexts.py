@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, concat, grow, identity
-from windrow.kernels.columns import frozen
-from windrow.kernels.kernel import OBJECT
+from windrow.kernels.kernel import OBJECT, every
 
 
 class Payload:
@@ -74,8 +73,6 @@ class Contexts:
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self.kernels = tuple(kernels)
         self.holds_objects = any(field.dtype == OBJECT for kernel in kernels for field in kernel.fields)
-        self._owning = [hasattr(kernel, "combine_owned") for kernel in kernels]
-        self._aligned = [hasattr(kernel, "combine_aligned") for kernel in kernels]
         self.live = self.merges = self.copies = 0
 
     def made(
@@ -164,22 +161,17 @@ class Contexts:
         self, fields: Sequence[Fields], places: np.ndarray | None, newer: Sequence[Fields], owner: object
     ) -> None:
         """Combine into the `places` of `fields`; None: element by element."""
-        for kernel, into, part, owning, aligned in zip(self.kernels, fields, newer, self._owning, self._aligned):
-            if places is None and aligned:
-                kernel.combine_aligned(into, part)  # type: ignore[attr-defined]
-            elif owning:
-                kernel.combine_owned(into, _places_or_all(places, part), part, owner)  # type: ignore[attr-defined]
+        for kernel, into, part in zip(self.kernels, fields, newer):
+            if places is None:
+                kernel.combine_aligned(into, part, owner)
             else:
-                kernel.combine(into, _places_or_all(places, part), part)
+                kernel.combine_owned(into, places, part, owner)
 
     def _remove(
         self, fields: Sequence[Fields], places: np.ndarray | None, older: Sequence[Fields], owner: object
     ) -> None:
-        for kernel, into, part, owning in zip(self.kernels, fields, older, self._owning):
-            if owning:
-                kernel.remove_owned(into, _places_or_all(places, part), part, owner)  # type: ignore[attr-defined]
-            else:
-                kernel.remove(into, _places_or_all(places, part), part)
+        for kernel, into, part in zip(self.kernels, fields, older):
+            kernel.remove_owned(into, every(part) if places is None else places, part, owner)
 
     def _owned(self, context: Context) -> bool:
         """Whether the one who holds `context` is the only one to see its payload."""
@@ -197,16 +189,6 @@ def wide(kernels: Sequence[Kernel], context: Context | None, width: int) -> list
             for name, column in part.items():
                 into[name][context.slots] = column
     return fields
-
-
-_RANGE = frozen(np.arange(1024))
-
-
-def _places_or_all(places: np.ndarray | None, part: Fields) -> np.ndarray:
-    if places is not None:
-        return places
-    n = len(next(iter(part.values())))
-    return _RANGE[:n] if n <= len(_RANGE) else np.arange(n)
 
 
 def _copied(partials: Sequence[Fields]) -> tuple[Fields, ...]:

@@ -64,13 +64,15 @@ class PaneSource(Protocol):
     """Where a maintenance finds panes: the log, seen through the kernels that it maintains."""
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]: ...
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels that are maintained together."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the partials that the kernels keep."""
 
-    def between(self, first: int, stop: int) -> Entries: ...
+    def between(self, first: int, stop: int) -> Entries:
+        """The entries of the panes from `first` on and before `stop`, in order of panes."""
 
     def reaches(self, first: int) -> bool:
         """Whether all panes from `first` on are there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels import Fields, concat, grow, identity, reset, running, to_arrow
+from windrow.kernels import Fields, concat, grow, identity, reset, to_arrow
 from windrow.kernels.footprint import bytes_of
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
@@ -27,7 +27,7 @@ class Accumulate:
     ) -> None:
         """With `as_panes` the window holds what panes hold, so that it can be combined with them."""
         self._panes = panes
-        self._kernels = panes.kernels if as_panes else tuple(map(running, panes.kernels))
+        self._kernels = panes.kernels if as_panes else tuple(kernel.running for kernel in panes.kernels)
         snapshot = snapshot or {"low": None, "high": None, "chunks": None}
         self.low: int | None = snapshot["low"]
         self.high: int | None = snapshot["high"]

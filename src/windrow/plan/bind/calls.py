@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from windrow.errors import AggregateError, QueryError
 from windrow.language import as_written, error_at, expression_sql, parse_duration
+from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import is_star
 from windrow.plan.bind.quantile_arguments import SHARES, arguments_of, quantile_arguments
@@ -221,5 +222,5 @@ def _user(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Sco
     else:
         argument, taken = _struct(arguments, schema, scope)
     registered = scope.catalog.aggregates[name]
-    kind = "user_rows" if callable(getattr(registered.implementation, "remove", None)) else "user"
+    kind = "user_rows" if Abilities.of(registered.implementation).removes else "user"
     return Aggregate(name, Partial(kind, argument, taken, filter, user=name), registered.type)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.clustering import Clustering, Report
 from windrow.clustering.identity import Seen
-from windrow.kernels import Fields, Lowered, ended, take
+from windrow.kernels import Fields, Lowered, take
 from windrow.kernels.rounding import rounding_of
 from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import CLUSTER, ClusterPartial
@@ -51,7 +51,7 @@ class ClusterRows:
         if aggregate.partial != CLUSTER:
             number = self.partial.attached.index(aggregate.partial)
             kernel = self.kernel.attached[number].kernel
-            partials = ended(kernel, self.report.partials[number], until)
+            partials = kernel.ended(self.report.partials[number], until)
             return kernel.lower(partials, aggregate.answer, aggregate.type)
         match aggregate.answer:
             case "CID":

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import Fields, Kernel, concat, ended, take
+from windrow.kernels import Fields, Kernel, concat, take
 from windrow.plan.instants import shown_starts
 from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -120,7 +120,7 @@ def _answer(
     if weights:
         return _weighed(aggregate, levels, weights, user)
     own, kernel = levels[-1], kernel_of(aggregate.partial, user)
-    fields = ended(kernel, own.partials[aggregate.partial], own.until)
+    fields = kernel.ended(own.partials[aggregate.partial], own.until)
     lowered = kernel.lower(fields, aggregate.answer, aggregate.type)
     return lowered.values, lowered.overflows
 

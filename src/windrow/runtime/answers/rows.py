@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import ended
 from windrow.kernels.rounding import rounding_of
 from windrow.plan.instants import shown_starts
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -48,7 +47,7 @@ def answer_rows(
         else:
             kernel = kernel_of(aggregate.partial, user)
             number = (answers.kept or query.partials).index(aggregate.partial)
-            partials = ended(kernel, answers.partials[number], answers.until)
+            partials = kernel.ended(answers.partials[number], answers.until)
             lowered = kernel.lower(partials, aggregate.answer, aggregate.type)
         overflows += lowered.overflows
         columns.append(lowered.values)

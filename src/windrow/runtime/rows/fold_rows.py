@@ -32,7 +32,7 @@ class FoldRows:
 
     def __init__(self, folds: Folds, log: PaneLog, bounded: bool) -> None:
         self._folds, self._log, self._bounded = folds, log, bounded
-        self._calls_code = any(getattr(kernel, "calls_code", False) for kernel in log.kernels)
+        self._calls_code = any(kernel.calls_code for kernel in log.kernels)
 
     def windows(self, due: Due, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
         """Give `emit` the answers of windows over the panes low <= pane < high; there are groups in `width` slots."""

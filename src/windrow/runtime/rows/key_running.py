@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from windrow.kernels import Field, Fields, Kernel, identity, running, take
+from windrow.kernels import Field, Fields, Kernel, identity, take
 from windrow.kernels.kernel import integer
 from windrow.operators.group_partials import GroupPartials
 from windrow.runtime.rows.key_runs import GroupRuns
@@ -37,7 +37,7 @@ class KeyRunning:
         snapshot: Snapshot | None = None,
     ) -> None:
         self.members = tuple(members)
-        self._kernels = [running(kernels[i]) for i in self.members]
+        self._kernels = [kernels[i].running for i in self.members]
         kept = snapshot or {}
         self._span = GroupPartials(Span(), f"{space}.span", blocks, kept.get("span"))
         self._folded = [

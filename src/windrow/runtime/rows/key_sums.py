@@ -63,7 +63,7 @@ class KeySums:
         if not len(new):
             return [take(fields, slots) for fields in held]
         runs, kernels = GroupRuns(new.slots, new.panes, new.partials), self._entering.kernels
-        users = [i for i, kernel in enumerate(kernels) if getattr(kernel, "calls_code", False)]
+        users = [i for i, kernel in enumerate(kernels) if kernel.calls_code]
         newer = runs.fold(kernels, slots, np.full(len(slots), START), highs, users)
         folded = []
         for i, (kernel, fields) in enumerate(zip(kernels, held)):
