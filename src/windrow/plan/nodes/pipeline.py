@@ -11,7 +11,8 @@ from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
-from windrow.plan.nodes.spaces import Key, RowSpace, Space, hashed
+from windrow.plan.nodes.spaces import Key, RowSpace, Space
+from windrow.plan.state_names import answer_text, compared_text, need_text, short
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow
@@ -73,7 +74,7 @@ class QueryPlan:
     @property
     def need(self) -> str:
         """A name for what it asks of its space; equal for queries that differ only in what they make of answers."""
-        return hashed(self.window, self.partials)
+        return short(need_text(self))
 
     @property
     def joins_levels(self) -> bool:
@@ -111,7 +112,12 @@ class QueryPlan:
     @property
     def compared(self) -> str:
         """A name for what is compared from window to window; equal for queries of equal answers."""
-        return hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
+        return short(compared_text(self))
+
+    @property
+    def answer_name(self) -> str:
+        """A name for its answer where a sink holds it; another query of the same name has another."""
+        return short(answer_text(self))
 
     @property
     def told_apart_by(self) -> tuple[str, ...]:
