@@ -64,7 +64,7 @@ class Surroundings:
 
 def space_of(node: Node, tells: bool = False) -> str:
     """The name of a node's state; a W-Expire that tells a renewing DISTINCT holds other rows."""
-    return node_name(node) + ("t" if tells else "")
+    return node_name(node, "told-" if tells else "")
 
 
 def operator_for(node: Node, around: Surroundings, snapshot: dict | None = None, tells: bool = False) -> Operator:
@@ -164,10 +164,14 @@ class Pipeline:
         clocks = [operator.clock for operator in self._operators.values() if isinstance(operator, ScanRows)]
         return max((clock for clock in clocks if clock is not None), default=None)
 
-    @property
-    def held(self) -> set[str]:
-        """The names of the spaces that its operators keep their state in."""
-        return {space_of(node, tells) for node, tells in self._operators}
+    def spaces_of(self, name: str) -> list[str]:
+        """The names of the spaces that the operators of one plan keep their state in."""
+        found, waiting = set(), [(self.plans[name], False)]
+        while waiting:
+            key = waiting.pop()
+            found.add(space_of(*key))
+            waiting += self._inputs[key]
+        return sorted(found)
 
     @property
     def overflows(self) -> int:

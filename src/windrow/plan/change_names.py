@@ -113,9 +113,9 @@ def _columns(columns: Iterable[Column]) -> str:
     return ", ".join(f"{quoted(column.name)} {type_text(column.type)}" for column in columns)
 
 
-def node_name(node: Node) -> str:
-    """The name of a step's state: by what it holds, never by the query that asks for it."""
-    return f"changes.{short(node_text(node))}"
+def node_name(node: Node, how: str = "") -> str:
+    """The name of a step's state: by what it holds, and perhaps `how`, never by the query that asks for it."""
+    return f"changes.{how}{short(node_text(node))}"
 
 
 def part_name(part: Part) -> str:

@@ -16,6 +16,7 @@ from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import COUNTS, FLUSH, HEADER, REJECTED, RESET, Payload
 from windrow.runtime.reject import rejected_of
+from windrow.runtime.set_aside import SetAside
 from windrow.runtime.states import state_of
 from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -23,8 +24,8 @@ from windrow.storage.blocks import Blocks
 from windrow.storage.columns import decode
 from windrow.storage.working_set import NoRoomError, WorkingSet
 
-FORMAT = 3
-"""The version of the state's format; a checkpoint of another one is refused."""
+FORMAT = 4
+"""The version of the state's format, of shards of either kind; a checkpoint of another one is refused."""
 
 
 class Shard:
@@ -50,20 +51,21 @@ class Shard:
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         self._user = dict(plan.user_code)
         self._spaces: dict[Space | RowSpace, KeptSpace] = {}
-        states: dict[str, Any] = dict(kept.get("spaces", {}))
+        self._aside = SetAside(blocks, kept.get("aside"), plan.forgets)
+        live = kept.get("spaces", {}) | kept.get("differences", {})
+        states = self._aside.sorted_out(live, plan.held, kept.get("held", {}), self.clock)
+        self._rewinds += self._aside.deleted
         unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
         known = {}
         if older is not None and older._rewinds == self._rewinds:
             known = {space.name: state for space, state in older._spaces.items()}
         for space in plan.spaces:
-            state = state_of(space, plan, blocks, self._user, states.pop(space.name, None), unseen, self._rows)
+            state = state_of(space, plan, blocks, self._user, states.get(space.name), unseen, self._rows)
             if space.name in known:
                 state.adopt(known[space.name])
             self._spaces[space] = state
-        self._told = Told(plan, blocks, kept.get("differences", {}))
+        self._told = Told(plan, blocks, states)
         self._cuts = plan.cuts
-        for name in states:  # of queries that are no more
-            blocks.delete_all(f"{name}.")
 
     def process(self, payloads: Sequence[Payload]) -> Outcome:
         """Fold a batch's payloads into panes, answer the windows that are due, let go of what no window needs."""
@@ -102,6 +104,7 @@ class Shard:
         self._told.row_levels(outcome)
         self.clock = until
         self._settled_to = None if settled is None or _latest(until, settled) == until else settled
+        self._aside.moves += newest_event(payloads) is not None or self.clock != before
         self._check_memory()
         return outcome
 
@@ -113,10 +116,10 @@ class Shard:
         self._told.save(self.version)
         self._blocks.make_room()
         spaces = {space.name: state.snapshot() for space, state in self._spaces.items()}
-        kept = {"version": self.version, "newest": self.newest, "clock": self.clock, "spaces": spaces}
+        kept: dict[str, Any] = {"version": self.version, "newest": self.newest, "clock": self.clock, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "rows": self._rows}
         kept |= {"rewinds": self._rewinds, "settled_to": self._settled_to}
-        kept["differences"] = self._told.snapshot()
+        kept |= {"differences": self._told.snapshot(), "aside": self._aside.snapshot(), "held": self.plan.held}
         return json.dumps({"format": FORMAT} | kept).encode()
 
     def forget_blocks(self) -> None:
@@ -198,6 +201,7 @@ class Shard:
         self.newest, self.clock = min(self.newest, newest), to
         self._settled_to = min(settled, newest)
         self._rewinds += 1
+        self._aside.moves += 1
         kept = json.loads(self.save())
         kept["wall"] = None  # what was learnt of the delay of events was learnt from those that are gone, too
         for name in anew:

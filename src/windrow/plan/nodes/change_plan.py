@@ -125,6 +125,13 @@ class ChangesPlan:
 
     before: ChangesPlan | None = None
     sends: tuple[LeafKey, ...] = ()
+    forgets: tuple[str, ...] = ()
+    """Names of state that was dropped: it is deleted, where no query asks for it any more."""
+
+    @property
+    def held(self) -> dict[str, str]:
+        """What the state of this stage holds, in words, by the name of each part of it."""
+        return {query.asked: asked_text(query) for query in self.queries}
 
     @property
     def stream(self) -> str:

@@ -152,6 +152,14 @@ class StreamPlan:
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
     ahead_us: int | None = None
+    forgets: tuple[str, ...] = ()
+    """Names of state that was dropped: it is deleted, where no query asks for it any more."""
+
+    @property
+    def held(self) -> dict[str, str]:
+        """What its state holds, in words, by the name of each part of it."""
+        compared = {f"changes-{q.compared}": compared_text(q) for q in self.queries if q.emit != SNAPSHOT}
+        return {space.name: space.held for space in self.spaces} | compared
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

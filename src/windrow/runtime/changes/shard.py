@@ -15,6 +15,7 @@ from windrow.plan.memory import too_large
 from windrow.plan.nodes.change_plan import ChangePlan, ChangesPlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, Part
+from windrow.runtime.changes.away import Entry, beside, called_back, let_go, sent_away
 from windrow.runtime.changes.together import Together
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, REJECTED, Payload
@@ -45,6 +46,8 @@ class ChangeShard:
         self._asking: dict[str, list[str]] = {}
         for query in plan.queries:
             self._asking.setdefault(query.asked, []).append(query.name)
+        self._moves: int = kept.get("moves", 0)
+        self._carried: list[Entry] = []
         self._groups = self._opened(kept.get("together", []))
 
     @property
@@ -77,7 +80,9 @@ class ChangeShard:
             elif payload.name.startswith(REJECTED):
                 stream = payload.name[len(REJECTED) + 1 :]
                 outcome.rejected.append(rejected_of(decode(payload.body), stream, closed))
+        before, known_of = self.clock, any(payload.probe is not None for payload in payloads)
         self._advance(flush)
+        self._moves += flush or known_of or self.clock != before
         arrivals = self._arrivals(payloads)
         for together in self._groups:
             self._settle(together, arrivals, flush, outcome)
@@ -92,8 +97,11 @@ class ChangeShard:
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""
         self.version += 1
-        kept = [together.save(self.version) for together in self._groups]
+        saved = {together.prefix: together.save(self.version) for together in self._groups}
+        carried = [beside(saved.pop(entry["prefix"], None), entry) for entry in self._carried]
+        kept = [*carried, *saved.values()]
         snapshot = {"version": self.version, "clock": self.clock, "newest": self._newest, "together": kept}
+        snapshot["moves"] = self._moves
         return json.dumps({"format": FORMAT} | snapshot).encode()
 
     def _advance(self, flush: bool) -> None:
@@ -136,17 +144,18 @@ class ChangeShard:
                     outcome.add(asking, batches)
 
     def _opened(self, kept: list[dict]) -> list[Together]:
-        """The queries by when they came; of those that are no more, what only they held is deleted."""
+        """The queries by when they came; those that are no more are carried along, unread."""
         waiting = {query.asked: query for query in self.plan.queries}
         opened = []
-        for entry in kept:
+        for was in kept:
+            entry = called_back(was, waiting, self.plan.forgets, self._moves)
             known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
-            held = set(entry["pipeline"]["operators"])
+            entry = sent_away(entry, known, self.plan.forgets, self._moves, self.clock)
+            entry = let_go(was, entry, self._blocks)
             if known:
                 opened.append(Together.open(entry["prefix"], known, self.plan, self._blocks, entry))
-                held -= opened[-1].pipeline.held
-            for space in held:
-                self._blocks.delete_all(f"{entry['prefix']}{space}")
+            if entry["away"]:
+                self._carried.append(entry)
         fresh: dict[tuple[int | None, int], dict[str, ChangePlan]] = {}
         for name, query in waiting.items():
             fresh.setdefault((query.slide_us, query.offset_us), {})[name] = query
