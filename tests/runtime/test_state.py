@@ -236,13 +236,20 @@ def test_batches_without_any_time_only_count():
     assert (outcome.untimed, core.shards[0].clock, core.shards[0].groups) == (2, 5 * SECOND, 1)
 
 
-def test_state_of_an_unknown_format_is_refused_by_name():
+@pytest.mark.parametrize("format", [1, 2, 3, FORMAT + 1])
+def test_state_of_another_format_is_refused_by_name_with_what_to_do(format: int):
     made, blocks = plan("RANGE 4 SECONDS SLIDE 1 SECOND"), MemoryBlocks()
-    snapshot = Shard(made, blocks).save()
-    assert Shard(made, blocks, snapshot).version == 1
-    other = json.dumps(json.loads(snapshot) | {"format": FORMAT + 1}).encode()
-    with pytest.raises(StateError, match=f"format {FORMAT + 1}, and this version of Windrow reads format {FORMAT}"):
-        Shard(made, blocks, other)
+    changes, rows = ChangesPlan((("a", 0),), (), ()), MemoryBlocks()
+    told = (
+        f"format {format}, and this version of Windrow reads format {FORMAT}: start it with the version that wrote it"
+    )
+    for opened, snapshot in (
+        (lambda kept: Shard(made, blocks, kept), Shard(made, blocks).save()),
+        (lambda kept: ChangeShard(changes, rows, kept), ChangeShard(changes, rows).save()),
+    ):
+        assert opened(snapshot).version == 1
+        with pytest.raises(StateError, match=told):
+            opened(json.dumps(json.loads(snapshot) | {"format": format}).encode())
     with pytest.raises(StateError, match="format None"):
         Shard(made, blocks, b"{}")
 
