@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -178,7 +180,8 @@ def test_a_query_that_is_dropped_takes_its_state_along():
     core = Core(plan_of(texts, SCHEMA, 5))
     core.step(ticks(range(30)))
     one = plan_of([OTHER], SCHEMA, 5)
-    Shard(StagePlan.of(one), core.blocks[0], core.snapshots[0]).save()
+    dropped = replace(StagePlan.of(one), forgets=tuple(core.plan.held.keys() - one.held.keys()))
+    Shard(dropped, core.blocks[0], core.snapshots[0]).save()
     alone = Core(one)
     alone.step(ticks(range(30)))
     assert core.blocks[0]._blocks == alone.blocks[0]._blocks

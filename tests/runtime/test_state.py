@@ -235,12 +235,13 @@ def test_batches_without_any_time_only_count():
     assert (outcome.untimed, core.shards[0].clock, core.shards[0].groups) == (2, 5 * SECOND, 1)
 
 
-def test_state_of_an_unknown_format_is_refused_by_name():
+@pytest.mark.parametrize("format", [1, 2, 3, FORMAT + 1])
+def test_state_of_another_format_is_refused_by_name_with_what_to_do(format: int):
     made, blocks = plan("RANGE 4 SECONDS SLIDE 1 SECOND"), MemoryBlocks()
     snapshot = Shard(StagePlan.of(made), blocks).save()
     assert Shard(StagePlan.of(made), blocks, snapshot).version == 1
-    other = json.dumps(json.loads(snapshot) | {"format": FORMAT + 1}).encode()
-    with pytest.raises(StateError, match=f"format {FORMAT + 1}, and this version of Windrow reads format {FORMAT}"):
+    other = json.dumps(json.loads(snapshot) | {"format": format}).encode()
+    with pytest.raises(StateError, match=f"format {format}, and this version of Windrow reads format {FORMAT}"):
         Shard(StagePlan.of(made), blocks, other)
     with pytest.raises(StateError, match="format None"):
         Shard(StagePlan.of(made), blocks, b"{}")

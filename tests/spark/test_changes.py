@@ -131,7 +131,7 @@ def test_the_command_line_changes_a_running_job(spark: SparkSession, tmp_path: P
 def test_changes_are_read_as_they_were_written(tmp_path: Path):
     assert Changes.read(str(tmp_path)) == Changes()
     rounded = Added("SELECT 1", windrow.sink("parquet", path="out"), slide_us=96)
-    changes = Changes({"a": rounded, "b": Added("SELECT 2", windrow.sink("console"))}, ["c"])
+    changes = Changes({"a": rounded, "b": Added("SELECT 2", windrow.sink("console"))}, ["c"], {"ticks": ["d"]})
     changes.write(str(tmp_path))
     assert Changes.read(str(tmp_path)) == changes
 

@@ -1,4 +1,4 @@
-"""The command line: `windrow run`, `add`, `drop`, `reset-clock`, `explain`, `check`, `demo` and `bench`."""
+"""The command line: `windrow run`, `add`, `drop`, `reset-clock`, `clean`, `explain`, `check`, `demo` and `bench`."""
 
 from __future__ import annotations
 
@@ -163,6 +163,31 @@ def reset_clock(
         from windrow.cli.change import reset_clock
 
         reset_clock(checkpoint, stream, time)
+
+
+@app.command()
+def clean(
+    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of a job that does not run.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    master: Master = LOCAL,
+    choices: Choices = None,
+) -> None:
+    """List the state in a stopped job's checkpoint that the queries of its last run do not know, and delete it.
+
+    A job that is started without a query keeps what that query held. This shows it: what it holds, how large it is, and
+    where the clock of its stream was when it was last asked for. Spark deletes state only in a batch, so what you agree
+    to is written down, and deleted by the first batch when the job is started again. State that a query asks for then
+    is not deleted.
+
+    \b
+    Examples:
+      windrow clean checkpoints/app
+      windrow clean checkpoints/app --yes
+    """
+    with user_errors():
+        from windrow.cli.clean import clean_checkpoint
+
+        clean_checkpoint(checkpoint, read_launch(master, choices or []), yes)
 
 
 @app.command()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.compile.shard_key import answer_key, shard_key
+from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, SetNode, Union
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 from windrow.plan.nodes.regrouped import Part, Regrouped
-from windrow.plan.nodes.spaces import hashed
 
 
 def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
@@ -45,8 +45,8 @@ def _cut(node: Node, asked: str, parts: dict[str, Part]) -> Node:
 def _apart(node: Node, asked: str, parts: dict[str, Part]) -> Node:
     """The leaf that stands for `node`, which is put into `parts`."""
     part = Part(node, asked)
-    parts[hashed(part)] = part
-    return Regrouped(hashed(part), node.columns)
+    parts[part_name(part)] = part
+    return Regrouped(part_name(part), node.columns)
 
 
 def _holds_rows(node: Node) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
 from windrow.operators.stamp import StampRows
 from windrow.operators.table_join import TableJoinRows
+from windrow.plan.change_names import node_name
 from windrow.plan.nodes.changes import (
     Distinct,
     Expire,
@@ -62,14 +62,14 @@ class Surroundings:
     user: Mapping[str, type]
 
 
-def space_of(node: Node) -> str:
-    """The name of a node's state: by what it holds, never by the query that asks for it."""
-    return "changes." + hashlib.sha256(repr(node).encode()).hexdigest()[:16]
+def space_of(node: Node, tells: bool = False) -> str:
+    """The name of a node's state; a W-Expire that tells a renewing DISTINCT holds other rows."""
+    return node_name(node, "told-" if tells else "")
 
 
 def operator_for(node: Node, around: Surroundings, snapshot: Snapshot | None = None, tells: bool = False) -> Operator:
     """The operator of `node`. `tells`: an Expire whose parent is a renewing DISTINCT."""
-    place = (space_of(node) + ("t" if tells else ""), around.blocks, snapshot)
+    place = (space_of(node, tells), around.blocks, snapshot)
     match node:
         case Scan():
             return ScanRows(node, *place)
@@ -119,7 +119,7 @@ class Pipeline:
         user: Mapping[str, type] | None = None,
         snapshot: Snapshot | None = None,
     ) -> None:
-        self.plans = dict(plans)
+        self.plans = {name: _expiring_alike(plan) for name, plan in plans.items()}
         around = Surroundings(evaluate, blocks, tables or {}, user or {})
         snapshot = snapshot or {"version": 0, "operators": {}}
         self._version: int = snapshot["version"]
@@ -164,10 +164,14 @@ class Pipeline:
         clocks = [operator.clock for operator in self._operators.values() if isinstance(operator, ScanRows)]
         return max((clock for clock in clocks if clock is not None), default=None)
 
-    @property
-    def held(self) -> set[str]:
-        """The names of the spaces that its operators keep their state in."""
-        return {space_of(node) + ("t" if tells else "") for node, tells in self._operators}
+    def spaces_of(self, name: str) -> list[str]:
+        """The names of the spaces that the operators of one plan keep their state in."""
+        found, waiting = set(), [(self.plans[name], False)]
+        while waiting:
+            key = waiting.pop()
+            found.add(space_of(*key))
+            waiting += self._inputs[key]
+        return sorted(found)
 
     @property
     def overflows(self) -> int:
@@ -186,7 +190,7 @@ class Pipeline:
 
     def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values, as of the last save."""
-        kept = {space_of(node) + ("t" if tells else ""): op.snapshot() for (node, tells), op in self._operators.items()}
+        kept = {space_of(node, tells): op.snapshot() for (node, tells), op in self._operators.items()}
         return {"version": self._version, "operators": kept}
 
     def _build(self, key: tuple[Node, bool], around: Surroundings, kept: Mapping[str, Snapshot]) -> None:
@@ -197,13 +201,19 @@ class Pipeline:
         self._inputs[key] = [(child, renewing and isinstance(child, Expire)) for child in node.children]
         for child in self._inputs[key]:
             self._build(child, around, kept)
-        self._operators[key] = operator_for(node, around, kept.get(space_of(node) + ("t" if tells else "")), tells)
+        self._operators[key] = operator_for(node, around, kept.get(space_of(node, tells)), tells)
 
     def _step(self, clock: int) -> dict[str, Changes]:
         done: dict[tuple[Node, bool], Changes] = {}
         for key, operator in self._operators.items():  # children come before their parents
             done[key] = operator.process([done[child] for child in self._inputs[key]], clock)
         return {name: _answered(plan, done[plan, False]) for name, plan in self.plans.items()}
+
+
+def _expiring_alike(plan: Node) -> Node:
+    """The plan without a word of whose work expiry is: here it is always W-Expire's, and equal ones have one state."""
+    plan = plan.with_children([_expiring_alike(child) for child in plan.children]) if plan.children else plan
+    return replace(plan, place="apart") if isinstance(plan, Expire) else plan
 
 
 def _types(node: Node) -> list[pa.DataType]:

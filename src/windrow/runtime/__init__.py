@@ -1,18 +1,20 @@
 """One shard's work: payloads and state in, results and state out.
 
-answers/    What queries are told: rows, differences, clusters with their numbers, and what is made of them
-changes/    Pipelines of operators over changes in a shard, and what one stage sends on to the next
-rows/       Windows over rows: of the whole stream, of each key, and from condition to condition
-slice/      Events to payloads: what a map task does, before anything is shuffled
-time/       Windows over time: panes, how they are folded, and whose turn it is
-contracts   What a shard, a space of state and a slicer are: every part of the runtime is used through one of these
-groups      The groups of a space: which slot each has, and when it may go
-keys        Group keys as columns: equal keys get equal codes, whatever their number and types
-outcome     What a batch gave
-payload     What travels from the map tasks to the shards
-premerge    Summaries of a batch merged on their way, so that no shard gets those of all map tasks
-reject      Events that no window takes: shipped as they came, since only a shard knows the clock and who is late
-shard       One shard's work: payloads and state in, results and state out
-states      The state of a space, by the kind of its windows
-wall_clock  What the wall clock, which heartbeats carry, says about a stream's clock
+answers/       What queries are told: rows, differences, clusters with their numbers, and what is made of them
+changes/       Pipelines of operators over changes in a shard, and what one stage sends on to the next
+rows/          Windows over rows: of the whole stream, of each key, and from condition to condition
+slice/         Events to payloads: what a map task does, before anything is shuffled
+time/          Windows over time: panes, how they are folded, and whose turn it is
+contracts      What a shard, a space of state and a slicer are: every part of the runtime is used through one of these
+groups         The groups of a space: which slot each has, and when it may go
+keys           Group keys as columns: equal keys get equal codes, whatever their number and types
+outcome        What a batch gave
+payload        What travels from the map tasks to the shards
+premerge       Summaries of a batch merged on their way, so that no shard gets those of all map tasks
+reject         Events that no window takes: shipped as they came, since only a shard knows the clock and who is late
+set_aside      State that the running queries do not know: kept as it is, unread, until it is asked for again or dropped
+shard          One shard's work: payloads and state in, results and state out
+states         The state of a space, by the kind of its windows
+unknown_state  What a snapshot tells of state that the queries of its job do not know
+wall_clock     What the wall clock, which heartbeats carry, says about a stream's clock
 """

@@ -13,7 +13,9 @@ from windrow.runtime.changes.pipelines import Batch, Pipelines
 from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import ANSWERS, CLOCK, FLUSH, LEFT_OUT, RESET, Payload
+from windrow.runtime.set_aside import streams_away
 from windrow.runtime.stream_state import NoRoomForError, StreamState
+from windrow.runtime.wall_clock import newest_event
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
 from windrow.storage.working_set import WorkingSet
@@ -41,15 +43,17 @@ class Shard:
         self._rewinds: int = kept.get("rewinds", 0)
         known: dict[str, StreamState] = older.streams if older is not None and older._rewinds == self._rewinds else {}
         streams = kept.get("streams", {})
-        self.streams: dict[str, StreamState] = {
-            plan.stream: StreamState(plan, self._blocks, streams.get(plan.stream, {}), known.get(plan.stream))
-            for plan in self.plan.streams
-        }
+        self.streams: dict[str, StreamState] = {}
+        for plan in self.plan.streams:
+            own = streams.get(plan.stream, {})
+            state = StreamState(plan, self._blocks, own, known.get(plan.stream), self.plan.forgets)
+            self.streams[plan.stream] = state
+        self._away = streams_away(kept, self.streams, self.plan.forgets, self._blocks)
         answering: list[AnyQuery] = [query for plan in self.plan.streams for query in plan.queries]
         answering += self.plan.changing
         self._made_of = [query for query in answering if query.name.startswith("#")]
         self._fed_here = {feed.stream.stream: feed for feed in self.plan.feeds if feed.here}
-        self._pipelines = Pipelines(self.plan, self._blocks, kept.get("pipelines", []), self.version)
+        self._pipelines = Pipelines(self.plan, self._blocks, kept.get("pipelines", {}), self.version)
 
     def process(self, payloads: Sequence[Payload]) -> Outcome:
         """Work off a batch: what has come is counted, windows and pipelines are told of it, and answer what is due."""
@@ -68,13 +72,15 @@ class Shard:
             if name in self._fed_here:
                 self._feed(self._fed_here[name], batch, outcome)
             own = [payload for payload in batch.payloads if payload.stream in ("", name)]
+            before = state.clock, state.newest
             try:
                 batch.clocks[name] = state.process(own, flush, self._pipelines.settled(name), outcome)
             except NoRoomForError as error:
                 raise self._too_large(self._held(error)) from None
             batch.newest[name] = state.newest
+            if (batch.clocks[name], state.newest) != before or newest_event(own) is not None:
+                outcome.clocks[name] = batch.clocks[name], state.newest
         self._pipelines.process(batch, outcome)
-        outcome.clocks = {name: (clock, batch.newest[name]) for name, clock in batch.clocks.items()}
         outcome.clocks |= {query.name[1:]: (self._told_to(query, batch), None) for query in self._made_of}
         self._check_memory()
         return outcome
@@ -99,6 +105,7 @@ class Shard:
         pipelines = self._pipelines.save(self.version)
         self._blocks.make_room()
         kept = {"version": self.version, "rewinds": self._rewinds, "streams": streams, "pipelines": pipelines}
+        kept["away"] = self._away
         return json.dumps({"format": FORMAT} | kept).encode()
 
     def forget_blocks(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
 from windrow.runtime.reject import rejected_of
+from windrow.runtime.set_aside import SetAside
 from windrow.runtime.states import state_of
 from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -36,8 +37,15 @@ class StreamState:
     `newest` is its newest event time, and `clock` how far it has come: what is earlier is late.
     """
 
-    def __init__(self, plan: StreamPlan, blocks: WorkingSet, kept: Mapping[str, Any], older: StreamState | None):
-        """As `kept` has it; an `older` view of the same state gives what it has in memory."""
+    def __init__(
+        self,
+        plan: StreamPlan,
+        blocks: WorkingSet,
+        kept: Mapping[str, Any],
+        older: StreamState | None = None,
+        forgets: Collection[str] = (),
+    ) -> None:
+        """As `kept` has it; an `older` view of the same state gives what it has in memory. `forgets` was dropped."""
         self.plan, self._blocks = plan, blocks
         self._settled_to: int | None = kept.get("settled_to")
         self.newest: int | None = kept.get("newest")
@@ -46,18 +54,20 @@ class StreamState:
         self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
         user = dict(plan.user_code)
         self.spaces: dict[AnySpace, KeptSpace] = {}
-        states: dict[str, Any] = dict(kept.get("spaces", {}))
+        self._aside = SetAside(blocks, kept.get("aside"), forgets)
+        live = kept.get("spaces", {}) | kept.get("differences", {})
+        states = self._aside.sorted_out(live, plan.held, kept.get("held", {}), self.clock)
         unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
-        known = {} if older is None else {space.name: state for space, state in older.spaces.items()}
+        known = {}
+        if older is not None and not self._aside.deleted:
+            known = {space.name: state for space, state in older.spaces.items()}
         for space in plan.spaces:
-            state = state_of(space, plan, blocks, user, states.pop(space.name, None), unseen, self._rows)
+            state = state_of(space, plan, blocks, user, states.get(space.name), unseen, self._rows)
             if space.name in known:
                 state.adopt(known[space.name])
             self.spaces[space] = state
-        self._told = Told(plan, blocks, kept.get("differences", {}))
+        self._told = Told(plan, blocks, states)
         self._cuts = plan.cuts
-        for name in states:  # of queries that are no more
-            blocks.delete_all(f"{name}.")
 
     def advance(self, payloads: Sequence[Payload]) -> None:
         """Move the clock to the newest event time, less the lateness, or where the wall clock has it; never back.
@@ -110,6 +120,7 @@ class StreamState:
         self._told.row_levels(outcome)
         self.clock = until
         self._settled_to = None if settled_to is None or _latest(until, settled_to) == until else settled_to
+        self._aside.moves += newest_event(payloads) is not None or self.clock != before
         return reached
 
     def rewind(self, to: int, outcome: Outcome) -> list[str] | None:
@@ -131,6 +142,7 @@ class StreamState:
         self._told.rewind(to)
         self.newest, self.clock = min(self.newest, newest), to
         self._settled_to = min(settled, newest)
+        self._aside.moves += 1
         return anew
 
     def save(self, version: int) -> dict[str, Any]:
@@ -139,9 +151,9 @@ class StreamState:
             state.save(version)
         self._told.save(version)
         spaces = {space.name: state.snapshot() for space, state in self.spaces.items()}
-        kept = {"newest": self.newest, "clock": self.clock, "rows": self._rows, "spaces": spaces}
+        kept: dict[str, Any] = {"newest": self.newest, "clock": self.clock, "rows": self._rows, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "settled_to": self._settled_to}
-        return kept | {"differences": self._told.snapshot()}
+        return kept | {"differences": self._told.snapshot(), "aside": self._aside.snapshot(), "held": self.plan.held}
 
     def space_of(self, query: QueryPlan) -> SpaceState:
         """The state that a query over time is answered from."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -28,7 +27,9 @@ class Partial:
     @property
     def name(self) -> str:
         """A short name for its columns in state, by what it holds."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
+        from windrow.plan.state_names import partial_name  # which declares the names of all kinds, and knows them
+
+        return partial_name(self)
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.plan.catalog import Stream
+from windrow.plan.change_names import asked_text, change_answer_text
 from windrow.plan.nodes.changes import TIME, Node
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.run_names import run_name
-from windrow.plan.nodes.spaces import hashed
+from windrow.plan.state_names import short
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.stage import AnyQuery
@@ -67,7 +68,12 @@ class ChangePlan:
     @property
     def asked(self) -> str:
         """A name for what it asks: by its plan, not by its own name."""
-        return hashed(self.root, self.emit, self.slide_us, self.offset_us)
+        return short(asked_text(self))
+
+    @property
+    def answer_name(self) -> str:
+        """A name for its answer where a sink holds it; another query of the same name has another."""
+        return short(change_answer_text(self))
 
     @property
     def leading(self) -> tuple[str, ...]:

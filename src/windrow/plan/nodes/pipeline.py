@@ -14,7 +14,8 @@ from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
 from windrow.plan.nodes.run_names import run_name
-from windrow.plan.nodes.spaces import Key, RowSpace, Space, hashed
+from windrow.plan.nodes.spaces import Key, RowSpace, Space
+from windrow.plan.state_names import answer_text, compared_text, need_text, short
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow
@@ -92,7 +93,7 @@ class QueryPlan:
     @property
     def need(self) -> str:
         """A name for what it asks of its space; equal for queries that differ only in what they make of answers."""
-        return hashed(self.window, self.partials)
+        return short(need_text(self))
 
     @property
     def joins_levels(self) -> bool:
@@ -130,7 +131,12 @@ class QueryPlan:
     @property
     def compared(self) -> str:
         """A name for what is compared from window to window; equal for queries of equal answers."""
-        return hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
+        return short(compared_text(self))
+
+    @property
+    def answer_name(self) -> str:
+        """A name for its answer where a sink holds it; another query of the same name has another."""
+        return short(answer_text(self))
 
     @property
     def told_apart_by(self) -> tuple[str, ...]:
@@ -176,6 +182,12 @@ class StreamPlan:
     memory_bytes: int = DEFAULT_BYTES
     ahead_us: int | None = None
     scans: tuple[SpreadScan, ...] = ()
+
+    @property
+    def held(self) -> dict[str, str]:
+        """What its state holds, in words, by the name of each part of it."""
+        compared = {f"changes-{q.compared}": compared_text(q) for q in self.queries if q.emit != SNAPSHOT}
+        return {space.name: space.held for space in self.spaces} | compared
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

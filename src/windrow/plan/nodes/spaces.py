@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import PARTIALS, kept_as
+from windrow.plan.state_names import row_place_text, row_space_text, short, space_text
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
@@ -52,7 +52,12 @@ class Space:
 
         Windows without bound never let go of a group, so they have a space of their own.
         """
-        return hashed(self.stream, self.where, self.keys, self.unbounded)
+        return short(self.held)
+
+    @property
+    def held(self) -> str:
+        """What its state holds, in words."""
+        return space_text(self)
 
     @property
     def place(self) -> str:
@@ -96,12 +101,17 @@ class RowSpace:
     @property
     def name(self) -> str:
         """The name that its state has in a checkpoint."""
-        return hashed(self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
+        return short(self.held)
+
+    @property
+    def held(self) -> str:
+        """What its state holds, in words."""
+        return row_space_text(self)
 
     @property
     def place(self) -> str:
         """What says which shard it is in, where its groups are not spread over all: levels of a query are together."""
-        return hashed(self.stream, self.window.counted, self.where, self.keys, self.partials)
+        return short(row_place_text(self))
 
     @property
     def order(self) -> str:
@@ -123,8 +133,3 @@ class RowSpace:
     def is_alone(self) -> bool:
         """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
         return bool(self.partition) or isinstance(self.window, PredicateWindow)
-
-
-def hashed(*held: object) -> str:
-    """A short name for what `held` says."""
-    return hashlib.sha256(repr(held).encode()).hexdigest()[:16]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from windrow.plan.change_names import asked_text
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
@@ -51,6 +52,8 @@ class StagePlan:
     feeds: tuple[Feed, ...] = ()
     tells: tuple[str, ...] = ()
     run: str = ""
+    forgets: tuple[str, ...] = ()
+    """Names of state that was dropped: it is deleted, where no query asks for it any more."""
 
     @classmethod
     def of(cls, stream: StreamPlan) -> StagePlan:
@@ -69,6 +72,12 @@ class StagePlan:
         """The streams that are read here, rather than made of answers."""
         made = {feed.stream.stream for feed in self.feeds}
         return tuple(stream for stream in self.streams if stream.stream not in made)
+
+    @property
+    def held(self) -> dict[str, str]:
+        """What the state of this stage holds, in words, by the name of each part of it."""
+        windows = {name: held for stream in self.streams for name, held in stream.held.items()}
+        return windows | {query.asked: asked_text(query) for query in self.changing}
 
     @property
     def stages(self) -> tuple[StagePlan, ...]:

@@ -44,10 +44,8 @@ class Told:
             for space in plan.spaces
         }
         comparing = {name: query for changing in self._changing.values() for name, query in changing}
-        for name in kept.keys() - comparing.keys():  # of queries that are no more
-            blocks.delete_all(f"changes-{name}.")
         self._differences = {
-            name: Differences(query, f"changes-{name}.rows", blocks, kept.get(name))
+            name: Differences(query, f"changes-{name}.rows", blocks, kept.get(f"changes-{name}"))
             for name, query in comparing.items()
         }
         self._nested: dict[QueryPlan, list[Answers]] = {}
@@ -131,7 +129,7 @@ class Told:
             differences.save(version)
 
     def snapshot(self) -> Snapshot:
-        return {name: differences.snapshot() for name, differences in self._differences.items()}
+        return {f"changes-{name}": differences.snapshot() for name, differences in self._differences.items()}
 
     def _compared(self, space: AnySpace) -> set[str]:
         return {name for name, _ in self._changing[space]}

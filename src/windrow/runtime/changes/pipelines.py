@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +13,12 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, Part
 from windrow.plan.nodes.stage import StagePlan
+from windrow.runtime.changes.away import Entry, beside, called_back, let_go, sent_away
 from windrow.runtime.changes.together import Together
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.runtime.slice.scans import ROWS
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
 
 NOTHING_YET = -(1 << 62)
@@ -47,13 +47,16 @@ class Pipelines:
     that comes later begins with empty windows, and shares nothing with those that were there.
     """
 
-    def __init__(self, plan: StagePlan, blocks: Blocks, kept: list[dict[str, Any]], version: int) -> None:
+    def __init__(self, plan: StagePlan, blocks: Blocks, kept: Snapshot, version: int) -> None:
         """As `kept` has it; what is new is named by the `version` of the shard that it comes to."""
         self._plan, self._blocks = plan, blocks
         self._asking: dict[str, list[str]] = {}
         for query in plan.changing:
             self._asking.setdefault(query.asked, []).append(query.name)
-        self._groups = self._opened(kept, version)
+        self._moves: int = kept.get("moves", 0)
+        self._clock: int | None = kept.get("clock")
+        self._carried: list[Entry] = []
+        self._groups = self._opened(kept.get("together", []), version)
 
     @property
     def queries(self) -> int:
@@ -77,6 +80,9 @@ class Pipelines:
 
         Pipelines whose streams are not all done, since some are made of other answers, wait until they are.
         """
+        if not batch.done:
+            came = (payload.probe is not None or payload.name.startswith(ROWS) for payload in batch.payloads)
+            self._moves += batch.flush or any(came)
         ready = [
             together
             for together in self._groups
@@ -93,12 +99,15 @@ class Pipelines:
             until = self._settle(together, arrivals, clock, last, outcome)
             batch.done.add(together.prefix)
             if clock is not None:
+                self._clock = clock
                 asked = [name for asking in together.queries for name in self._asking[asking]]
                 batch.told_to.update(dict.fromkeys(asked, until))
 
-    def save(self, version: int) -> list[dict[str, Any]]:
+    def save(self, version: int) -> Snapshot:
         """Write changed blocks to the store; returns what opens them again."""
-        return [together.save(version) for together in self._groups]
+        saved = {together.prefix: together.save(version) for together in self._groups}
+        carried = [beside(saved.pop(entry["prefix"], None), entry) for entry in self._carried]
+        return {"moves": self._moves, "clock": self._clock, "together": [*carried, *saved.values()]}
 
     def _arrivals(self, payloads: Sequence[Payload]) -> dict[Leaf, list[pa.RecordBatch]]:
         found: dict[Leaf, list[pa.RecordBatch]] = {}
@@ -133,18 +142,19 @@ class Pipelines:
                     outcome.add(asking, batches)
         return until
 
-    def _opened(self, kept: list[dict[str, Any]], version: int) -> list[Together]:
-        """The queries by when they came; of those that are no more, what only they held is deleted."""
+    def _opened(self, kept: list[Entry], version: int) -> list[Together]:
+        """The queries by when they came; those that are no more are carried along, unread."""
         waiting = {query.asked: query for query in self._plan.changing}
-        opened = []
-        for entry in kept:
+        forgets, opened = self._plan.forgets, []
+        for was in kept:
+            entry = called_back(was, waiting, forgets, self._moves)
             known = {name: waiting.pop(name) for name in entry["roots"] if name in waiting}
-            held = set(entry["pipeline"]["operators"])
+            entry = sent_away(entry, known, forgets, self._moves, self._clock)
+            entry = let_go(was, entry, self._blocks)
             if known:
                 opened.append(Together.open(entry["prefix"], known, self._plan, self._blocks, entry))
-                held -= opened[-1].pipeline.held
-            for space in held:
-                self._blocks.delete_all(f"{entry['prefix']}{space}")
+            if entry["away"]:
+                self._carried.append(entry)
         fresh: dict[tuple[int | None, int, tuple[str, ...]], dict[str, ChangePlan]] = {}
         for name, query in waiting.items():
             fresh.setdefault((query.slide_us, query.offset_us, query.streams), {})[name] = query

@@ -12,6 +12,7 @@ from windrow.operators.changes import Changes, joined
 from windrow.operators.net import emitted
 from windrow.operators.packed import unpacked
 from windrow.operators.pipeline import Arrivals, Pipeline
+from windrow.plan.change_names import asked_text
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Node, TableJoin
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
@@ -110,6 +111,9 @@ class Together:
         return {
             "prefix": self.prefix,
             "roots": list(self.queries),
+            "held": {name: asked_text(query) for name, query in self.queries.items()},
+            "uses": {name: self.pipeline.spaces_of(name) for name in self.queries},
+            "away": {},
             "pipeline": self.pipeline.snapshot(),
             "sampled": {name: sampled.snapshot() for name, sampled in self.sampled.items()},
         }

@@ -56,8 +56,7 @@ class FoldState:
         read = {other.way: other for other in shared if fold.window in other.windows}
         in_turn = [read[way].name for way in ("binary", "stairs") if way in read]
         self.lattice = in_turn[0] if in_turn else None  # at most one: these forget what was asked
-        for way in dict.fromkeys(fold.maintenance):
-            members = tuple(p for p, chosen in zip(fold.partials, fold.maintenance) if chosen == way)
+        for way, members in _ways(fold):
             if way in read:
                 self._ways.append((read[way].partials, read[way].maintenance))
                 continue
@@ -113,6 +112,17 @@ class FoldState:
             maintenance.drop(before)
             if len(freed):
                 maintenance.release(freed)
+
+
+def _ways(fold: Fold) -> list[tuple[str, tuple[Partial, ...]]]:
+    """The ways that a window is folded, each with its partials; those of a total that only grows each by itself.
+
+    Nobody could fold such a total again, since its panes are gone: it must be found whatever else is asked for.
+    """
+    ways: dict[tuple[str, Partial | None], list[Partial]] = {}
+    for partial, way in zip(fold.partials, fold.maintenance):
+        ways.setdefault((way, partial if way == "accumulate" else None), []).append(partial)
+    return [(way, tuple(members)) for (way, _), members in ways.items()]
 
 
 def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:

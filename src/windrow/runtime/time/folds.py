@@ -37,18 +37,21 @@ class Folds:
             members = tuple(i for i, chosen in enumerate(ways) if chosen == name)
             names, kernels = tuple(log.names[i] for i in members), tuple(log.kernels[i] for i in members)
             view = View(log, members, names, kernels)
-            kept = (snapshot or {}).get(name)
-            place = f"{space}.{name}"
+            own = f"{name}-{'-'.join(names)}"
+            kept = (snapshot or {}).get(own)
+            place = f"{space}.{own}"
             made = (
                 Tree(view, unit, 0, cells, place, blocks, kept)
                 if name == "tree"
                 else maintenance_of(name, view, place, blocks, kept)
             )
-            self._folds[name] = (members, made)
+            self._folds[own] = (members, made)
+        for other in (snapshot or {}).keys() - self._folds.keys():  # folded another way: it is folded from the panes
+            blocks.delete_all(f"{space}.{other}")
 
     def adopt(self, older: Folds) -> None:
-        for name, (_, fold) in self._folds.items():
-            fold.adopt(older._folds[name][1])
+        for name in self._folds.keys() & older._folds.keys():
+            self._folds[name][1].adopt(older._folds[name][1])
 
     def close(self, before: int) -> None:
         """All panes before `before` are complete."""

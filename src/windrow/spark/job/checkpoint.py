@@ -7,7 +7,7 @@ import json
 import os
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -85,11 +85,17 @@ class Changes:
     """How the queries of a job differ from those it was started with.
 
     Of those that it is started with, the `dropped` ones do not run; the `added` ones run besides, perhaps under the
-    name of a dropped one. A job that was killed and is started again runs what it ran.
+    name of a dropped one. A job that was killed and is started again runs what it ran. `forgotten` is state that is to
+    be deleted as long as no query asks for it, by the folder of its stream: what only dropped queries kept.
     """
 
     added: dict[str, Added] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
+    forgotten: dict[str, list[str]] = field(default_factory=dict)
+
+    def forget(self, folder: str, names: Iterable[str], known: Iterable[str]) -> None:
+        """Have state of a stream deleted that is called `names`, and none that is `known`."""
+        self.forgotten[folder] = sorted({*self.forgotten.get(folder, ()), *names} - {*known})
 
     @classmethod
     def read(cls, checkpoint: str) -> Changes:
@@ -108,14 +114,16 @@ class Changes:
             raise ValueError("a slide is no number")
         if not isinstance(content["dropped"], list):
             raise ValueError("what was dropped is no list")
-        return cls(added, [_text(name) for name in content["dropped"]])
+        forgotten = {folder: [_text(name) for name in names] for folder, names in content.get("forgotten", {}).items()}
+        return cls(added, [_text(name) for name in content["dropped"]], forgotten)
 
     def write(self, checkpoint: str) -> None:
         added = {
             name: {"text": it.text, "format": it.sink.format, "options": list(it.sink.options), "slide_us": it.slide_us}
             for name, it in self.added.items()
         }
-        write_whole(os.path.join(checkpoint, "queries.json"), {"added": added, "dropped": self.dropped})
+        content = {"added": added, "dropped": self.dropped, "forgotten": self.forgotten}
+        write_whole(os.path.join(checkpoint, "queries.json"), content)
 
 
 def _sink(format: Any, options: Any) -> Sink:

@@ -24,6 +24,8 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.spark.job.checkpoint import Added, Changes
+from windrow.spark.job.file_names import file_name
+from windrow.spark.job.forget_state import forgetting, remember, state_of
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.progress import Progress
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
@@ -75,6 +77,7 @@ class Job:
         planner.share_out(list(self._plans.values()))
         self._queries: dict[str, StreamingQuery] = {}
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
+        remember(checkpoint, [run.plan for run in self._runs.values()])
         try:
             for stream, run in self._runs.items():
                 self._queries[stream] = run.start(trigger, self._watched)
@@ -132,7 +135,7 @@ class Job:
             self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
     def drop(self, name: str) -> None:
-        """Run a query no more; what only it kept in state goes."""
+        """Run a query no more; what only it kept in state is deleted with the next batch."""
         with self._lock:
             if name not in self._plans:
                 raise ChangeError(f"there is no query {name!r}\nhint: running are {', '.join(self._plans)}")
@@ -258,6 +261,7 @@ class Job:
             run = self._run_of(stream) if stream in self._streams() else None
             if run is not None and stream in self._runs:
                 check_beside(self._runs[stream].plan, run.plan)
+            self._forget(stream, run, changes)
         except Exception:
             self._go_back(before[0], before[1])
             raise
@@ -276,6 +280,13 @@ class Job:
                 self._go_on(one, self._run_of(one) if one in self._streams() else None)
             told = reason(error) if isinstance(error, StreamingQueryException) else str(error)
             raise ChangeError(f"{told}\nthe job goes on as it was") from error
+
+    def _forget(self, stream: str, run: StreamRun | None, changes: Changes) -> None:
+        """Have all state deleted that the stream's queries knew until now, and will know no more."""
+        before = state_of(self._runs[stream].plan) if stream in self._runs else {}
+        changes.forget(file_name(stream), before, {} if run is None else state_of(run.plan))
+        if run is not None:
+            run.plan = forgetting(run.plan, changes)
 
     def _go_back(self, plans: dict[str, AnyQuery], sinks: dict[str, Sink]) -> None:
         self._plans, self._sinks = plans, sinks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import posixpath
 import re
@@ -154,7 +153,7 @@ def net_rows(signed: DataFrame) -> DataFrame:
 
 def answer_home(checkpoint: str, query: QueryPlan | ChangePlan) -> str:
     """Where a checkpoint keeps the answer of a query. Another query of the same name begins with none."""
-    return os.path.join(_homes(checkpoint, query.name), hashlib.sha256(repr(query).encode()).hexdigest()[:16])
+    return os.path.join(_homes(checkpoint, query.name), query.answer_name)
 
 
 def forget_answers(checkpoint: str, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -129,4 +128,4 @@ class Run:
 
 def job_mark(job: str, query: QueryPlan | ChangePlan) -> str:
     """The name under which the batches of a query are noted: another query of the same name begins anew."""
-    return f"{job}-{hashlib.sha256(repr(query).encode()).hexdigest()[:16]}"
+    return f"{job}-{query.answer_name}"

@@ -40,6 +40,7 @@ class SlideProcessor(StatefulProcessor):
 
     def __init__(self, plan: StagePlan, shards: int, run: str) -> None:
         self._plan, self._shards, self._run = plan, shards, run
+        # no name of state: it only tells a worker whether the shard that it has in memory is of this very plan
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 
     def init(self, handle: StatefulProcessorHandle) -> None:

@@ -1,0 +1,135 @@
+"""The names of state over changes, declared as those in `state_names`: a text for each step of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from windrow.plan.nodes.changes import (
+    Column,
+    Distinct,
+    Expire,
+    Group,
+    Intersect,
+    Join,
+    Minus,
+    Node,
+    Project,
+    Scan,
+    Select,
+    SetNode,
+    Stamp,
+    TableJoin,
+    Union,
+)
+from windrow.plan.nodes.regrouped import Part, Regrouped
+from windrow.plan.state_names import aggregate_text, quoted, short, span, type_text
+
+if TYPE_CHECKING:
+    from windrow.plan.nodes.change_plan import ChangePlan
+
+VERSIONS = {
+    "scan": 1,
+    "regrouped": 1,
+    "part": 1,
+    "expire": 1,
+    "select": 1,
+    "project": 1,
+    "distinct": 1,
+    "group": 1,
+    "stamp": 1,
+    "union": 1,
+    "minus": 1,
+    "intersect": 1,
+    "join": 1,
+    "table join": 1,
+    "answer": 1,
+}
+"""The format of what each step holds. A change of bytes is the next number, and so another name."""
+
+
+def node_text(node: Node) -> str:
+    """What a step holds, by what it does and what comes to it. Who does the work of `expire` does not matter.
+
+    >>> from windrow.plan.nodes.changes import Scan
+    >>> import pyarrow as pa
+    >>> node_text(Distinct(Scan("sales", (Column("k", pa.int64()),), 60_000_000, ("k",))))
+    'distinct/1(scan/1 sales (k bigint: k) range 60 s)'
+    """
+    name, told = _step(node)
+    inside = "; ".join(map(node_text, node.children))
+    return f"{name}/{VERSIONS[name]}" + (f" {told}" if told else "") + (f"({inside})" if inside else "")
+
+
+def _step(node: Node) -> tuple[str, str]:
+    match node:
+        case Scan():
+            reach = "for ever" if node.range_us is None else f"range {span(node.range_us)}"
+            texts = ", ".join(node.texts)
+            told = f"{quoted(node.stream)} ({_columns(node.read)}: {texts}) {reach}"
+            return "scan", told if node.where is None else f"{told} where {node.where}"
+        case Regrouped():
+            return "regrouped", f"{node.part} ({_columns(node.read)})"
+        case Part():
+            return "part", f"for {node.query}"
+        case Expire():
+            return "expire", ""
+        case Select():
+            return "select", node.predicate
+        case Project():
+            made = (f"{quoted(out.name)} {type_text(out.type)}: {out.sql}" for out in node.outputs)
+            return "project", ", ".join(made)
+        case Distinct():
+            return "distinct", "renewing" if node.renewing else ""
+        case Group():
+            measured = (f"{quoted(measure.name)}: {aggregate_text(measure.aggregate)}" for measure in node.measures)
+            return "group", f"by {', '.join(map(quoted, node.keys)) or 'nothing'}; {'; '.join(measured)}"
+        case Stamp():
+            edges = ((quoted(edge.name), edge.before_us) for edge in node.edges)
+            told = ", ".join(f"{name}: {'null' if before is None else span(before)}" for name, before in edges)
+            return "stamp", f"every {span(node.slide_us)} offset {span(node.offset_us)} with {told}"
+        case SetNode():
+            return _set_operator(node), "all" if node.all else ""
+        case Join():
+            return "join", _joined(node)
+        case TableJoin():
+            return "table join", f"{quoted(node.table)} ({_columns(node.read)}) {_joined(node)}"
+    raise TypeError(f"no name is declared for the state of {type(node).__name__}")
+
+
+def _set_operator(node: SetNode) -> str:
+    for kind, name in ((Union, "union"), (Minus, "minus"), (Intersect, "intersect")):
+        if isinstance(node, kind):
+            return name
+    raise TypeError(f"no name is declared for the state of {type(node).__name__}")
+
+
+def _joined(node: Join | TableJoin) -> str:
+    pairs = ", ".join(f"{quoted(left)} = {quoted(right)}" for left, right in node.on)
+    return f"{node.kind} on {pairs or 'nothing'}" + ("" if node.residual is None else f" where {node.residual}")
+
+
+def _columns(columns: Iterable[Column]) -> str:
+    return ", ".join(f"{quoted(column.name)} {type_text(column.type)}" for column in columns)
+
+
+def node_name(node: Node, how: str = "") -> str:
+    """The name of a step's state: by what it holds, and perhaps `how`, never by the query that asks for it."""
+    return f"changes.{how}{short(node_text(node))}"
+
+
+def part_name(part: Part) -> str:
+    """The name under which one stage sends what the next reads."""
+    return short(node_text(part))
+
+
+def asked_text(query: ChangePlan) -> str:
+    """What a query over changes asks: its plan, what is sent of it, and when."""
+    when = "at each change" if query.slide_us is None else f"every {span(query.slide_us)}"
+    when += f" offset {span(query.offset_us)}" if query.offset_us else ""
+    return f"answer/{VERSIONS['answer']} {query.emit} {when} of {node_text(query.root)}"
+
+
+def change_answer_text(query: ChangePlan) -> str:
+    """All that makes the answer of a query, by which a sink that holds it knows its own."""
+    return f"{quoted(query.name)}: {asked_text(query)}"
