@@ -11,6 +11,7 @@ cut_into_stages         Cut a plan that no key can spread into stages that a key
                         shards
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
+explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_rows            Windows that count rows as text: what they keep, and why
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures

@@ -10,7 +10,7 @@ A rule is a file of this room, and says why it changes a plan: those of one quer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -93,6 +93,8 @@ class Compiler:
         folded = [query for query in queries if isinstance(query, QueryPlan)]
         stream, wanted = streams[folded[0].stream], (wishes.memory_bytes, wishes.keeping)
         plan = plan_stream(stream, folded, self.catalog.code, *wanted, keeps_rejected=keeps_rejected, live=live)
+        joined = sorted({table for rows in plan.joined for table in rows.tables})
+        plan = replace(plan, static=tuple((name, self._tables(name)) for name in joined))
         if figures is not None and wishes.shards is not None:
             refuse_large(plan, wishes.shards, figures)
         return plan

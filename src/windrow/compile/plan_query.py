@@ -31,6 +31,8 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
         query.limit,
         clusters=query.clusters,
         emit=query.emit,
+        rows=query.rows,
+        by_engine=query.by_engine,
     )
     beside = list(beside)
     return join_clusters(round_slide(plan, beside), beside)

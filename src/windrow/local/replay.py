@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
@@ -126,7 +127,7 @@ def replay(
 
 
 class Replay(StreamReplay):
-    """One query over one stream in one process; the shard's state is in `blocks`."""
+    """One query over one stream, which `tables` may be joined with, in one process; the shard's state is in `blocks`."""
 
     def __init__(
         self,
@@ -142,12 +143,13 @@ class Replay(StreamReplay):
         states: Mapping[str, str] | None = None,
         blocks: Blocks | None = None,
         streams: Mapping[str, pa.Table] | None = None,
+        tables: Mapping[str, pa.Table] | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
         catalog = local_catalog(
             events,
-            {},
+            tables or {},
             time=time,
             times=times,
             lateness=lateness,
@@ -159,4 +161,6 @@ class Replay(StreamReplay):
         )
         asked = plan_query("query", bind(parse_query(query) if isinstance(query, str) else query, catalog))
         stream = catalog.streams[asked.stream]
-        super().__init__(plan_stream(stream, [asked], catalog.code), stream, events[stream.name], blocks)
+        plan = plan_stream(stream, [asked], catalog.code)
+        plan = replace(plan, static=tuple((tables or {}).items()))
+        super().__init__(plan, stream, events[stream.name], blocks)

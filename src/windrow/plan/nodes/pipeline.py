@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -10,8 +11,9 @@ from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
-from windrow.plan.nodes.spaces import Key, RowSpace, Space, hashed
+from windrow.plan.nodes.spaces import Key, RowSpace, Space, hashed, joined
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow
@@ -47,6 +49,8 @@ class QueryPlan:
     `due`, for nested ones `level`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are
     expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
     there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    `rows` are the tables that the stream is joined with before anything is counted; with `by_engine`, some expression
+    over joined rows can be evaluated by Spark only.
     """
 
     name: str
@@ -62,6 +66,8 @@ class QueryPlan:
     about_us: int | None = None
     clusters: ClusterPartial | None = None
     emit: str = SNAPSHOT
+    rows: JoinedRows | None = None
+    by_engine: bool = False
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -111,7 +117,8 @@ class QueryPlan:
     @property
     def compared(self) -> str:
         """A name for what is compared from window to window; equal for queries of equal answers."""
-        return hashed(self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
+        asked = (self.stream, self.where, self.keys, self.window, self.aggregates, self.clusters)
+        return hashed(*asked, *joined(self.rows))
 
     @property
     def told_apart_by(self) -> tuple[str, ...]:
@@ -146,17 +153,19 @@ class StreamPlan:
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
     ahead_us: int | None = None
+    static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
+    """The tables that are joined, as they were read at the start."""
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
         if isinstance(space, RowSpace):
-            asked = (space.where, space.keys, space.partials)
-            alike = (q for q in self.queries if (q.where, q.keys, q.partials) == asked)
+            asked = (space.rows, space.where, space.keys, space.partials)
+            alike = (q for q in self.queries if (q.rows, q.where, q.keys, q.partials) == asked)
             windows = ((q, q.window) for q in alike)
             return tuple(q for q, w in windows if isinstance(w, CountWindow) and space.window in row_parts(w))
-        held = (space.where, space.keys, space.unbounded)
+        held = (space.rows, space.where, space.keys, space.unbounded)
         timed = (q for q in self.queries if isinstance(q.window, TimeWindow))
-        return tuple(q for q in timed if (q.where, q.keys, q.window.range_us is None) == held)
+        return tuple(q for q in timed if (q.rows, q.where, q.keys, q.window.range_us is None) == held)
 
     @property
     def shared(self) -> tuple[Space, ...]:
@@ -175,15 +184,46 @@ class StreamPlan:
         return Cuts.of([*each_time, *(window.closes for space in self.shared for window in space.windows)])
 
     @property
+    def joined(self) -> tuple[JoinedRows, ...]:
+        """The joins with tables whose rows some space counts, each once."""
+        return tuple(dict.fromkeys(space.rows for space in self.spaces if space.rows is not None))
+
+    @property
+    def joins_first(self) -> bool:
+        """Whether rows are joined before the engine evaluates expressions, since some are for it alone."""
+        return any(query.by_engine for query in self.queries)
+
+    @property
     def expressions(self) -> tuple[str, ...]:
-        """Every row expression that some query needs, each once: the engine evaluates them as columns."""
+        """Every row expression that some query needs of the events, each once: the engine evaluates them as columns."""
+        needed = dict.fromkeys(self.texts_of(None))
+        for rows in self.joined:
+            texts = self.texts_of(rows)
+            needed.update(dict.fromkeys(texts if self.joins_first else rows.read_of_events(texts)))
+        return tuple(needed)
+
+    def texts_of(self, rows: JoinedRows | None) -> tuple[str, ...]:
+        """Every row expression that some space needs of `rows`, the stream's own if they are None."""
         needed: dict[str, None] = {}
         for space in self.spaces:
-            texts = [space.where, *(key.sql for key in space.keys)]
-            if isinstance(space, RowSpace):
-                texts.append(space.window.counted)
-                if isinstance(space.window, PredicateWindow):
-                    texts += [space.window.opens, space.window.closes]
-            texts += [text for partial in space.partials for text in partial.texts]
-            needed.update((text, None) for text in texts if text is not None)
+            if space.rows == rows:
+                needed.update((text, None) for text in texts_of(space))
         return tuple(needed)
+
+
+def texts_of(space: Space | RowSpace) -> list[str]:
+    """The row expressions that a space needs."""
+    return texts_in(space.where, space.keys, space.window if isinstance(space, RowSpace) else None, space.partials)
+
+
+def texts_in(
+    where: str | None, keys: Sequence[Key], window: TimeWindow | CountWindow | None, partials: Iterable[Partial]
+) -> list[str]:
+    """The row expressions that are needed to count these rows so."""
+    texts = [where, *(key.sql for key in keys)]
+    if isinstance(window, CountWindow):
+        texts.append(window.counted)
+        if isinstance(window, PredicateWindow):
+            texts += [window.opens, window.closes]
+    texts += [text for partial in partials for text in partial.texts]
+    return [text for text in texts if text is not None]

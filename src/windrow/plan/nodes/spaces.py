@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.kept import PARTIALS, kept_as
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -37,7 +38,7 @@ class Space:
     """Panes of one stream: who is counted (`where`), by what (`keys`), and the windows that are folded from them.
 
     All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
-    what any of them asks for.
+    what any of them asks for. The rows are the stream's own, or those of a join of it with tables (`rows`).
     """
 
     stream: str
@@ -45,6 +46,7 @@ class Space:
     keys: tuple[Key, ...]
     folds: tuple[Fold, ...]
     keeps: str = PARTIALS
+    rows: JoinedRows | None = None
 
     @property
     def name(self) -> str:
@@ -52,7 +54,7 @@ class Space:
 
         Windows without bound never let go of a group, so they have a space of their own.
         """
-        return hashed(self.stream, self.where, self.keys, self.unbounded)
+        return hashed(self.stream, self.where, self.keys, self.unbounded, *joined(self.rows))
 
     @property
     def place(self) -> str:
@@ -92,21 +94,24 @@ class RowSpace:
     keys: tuple[Key, ...]
     partials: tuple[Partial, ...]
     maintenance: tuple[str, ...]
+    rows: JoinedRows | None = None
 
     @property
     def name(self) -> str:
         """The name that its state has in a checkpoint."""
-        return hashed(self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
+        held = (self.stream, self.window, self.where, self.keys, self.partials, self.maintenance)
+        return hashed(*held, *joined(self.rows))
 
     @property
     def place(self) -> str:
         """What says which shard it is in, where its groups are not spread over all: levels of a query are together."""
-        return hashed(self.stream, self.window.counted, self.where, self.keys, self.partials)
+        return hashed(self.stream, self.window.counted, self.where, self.keys, self.partials, *joined(self.rows))
 
     @property
     def order(self) -> str:
         """The name of the payload with the times of all rows that are counted."""
-        return f"order of {self.window.counted or 'all'}"
+        of = "" if self.rows is None else f" of {hashed(self.rows)}"
+        return f"order of {self.window.counted or 'all'}{of}"
 
     @property
     def partition(self) -> tuple[int, ...]:
@@ -123,6 +128,11 @@ class RowSpace:
     def is_alone(self) -> bool:
         """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
         return bool(self.partition) or isinstance(self.window, PredicateWindow)
+
+
+def joined(rows: JoinedRows | None) -> tuple[JoinedRows, ...]:
+    """What tells joined rows from a stream's own in a name; nothing, so that names of the latter stay as they are."""
+    return () if rows is None else (rows,)
 
 
 def hashed(*held: object) -> str:
