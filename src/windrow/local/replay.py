@@ -127,7 +127,7 @@ def replay(
 
 
 class Replay(StreamReplay):
-    """One query over one stream, which `tables` may be joined with, in one process; the shard's state is in `blocks`."""
+    """One query over one stream, perhaps joined with `tables`, in one process; the shard's state is in `blocks`."""
 
     def __init__(
         self,

@@ -22,22 +22,17 @@ from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
 from windrow.runtime.slice.chunk import Chunk
+from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.joined_chunks import JoinedChunks, TableChunks
 from windrow.runtime.slice.lift import Lifted, lift
 from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
+from windrow.runtime.slice.split_chunks import FAILED
 from windrow.storage.columns import encode, encode_batch
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
-
-FAILED = "failed"
-
-
-def expression_column(number: int) -> str:
-    """The name of the column that holds row expression `number` of a stream's plan."""
-    return f"e{number}"
 
 
 class Slicer:
@@ -99,7 +94,9 @@ class Slicer:
             return
         table = pa.Table.from_batches(self._waiting).combine_chunks()
         self._waiting, self._rows = [], 0
-        batch = table.to_batches()[0]
+        batch = self._joins.events(table.to_batches()[0])
+        if not batch.num_rows:
+            return
         usable = Usable(batch, self._plan.ahead_us)
         timed = usable.timed
         if self._plan.timing is Timing.IDLE:

@@ -17,6 +17,10 @@ from windrow.runtime.slice.table_rows import TableRows
 class JoinedChunks(Protocol):
     """Who has the rows that events are joined to."""
 
+    def events(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The events among the rows that have come."""
+        ...
+
     def chunks(self, rows: JoinedRows, events: Chunk) -> Iterator[tuple[Chunk, np.ndarray]]:
         """The rows that the usable ones of `events` become by the joins of `rows`, and the place of each row's event.
 
@@ -33,12 +37,19 @@ class TableChunks:
         self._tables = tables
         self._hashed: dict[JoinedRows, TableRows] = {}
 
-    def chunks(self, rows: JoinedRows, events: Chunk) -> Iterator[tuple[Chunk, np.ndarray]]:
-        texts = self._texts[rows]
+    def events(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch
+
+    def hashed(self, rows: JoinedRows) -> TableRows:
+        """The tables of `rows`."""
         if rows not in self._hashed:
             self._hashed[rows] = TableRows(rows, self._tables)
+        return self._hashed[rows]
+
+    def chunks(self, rows: JoinedRows, events: Chunk) -> Iterator[tuple[Chunk, np.ndarray]]:
+        texts = self._texts[rows]
         read = {text: events.column(text) for text in rows.read_of_events(texts)}
-        for found in self._hashed[rows].joined(read, np.flatnonzero(events.timed), texts):
+        for found in self.hashed(rows).joined(read, np.flatnonzero(events.timed), texts):
             names = {text: str(number) for number, text in enumerate(texts)}
             columns = {names[text]: column for text, column in found.columns.items()}
             batch = pa.record_batch(columns) if columns else pa.record_batch({"": pa.nulls(len(found.events))})

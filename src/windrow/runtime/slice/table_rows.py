@@ -42,6 +42,19 @@ class TableRows:
             self._held.append(held)
             self._indexes.append(_index(step, held))
 
+    @property
+    def columns(self) -> dict[str, pa.Array]:
+        """The columns of the tables, by the names that expressions have for them."""
+        return {name: column for held in self._held for name, column in held.items()}
+
+    def joined_columns(
+        self, events: Mapping[str, pa.Array], chosen: np.ndarray, names: Iterable[str]
+    ) -> Iterator[Rows]:
+        """The rows of the `chosen` events, in pieces, with these columns of the tables."""
+        texts = {name: column_text(name) for name in names}
+        for found in self.joined(events, chosen, texts.values()):
+            yield Rows(found.events, {name: found.columns[text] for name, text in texts.items()})
+
     def joined(self, events: Mapping[str, pa.Array], chosen: np.ndarray, texts: Iterable[str]) -> Iterator[Rows]:
         """The rows of the `chosen` events, in pieces, with what `texts` say of them.
 

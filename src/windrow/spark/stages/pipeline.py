@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -18,6 +18,7 @@ from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
+from windrow.spark.stages.ship_tables import Edition, ShippedTables, as_read
 from windrow.spark.stages.slice import NO_PROBE, slice_stream
 from windrow.spark.stages.slice_changes import slice_changes
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
@@ -43,14 +44,21 @@ def packed_results(
     control: DataFrame | None = None,
     run: str | None = None,
     metrics: str = METRICS,
+    tables: Sequence[Edition] | None = None,
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
+
+    `tables` are the editions of what is joined before the panes: as the plan has them, unless a checkpoint has others.
 
     `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
-    payloads = _sliced(sources, plan, keys, metrics)
+    shipped = None
+    if isinstance(plan, StreamPlan) and plan.joined:
+        shipped = ShippedTables(sources[plan.stream].frame.sparkSession, plan, tables or as_read(plan))
+        plan = replace(plan, static=())  # they are sent apart, once
+    payloads = _sliced(sources, plan, keys, metrics, shipped)
     if control is not None:
         payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
     if isinstance(plan, StreamPlan):
@@ -66,10 +74,12 @@ def packed_results(
     return packed.observe(metrics, *totals, _windows().alias("windows"))
 
 
-def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRICS) -> DataFrame:
+def _sliced(
+    sources: Sources, plan: Plan, keys: list[int], metrics: str = METRICS, shipped: ShippedTables | None = None
+) -> DataFrame:
     if isinstance(plan, StreamPlan):
         source = sources[plan.stream]
-        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt, metrics)
+        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt, metrics, shipped)
     parts = []
     for name, _ in plan.streams:
         source = sources[name]
