@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 import windrow
 from drawn_examples import examples
+from windrow.compile.compile import Compiler, Wishes
+from windrow.language import parse_query
+from windrow.local.local_catalog import local_catalog
 from windrow.runtime.slice import table_rows
 
 from .compare import Case, Watched, agree, like, rows_of
@@ -123,6 +126,58 @@ def test_each_window_equals_the_join_of_its_events(joins: Joins, stream: Stream,
         assert replay.shard.clock == plain.shard.clock
 
 
+LIMITS = "SELECT ticks.k, SUM(i) AS s, v FROM ticks [RANGE 9 SECONDS SLIDE 4 SECONDS]"
+ABOVE = [
+    "JOIN rates AS r ON ticks.k = r.k GROUP BY ticks.k, v HAVING SUM(i) > v",
+    "LEFT JOIN rates AS r ON ticks.k = r.k AND r.v > 0 GROUP BY ticks.k, r.v",
+    "JOIN rates AS r ON upper(ticks.k) = upper(r.k) GROUP BY ticks.k, r.v",
+    "JOIN rates AS r ON ticks.k = r.k LEFT JOIN sizes AS z ON z.n = r.v GROUP BY ticks.k, r.v, z.name",
+]
+ROWS = st.lists(st.tuples(st.integers(0, 40), COLUMNS["k"][1], st.integers(-3, 6)), max_size=25)
+SECOND = 10**6
+NINE = Window(9 * SECOND, 4 * SECOND)
+
+
+@pytest.mark.parametrize("tail", ABOVE)
+@settings(max_examples=examples(15), deadline=None)
+@given(ROWS, RATES, SIZES)
+@example([(1, "x", 5), (2, "y", 1), (3, None, 2), (6, "x", 1)], [("x", 3), ("y", 9)], [(3, "s"), (3, "m")])
+def test_a_table_that_only_answers_are_compared_with_is_looked_up_for_them(tail, rows, rates, sizes):
+    """The answers of the join, from the panes of the query that does not join, where a key has one row."""
+    tables, events = tables_of(rates, sizes), events_of(rows)
+    plain = "SELECT k, SUM(i) AS s FROM ticks [RANGE 9 SECONDS SLIDE 4 SECONDS] GROUP BY k"
+    texts = {"plain": plain, "query": f"{LIMITS} {tail}"}
+    found = windrow.replay(texts, ticks=events, tables=tables, batch_rows=5, flush=True, lateness="40 seconds")
+    db = cursor()
+    for name, table in tables.items():
+        db.register(name, table)
+    times = events["ts"].cast(pa.int64())
+    db.register("events", events.append_column("t", times))
+    ends = sorted({end for time in times.to_pylist() for end in NINE.ends_over(time, 2**60)})
+    db.register("ends", pa.table({"window_end": pa.array(ends, pa.int64())}))
+    held = "(SELECT * FROM ends JOIN events ON t < window_end AND t >= window_end - 9000000) AS ticks"
+    select = f"SELECT window_end, ticks.k, sum(i)::BIGINT AS s, v FROM {held}"
+    theirs = db.sql(f"{select} {tail.replace('GROUP BY', 'GROUP BY window_end,')}").to_arrow_table()
+    assert in_order(rows_of([found["query"].drop(["window_start"])])) == in_order(rows_of([theirs]))
+
+
+def test_what_is_looked_up_shares_the_panes_of_the_query_that_does_not_join():
+    once = pa.table({"k": ["x", "y", None, None], "v": [3, 4, 5, 6]})
+    twice = pa.table({"k": ["x", "x"], "v": [3, 4]})
+    texts = {"plain": f"{LIMITS.replace(', v', '')} GROUP BY k", "above": f"{LIMITS} {ABOVE[0]}"}
+    assert len(spaces_of(texts, once)) == 1
+    assert len(spaces_of(texts, twice)) == 2
+    reading = {**texts, "above": texts["above"].replace("SUM(i) AS s", "SUM(i * v) AS s")}
+    assert len(spaces_of(reading, once)) == 2
+
+
+def spaces_of(texts: dict[str, str], rates: pa.Table) -> tuple:
+    known = {"lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
+    catalog = local_catalog({"ticks": events_of([])}, {"rates": rates}, time="ts", **known)
+    compiler = Compiler(catalog, {"rates": rates}.__getitem__, Wishes())
+    return compiler.scan([compiler.query(name, parse_query(text)) for name, text in texts.items()]).spaces
+
+
 WINDOWS = [
     "[RANGE 10 SECONDS SLIDE 4 SECONDS]",
     "[ROWS 3 SLIDE 2]",
@@ -137,10 +192,8 @@ WINDOWS = [
     "[FROM i > 2 UNTIL i < 0]",
     "[PARTITION BY k FROM i > 2 UNTIL i < 0]",
 ]
-ROWS = st.lists(st.tuples(st.integers(0, 40), COLUMNS["k"][1], st.integers(-3, 6)), max_size=25)
 SELECT = "SELECT k, COUNT(*) AS n, SUM(i * v) AS s, FIRST(v) AS f, LAST(v) AS l, MAX(v) AS m"
 TIMINGS = {"event": {}, "late": {"lateness": "5 seconds"}, "arrival": {"time": None}, "idle": {"idle_clock": True}}
-SECOND = 10**6
 
 
 def events_of(rows: list[tuple]) -> pa.Table:

@@ -11,9 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.errors import ChangeError
 from windrow.session import Session
 
-from .streams import SECOND, START, finish, instants, put, rows_of, stream_of, table_of
+from .streams import SECOND, START, finish, instants, put, rows_of, stream_of, table_of, until
 
 SCHEMA = "ts TIMESTAMP, item STRING, price DOUBLE, qty BIGINT"
 TABLE = pa.table(
@@ -132,6 +133,56 @@ def test_functions_that_only_spark_has_read_both_sides(spark: SparkSession, tmp_
     for name in ("plain", "rows", "left"):
         expected = windrow.replay(QUERIES[name], tables={"fav": TABLE}, batch_rows=ROWS, flush=True, a=events)
         assert sorted(map(repr, rows_of(tmp_path / "out" / name))) == sorted(map(repr, rows_of(expected)))
+
+
+CAPPED = {
+    "capped": "SELECT a.item, SUM(qty) AS q, cap FROM a [RANGE 10 SECONDS SLIDE 10 SECONDS]"
+    " JOIN caps ON a.item = caps.item GROUP BY a.item, cap HAVING SUM(qty) > cap",
+    "all": "SELECT item, SUM(qty) AS q FROM a [RANGE 10 SECONDS SLIDE 10 SECONDS] GROUP BY item",
+}
+
+
+def test_a_table_that_is_read_anew_is_joined_from_the_next_batch_on(spark: SparkSession, tmp_path: Path):
+    """One query looks the table up for its answers, and shares the panes of one that does not join."""
+    events = some_events()
+    files = files_of(events)
+    caps, low = tmp_path / "caps", pa.table({"item": ["nut", "gear"], "cap": pa.array([3, 5], pa.int64())})
+    put(caps, low)
+    put(tmp_path / "a", *files[:3])
+    session = windrow.Session(spark, shards=2)
+    session.stream("a", stream_of(spark, tmp_path / "a", SCHEMA), time="ts", ahead="unbounded")
+    session.table("caps", spark.read.parquet(str(caps)))
+    for name, text in CAPPED.items():
+        session.query(name, text)
+    told = session.explain()
+    assert "shared by 2 queries: capped, all" in told
+    assert "inner join with table caps on `item` = `caps.item`, of each answer" in told
+    job = session.start(str(tmp_path / "checkpoint"), sinks_of(tmp_path, CAPPED))
+    try:
+        done = tmp_path / "checkpoint" / "a" / "spark" / "commits"
+        until(lambda: (done / "2").exists())
+        with pytest.raises(ChangeError, match="no query joins a table 'cups'\nhint: joined are caps"):
+            job.refresh("cups")
+        put(caps, pa.table({"item": ["bolt"], "cap": pa.array([0], pa.int64())}))
+        job.refresh("caps")
+        put(tmp_path / "a", *files[3:])
+        until(lambda: (done / "5").exists())
+    finally:
+        job.stop()
+    caps_in = [dict(zip(low["item"].to_pylist(), low["cap"].to_pylist()))]
+    caps_in.append(caps_in[0] | {"bolt": 0})
+    expected = []
+    for batch in range(FILES):
+        known = caps_in[batch > 2]
+        every = table_of(tmp_path / "out" / "all", batch).to_pylist() if _answers(tmp_path, batch) else []
+        expected += [row | {"cap": known[row["item"]]} for row in every if row["q"] > known.get(row["item"], 99)]
+    found = table_of(tmp_path / "out" / "capped").to_pylist()
+    assert {row["item"] for row in found} == {"nut", "gear", "bolt"}
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+def _answers(folder: Path, batch: int) -> bool:
+    return any(f"-{batch:09d}-" in path.name for path in (folder / "out" / "all").iterdir())
 
 
 TUMBLING = {

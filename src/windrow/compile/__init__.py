@@ -15,6 +15,8 @@ explain_joined          Joins with tables as text: what is joined before the pan
 explain_rows            Windows that count rows as text: what they keep, and why
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
+look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes
+                        need no join
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
 place_expiry            Decide who lets rows expire: the scans, the operators, or a step of its own above the joins

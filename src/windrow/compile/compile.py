@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.plan_changes import in_stages, plan_change, plan_changes, tables_of
 from windrow.compile.plan_query import plan_query, plan_stream
 from windrow.compile.refuse_large import refuse_large
@@ -91,10 +92,17 @@ class Compiler:
             whole = plan_changes(streams, changes, tables, *limits, keeps_rejected=keeps_rejected, live=live)
             return whole if wishes.shards is None else in_stages(whole)
         folded = [query for query in queries if isinstance(query, QueryPlan)]
+        static = self._read_for(folded)
+        local = self.catalog.above or self.catalog.engine
+        folded = [look_up_tables(query, static, local) for query in folded]
         stream, wanted = streams[folded[0].stream], (wishes.memory_bytes, wishes.keeping)
         plan = plan_stream(stream, folded, self.catalog.code, *wanted, keeps_rejected=keeps_rejected, live=live)
-        joined = sorted({table for rows in plan.joined for table in rows.tables})
-        plan = replace(plan, static=tuple((name, self._tables(name)) for name in joined))
+        plan = replace(plan, static=tuple((name, static[name]) for name in plan.tables))
         if figures is not None and wishes.shards is not None:
             refuse_large(plan, wishes.shards, figures)
         return plan
+
+    def _read_for(self, queries: Sequence[QueryPlan]) -> dict[str, pa.Table]:
+        """The tables that some of `queries` join."""
+        names = {table for query in queries if query.rows is not None for table in query.rows.tables}
+        return {name: self._tables(name) for name in sorted(names)}

@@ -9,7 +9,7 @@ from windrow.compile.choose_maintenance import Alternative, alternatives
 from windrow.compile.choose_phantoms import COMBINE, can_share
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_changes import explain_changes
-from windrow.compile.explain_joined import joined_lines
+from windrow.compile.explain_joined import joined_lines, look_up_lines
 from windrow.compile.explain_rows import row_space_lines, row_state_line
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.nest_windows import nest_windows
@@ -186,6 +186,7 @@ def _query(query: QueryPlan) -> list[str]:
     if query.about_us is not None:
         lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
+    lines += look_up_lines(query)
     if query.having is not None:
         lines.append(f"      having {query.having}")
     lines += [f"      {output.name} = {output.sql}" for output in query.outputs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 
 
 def joined_lines(plan: StreamPlan) -> list[str]:
@@ -17,3 +17,11 @@ def joined_lines(plan: StreamPlan) -> list[str]:
     if plan.joined and plan.joins_first:
         lines.append("  rows are joined in a step before, and go once more to Spark: some function is Spark's alone")
     return lines
+
+
+def look_up_lines(query: QueryPlan) -> list[str]:
+    """The tables that are looked up for the answers of a query."""
+    if query.look_up is None:
+        return []
+    lines = [f"      {step}, of each answer: nothing of it is counted" for step in query.look_up.rows.steps]
+    return lines + [f"      look_{number} = {key.sql}" for number, key in enumerate(query.look_up.columns)]

@@ -15,11 +15,14 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.reject import ARRIVED, TIME
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice.events import Slicer, expression_column
+from windrow.runtime.slice.events import Slicer
+from windrow.runtime.slice.expression_column import expression_column
+from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.runtime.time.state_at import state_at
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
@@ -36,6 +39,8 @@ class StreamReplay:
         self.query = plan.queries[0]
         self.blocks = MemoryBlocks() if blocks is None else blocks
         self.shard = Shard(self.plan, self.blocks)
+        self._joins = TableChunks(plan, dict(plan.static))
+        self._look_ups = LookUps(plan, self._joins.hashed)
 
     def __repr__(self) -> str:
         return f"<windrow.Replay over {self.query.stream}: {self._events.num_rows:,} events>"
@@ -63,7 +68,7 @@ class StreamReplay:
             for name, tables in found.items():
                 tables += self._finished(outcome, name)
         if flush:
-            outcome = self.shard.process([Payload(0, 0, 0, None, FLUSH, b"")])
+            outcome = self._processed([Payload(0, 0, 0, None, FLUSH, b"")])
             for name, tables in found.items():
                 tables += self._finished(outcome, name)
         return {name: pa.concat_tables(tables) for name, tables in found.items()}
@@ -96,14 +101,19 @@ class StreamReplay:
         return StateAt(state.start_us, state.end_us, _shown(pa.Table.from_batches(state.rows), self.query))
 
     def _sliced(self, events: pa.Table, arrived_us: int | None = None) -> Sequence[Payload]:
-        slicer = Slicer(self.plan, 0, [0])
+        slicer = Slicer(self.plan, 0, [0], self._joins)
         for batch in self._evaluated(events, arrived_us).to_batches():
             slicer.add(batch)
         return slicer.payloads()
 
     def _outcome(self, payloads: Sequence[Payload]) -> Outcome:
-        outcome = self.shard.process(payloads)
+        outcome = self._processed(payloads)
         self.shard.save()
+        return outcome
+
+    def _processed(self, payloads: Sequence[Payload]) -> Outcome:
+        outcome = self.shard.process(payloads)
+        outcome.results = self._look_ups.added(outcome.results)
         return outcome
 
     def _batches(self, rows: int | None) -> Iterator[pa.Table]:

@@ -41,6 +41,14 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp:
+    """What tables add to the answers of a query, whose groups are joined with them by `rows`: `look_0`, ..."""
+
+    rows: JoinedRows
+    columns: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
@@ -50,7 +58,7 @@ class QueryPlan:
     expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
     there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
     `rows` are the tables that the stream is joined with before anything is counted; with `by_engine`, some expression
-    over joined rows can be evaluated by Spark only.
+    over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead.
     """
 
     name: str
@@ -68,6 +76,7 @@ class QueryPlan:
     emit: str = SNAPSHOT
     rows: JoinedRows | None = None
     by_engine: bool = False
+    look_up: LookUp | None = None
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -100,6 +109,9 @@ class QueryPlan:
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
+        if self.emit == SNAPSHOT and self.look_up is not None:
+            found = [pa.field(f"look_{i}", key.type) for i, key in enumerate(self.look_up.columns)]
+            return pa.schema([*self.answered, *found])
         if self.emit == SNAPSHOT:
             return self.answered
         return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None)
@@ -187,6 +199,12 @@ class StreamPlan:
     def joined(self) -> tuple[JoinedRows, ...]:
         """The joins with tables whose rows some space counts, each once."""
         return tuple(dict.fromkeys(space.rows for space in self.spaces if space.rows is not None))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are joined, with rows or with answers."""
+        looked_up = (query.look_up.rows for query in self.queries if query.look_up is not None)
+        return tuple(sorted({table for rows in (*self.joined, *looked_up) for table in rows.tables}))
 
     @property
     def joins_first(self) -> bool:

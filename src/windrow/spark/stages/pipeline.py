@@ -55,7 +55,7 @@ def packed_results(
     """
     keys = shard_keys(shards)
     shipped = None
-    if isinstance(plan, StreamPlan) and plan.joined:
+    if isinstance(plan, StreamPlan) and plan.tables:
         shipped = ShippedTables(sources[plan.stream].frame.sparkSession, plan, tables or as_read(plan))
         plan = replace(plan, static=())  # they are sent apart, once
     payloads = _sliced(sources, plan, keys, metrics, shipped)
@@ -69,7 +69,8 @@ def packed_results(
     run = run or uuid.uuid4().hex
     for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
         payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
-    packed = slide_payloads(payloads, plan, shards, run)
+    looks_up = isinstance(plan, StreamPlan) and any(query.look_up is not None for query in plan.queries)
+    packed = slide_payloads(payloads, plan, shards, run, shipped if looks_up else None)
     totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
     return packed.observe(metrics, *totals, _windows().alias("windows"))
 

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from windrow.expressions.columns import normal
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.runtime.slice.table_rows import TableRows
 
@@ -79,6 +80,10 @@ class ShippedTables:
         """In a map task: the tables of each join."""
         joins = self.joins()
         return {rows: joins.hashed(rows) for rows in self._plan.joined}
+
+    def look_ups(self) -> LookUps:
+        """In a task of a shard: what tables add to answers."""
+        return LookUps(self._plan, self.joins().hashed)
 
     def joins(self) -> TableChunks:
         """In a map task: the tables as its batch has them, hashed once for all tasks of this worker."""
