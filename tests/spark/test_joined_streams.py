@@ -160,13 +160,13 @@ def test_a_table_that_is_read_anew_is_joined_from_the_next_batch_on(spark: Spark
     job = session.start(str(tmp_path / "checkpoint"), sinks_of(tmp_path, CAPPED))
     try:
         done = tmp_path / "checkpoint" / "a" / "spark" / "commits"
-        until(lambda: (done / "2").exists())
+        until((done / "2").exists)
         with pytest.raises(ChangeError, match="no query joins a table 'cups'\nhint: joined are caps"):
             job.refresh("cups")
         put(caps, pa.table({"item": ["bolt"], "cap": pa.array([0], pa.int64())}))
         job.refresh("caps")
         put(tmp_path / "a", *files[3:])
-        until(lambda: (done / "5").exists())
+        until((done / "5").exists)
     finally:
         job.stop()
     caps_in = [dict(zip(low["item"].to_pylist(), low["cap"].to_pylist()))]

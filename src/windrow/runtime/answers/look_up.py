@@ -22,6 +22,9 @@ class LookUps:
         self._queries = {query.name: query for query in plan.queries if query.look_up is not None}
         self._hashed = hashed
 
+    def __contains__(self, query: str | None) -> bool:
+        return query in self._queries
+
     def added(self, results: Iterable[Result]) -> list[Result]:
         """The same results; rows without a partner, in an inner join, are none."""
         found = []

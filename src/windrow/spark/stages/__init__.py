@@ -4,6 +4,7 @@ in_utc         Times as state has them, whatever the time zone of the Spark sess
 join_first     One more crossing: rows are joined with tables before Spark evaluates expressions over both, where it
                must
 loaded         What a worker has loaded, kept out of the way of its garbage collection
+look_up        Tables looked up for answers, behind the shards: Spark's stateful step cannot take what is broadcast
 pipeline       The pipeline of one stream on Spark: source, slice, shuffle, slide
 premerge       One more shuffle, for summaries that all belong to one shard: several workers merge them before
 regroup        A stage of queries over changes that is not the last: its changes go to the shards of the next, in the

@@ -15,6 +15,7 @@ from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.stages.look_up import look_up
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
@@ -69,8 +70,9 @@ def packed_results(
     run = run or uuid.uuid4().hex
     for number, stage in enumerate([] if isinstance(plan, StreamPlan) else plan.stages[:-1]):
         payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
-    looks_up = isinstance(plan, StreamPlan) and any(query.look_up is not None for query in plan.queries)
-    packed = slide_payloads(payloads, plan, shards, run, shipped if looks_up else None)
+    packed = slide_payloads(payloads, plan, shards, run)
+    if shipped is not None and isinstance(plan, StreamPlan) and any(query.look_up for query in plan.queries):
+        packed = look_up(packed, shipped)
     totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
     return packed.observe(metrics, *totals, _windows().alias("windows"))
 

@@ -82,7 +82,7 @@ class ShippedTables:
         return {rows: joins.hashed(rows) for rows in self._plan.joined}
 
     def look_ups(self) -> LookUps:
-        """In a task of a shard: what tables add to answers."""
+        """In a task behind a shard: what tables add to answers."""
         return LookUps(self._plan, self.joins().hashed)
 
     def joins(self) -> TableChunks:

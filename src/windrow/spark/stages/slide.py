@@ -18,8 +18,6 @@ from windrow.spark.stages.loaded import set_loaded_aside
 if TYPE_CHECKING:
     import pandas as pd
 
-    from windrow.spark.stages.ship_tables import ShippedTables
-
 COUNTED = ("late", *TALLIES, "alone", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
 SHARED = "shared"
@@ -27,19 +25,10 @@ SHARED = "shared"
 PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
 
-def slide_payloads(
-    payloads: DataFrame,
-    plan: StreamPlan | ChangesPlan,
-    shards: int,
-    run: str,
-    tables: ShippedTables | None = None,
-) -> DataFrame:
-    """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts.
-
-    `tables` are those that some query looks up for its answers.
-    """
+def slide_payloads(payloads: DataFrame, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> DataFrame:
+    """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
     return payloads.groupBy("shard").transformWithStateInPandas(
-        SlideProcessor(plan, shards, run, tables), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+        SlideProcessor(plan, shards, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
     )
 
 
@@ -50,10 +39,8 @@ class SlideProcessor(StatefulProcessor):
     to load, what slides is loaded with the first batch.
     """
 
-    def __init__(
-        self, plan: StreamPlan | ChangesPlan, shards: int, run: str, tables: ShippedTables | None = None
-    ) -> None:
-        self._plan, self._shards, self._run, self._tables = plan, shards, run, tables
+    def __init__(self, plan: StreamPlan | ChangesPlan, shards: int, run: str) -> None:
+        self._plan, self._shards, self._run = plan, shards, run
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -64,8 +51,7 @@ class SlideProcessor(StatefulProcessor):
         from windrow.spark.stages.slide_shard import StoredShard, slide_batch
 
         stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], self._version, self._blocks)
-        look_ups = None if self._tables is None else self._tables.look_ups()
-        yield from slide_batch(stored, list(rows), look_ups)
+        yield from slide_batch(stored, list(rows))
         set_loaded_aside()
 
     def close(self) -> None:

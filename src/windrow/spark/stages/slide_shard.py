@@ -18,7 +18,6 @@ from windrow.errors import StateError
 from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.plan.nodes.pipeline import StreamPlan
-from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.changes.shard import ChangeShard
 from windrow.runtime.contracts import AnyShard
@@ -109,9 +108,7 @@ def _shard(
     return Shard(plan, blocks, snapshot, older if isinstance(older, Shard) else None)
 
 
-def slide_batch(
-    stored: StoredShard, frames: list[pd.DataFrame], look_ups: LookUps | None = None
-) -> Iterator[pd.DataFrame]:
+def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Work off the payloads in `frames`, save the shard, and give its counts and its answers."""
     began = time.perf_counter_ns()
     arrived = [payload for frame in frames for payload in _payloads(frame)]
@@ -119,8 +116,6 @@ def slide_batch(
     shard, blocks = stored.opened()
     opened = time.perf_counter_ns()
     outcome = shard.process([payload for payload in payloads if payload.name != EARLIER])
-    if look_ups is not None:
-        outcome.results = look_ups.added(outcome.results)
     slid = time.perf_counter_ns()
     stored.save(shard, blocks)
     saved = time.perf_counter_ns()
