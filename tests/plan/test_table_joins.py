@@ -121,12 +121,12 @@ WRONG = {
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim ON k = lim.k": ("both s and lim have a column 'k'", "k", "s.k"),
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim ON s.x < most": (
         "a join needs an equality between both sides: without one every row would meet every other",
-        "JOIN",
+        "lim ON",
         "... JOIN t ON s.key = t.key",
     ),
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim ON s.k = most": (
         "a join of STRING with BIGINT",
-        "JOIN",
+        "s.k = most",
         "CAST one side to the type of the other",
     ),
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim ON s.k = lim.k AND SUM(most) > 3": (
@@ -146,6 +146,7 @@ WRONG = {
     ),
     f"SELECT COUNT(*) AS n FROM s {W} RIGHT JOIN lim ON s.k = lim.k": ("RIGHT JOIN is not supported yet", "", None),
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim USING (kk)": ("unknown column 'kk'", "kk", "did you mean k?"),
+    f"SELECT COUNT(*) AS n FROM s {W} JOIN lim USING (ts)": ("unknown column 'ts'", "ts", "known columns: k, most, x"),
     f"SELECT COUNT(*) AS n FROM s {W} AS a JOIN lim AS a ON a.k = a.k": ("FROM has two that are named 'a'", "", None),
     f"SELECT most, COUNT(*) AS n FROM s {W} JOIN lim ON s.k = lim.k GROUP BY s.k": (
         "'most' is neither grouped by nor aggregated",

@@ -83,13 +83,13 @@ class _Joins:
         pairs, residual = [], []
         for conjunct in [*own, *ready]:
             self._check(conjunct, number)
-            pair = self._pair(conjunct, number, join)
+            pair = self._pair(conjunct, number)
             if pair is not None:
                 pairs.append(pair)
             else:
                 residual.append(self._condition(conjunct))
         if not pairs and kind == "inner":  # FROM s, t WHERE s.k = t.k
-            found = {id(conjunct): self._pair(conjunct, number, join) for conjunct in self.waiting}
+            found = {id(conjunct): self._pair(conjunct, number) for conjunct in self.waiting}
             pairs = [pair for pair in found.values() if pair is not None]
             self.waiting = [conjunct for conjunct in self.waiting if found[id(conjunct)] is None]
         if not pairs:
@@ -108,7 +108,7 @@ class _Joins:
         if max(self.names.of(conjunct), default=0) > number:
             raise error_at(conjunct, "ON names a table that is joined later", self._scope.text)
 
-    def _pair(self, conjunct: exp.Expr, number: int, join: exp.Join) -> KeyPair | None:
+    def _pair(self, conjunct: exp.Expr, number: int) -> KeyPair | None:
         """The two sides of an equality between table `number` and what is before it."""
         if not isinstance(conjunct, exp.EQ) or calls_in(conjunct, self._scope):
             return None
@@ -125,7 +125,7 @@ class _Joins:
         both = _meeting(*types)
         if both is None:
             message = f"a join of {type_name(types[0])} with {type_name(types[1])}"
-            raise error_at(join, message, self._scope.text, "CAST one side to the type of the other")
+            raise error_at(conjunct, message, self._scope.text, "CAST one side to the type of the other")
         cast = [side if type == both else cast_to(side, both) for side, type in zip((left, right), types)]
         return KeyPair(expression_sql(cast[0]), expression_sql(cast[1]), both)
 
@@ -157,8 +157,8 @@ class _Joins:
     def _equal(self, name: exp.Expr, number: int) -> exp.Expr:
         """USING (name): equal to the column of that name before, and the same column from then on."""
         first = self.names.before(name.name, number)
-        if first is None or self.names.before(name.name, number + 1) is None:
-            known = [column for column in self.names.columns if "." not in column]
+        if first is None or not self.names.has(number, name.name):
+            known = self.names.names_in(number) if first is not None else self.names.names_in(*range(number))
             raise unknown_name("column", name.name, known, name, self._scope.text)
         aliases = self.names.aliases
         left, right = (exp.column(name.name, table=aliases[place]) for place in (first, number))

@@ -50,7 +50,15 @@ class Qualified:
 
     def before(self, name: str, number: int) -> int | None:
         """The first source before `number` that has a column `name`."""
-        return next((i for i in range(number) if name.lower() in map(str.lower, self._named[i][1])), None)
+        return next((i for i in range(number) if self.has(i, name)), None)
+
+    def has(self, number: int, name: str) -> bool:
+        """Whether source `number` has a column `name`."""
+        return name.lower() in map(str.lower, self._named[number][1])
+
+    def names_in(self, *numbers: int) -> list[str]:
+        """The columns of some sources."""
+        return [name for number in numbers for name in self._named[number][1]]
 
     def resolved(self, node: exp.Expr, aliases: Container[str] = ()) -> exp.Expr:
         """`node` over the names of all columns; one of `aliases` may stand for what the select list has."""
