@@ -272,6 +272,16 @@ def test_clusters_are_of_joined_rows(rows, rates, kind):
     assert in_order(mine.to_pylist()) == in_order(theirs.to_pylist())
 
 
+def test_an_event_without_a_place_is_counted_once_whatever_it_is_joined_to():
+    """Two of its rows have no coordinate: it is one event that a clustering has left out."""
+    table = pa.table({"k": ["x", "x", "x", "y"], "v": pa.array([1, None, None, 2], pa.int64())})
+    text = "SELECT COUNT(cid) AS n FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS] JOIN rates USING (k)"
+    events = events_of([(1, "x", 1), (2, "y", 2), (3, "x", 3), (4, "z", 4)])
+    replay = Watched(f"{text} CLUSTER BY i, v AS cid USING DBSCAN(2.0, 1)", ticks=events, tables={"rates": table})
+    replay.step(events)
+    assert replay.outcome.unplaced == 2
+
+
 def test_a_key_with_many_rows_in_the_table_is_joined_in_pieces(monkeypatch):
     """Every event meets 50 rows: fewer events are joined at once, and the answer is the same."""
     events = events_of([(second, "x", second) for second in range(40)])

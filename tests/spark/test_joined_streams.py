@@ -119,12 +119,24 @@ def test_functions_that_only_spark_has_read_both_sides(spark: SparkSession, tmp_
         "left": QUERIES["left"],
     }
     events = some_events()
-    put(tmp_path / "a", *files_of(events))
+    untimed = events.slice(0, 1).set_column(0, "ts", instants([None]))
+    *files, last = files_of(events)
+    put(tmp_path / "a", *files, pa.concat_tables([untimed, last]))
     session = session_over(spark, tmp_path, TABLE, queries)
     assert "go once more to Spark" in session.explain()
     assert "go once more to Spark" not in session.explain(QUERIES["sums"])
-    job = session.start(str(tmp_path / "checkpoint"), sinks_of(tmp_path, queries), trigger="available now")
+    rejected = windrow.sink("parquet", path=tmp_path / "rejected")
+    sinks = sinks_of(tmp_path, queries)
+    job = session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now", rejected=rejected)
     finish(job)
+    (bad,) = rows_of(tmp_path / "rejected")  # once, whatever it would be joined to
+    assert bad["cause"] == "no time"
+    assert '"qty"' in bad["row"]
+    with duckdb.connect() as db:
+        db.register("a", events)
+        db.register("f", TABLE)
+        (failing,) = db.sql("SELECT COUNT(*) FROM a JOIN f ON a.item = f.item WHERE qty = 1").fetchone()
+    assert job.progress()["a"]["failed"] == failing > 0
     select = "SUM(levenshtein(a.item, who))::BIGINT, SUM(1 / nullif(qty - 1, 0)), COUNT(*)"
     found = [
         tuple(row[name] for name in ("window_end", "who", "s", "q", "n")) for row in rows_of(tmp_path / "out" / "near")

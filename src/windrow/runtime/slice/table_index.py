@@ -46,18 +46,21 @@ class TableIndex:
 
     def found(self, columns: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray]:
         """For each row of `columns`, from where to where `rows` has its partners."""
-        there = _known(columns)
-        numbers = np.zeros(len(there), np.int64)
+        numbers, there, count = np.zeros(len(columns[0]), np.int64), _known(columns), 1
         for column, distinct, combined in zip(columns, self._values, self._combined):
-            places = pc.fill_null(pc.index_in(identity_of([column]), distinct), -1)
-            numbers = numbers * len(distinct) + places.to_numpy(zero_copy_only=False)
-            there &= places.to_numpy(zero_copy_only=False) >= 0
-            if not len(combined):
-                return np.zeros(len(there), np.int64), np.zeros(len(there), np.int64)
-            at = np.minimum(np.searchsorted(combined, numbers), len(combined) - 1)
-            there &= combined[at] == numbers
-            numbers = np.where(there, at, 0)
+            places = _places(identity_of([column]), distinct)
+            there &= places >= 0
+            numbers = numbers * len(distinct) + places
+            if len(combined) < count * len(distinct):  # not all combinations occur
+                numbers = _places(pa.array(numbers), pa.array(combined))
+                there &= numbers >= 0
+            numbers, count = np.where(there, numbers, 0), len(combined)
         return np.where(there, self._begins[numbers], 0), np.where(there, self._begins[numbers + 1], 0)
+
+
+def _places(values: pa.Array, distinct: pa.Array) -> np.ndarray:
+    """Where `distinct` has each value; -1 where it has not."""
+    return pc.fill_null(pc.index_in(values, distinct), -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _known(columns: Sequence[pa.Array]) -> np.ndarray:

@@ -71,9 +71,19 @@ def _joined(
     for number, rows in enumerate(joins, start=1):
         asked = [name for name in held if name in hashed[rows].columns]
         for found in hashed[rows].joined_columns(read, every.to_numpy(), asked):
-            events = batch.select(kept).take(pa.array(found.events))
+            events = _without_raw(batch.select(kept)).take(pa.array(found.events))
             yield _row_batch(events, number, first, pa.array(found.events), found.columns, held, types)
     yield _row_batch(batch.select(kept), 0, first, every, {}, held, types)
+
+
+def _without_raw(events: pa.RecordBatch) -> pa.RecordBatch:
+    """The event as it came goes with the event alone."""
+    if RAW not in events.schema.names:
+        return events
+    place = events.schema.names.index(RAW)
+    return events.set_column(
+        place, events.schema.field(place), pa.nulls(events.num_rows, events.schema.field(place).type)
+    )
 
 
 def _row_batch(events, number: int, first: int, places: pa.Array, found, held, types) -> pa.RecordBatch:
