@@ -135,7 +135,7 @@ def test_functions_that_only_spark_has_read_both_sides(spark: SparkSession, tmp_
     with duckdb.connect() as db:
         db.register("a", events)
         db.register("f", TABLE)
-        (failing,) = db.sql("SELECT COUNT(*) FROM a JOIN f ON a.item = f.item WHERE qty = 1").fetchone()
+        ((failing,),) = db.sql("SELECT COUNT(*) FROM a JOIN f ON a.item = f.item WHERE qty = 1").fetchall()
     assert job.progress()["a"]["failed"] == failing > 0
     select = "SUM(levenshtein(a.item, who))::BIGINT, SUM(1 / nullif(qty - 1, 0)), COUNT(*)"
     found = [
