@@ -44,7 +44,7 @@ from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.sinks.results import typed_results
-from windrow.spark.sources.read import time_expression
+from windrow.spark.sources.read import table_rows, time_expression
 from windrow.spark.stages.pipeline import Source, packed_results
 
 
@@ -88,7 +88,7 @@ class Session:
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine())
         wishes = Wishes(self.memory_bytes, self._keeping, self._expiry, self.shards)
-        self._compiler = Compiler(catalog, lambda name: self._tables[name].toArrow(), wishes)
+        self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
 
     def __repr__(self) -> str:
         named: dict[str, Iterable[str]] = {"streams": self._streams, "tables": self._tables, "queries": self._queries}
@@ -181,10 +181,10 @@ class Session:
 
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other; it may be registered as a stream."""
-        query = self.plan("query", text)
+        plan = self.stream_plan([self.plan("query", text)])
         metrics = f"results {uuid.uuid4().hex[:8]}"
-        packed = packed_results(self._sources, self.stream_plan([query]), self.shards, metrics=metrics)
-        return typed_results(packed, query)
+        packed = packed_results(self._sources, plan, self.shards, metrics=metrics)
+        return typed_results(packed, plan.queries[0])
 
     def query(self, name: str, text: str) -> None:
         """Register a query, to be run together with others by `start`."""

@@ -33,7 +33,6 @@ CASES = [
     (WINDOW + "[PARTITION BY a RANGE 1 HOUR]", 31, "a", "PARTITION BY counts rows", "GROUP BY"),
     (WINDOW + "[FROM a > 1 UNTL b < 2]", 29, "UNTL", "expected UNTIL", "UNTIL"),
     (WINDOW + "t [RANGE 1 HOUR]", 19, "[", "alias", "s [RANGE ...] AS t"),
-    ("SELECT a FROM (SELECT 1) [RANGE 1 HOUR]", 26, "[", "name of a stream", "sub-query"),
     ("SELECT a FORM s [RANGE 1 HOUR]", 10, "FORM", "unexpected", "FROM"),
     (WINDOW + "[RANGE 1 HOUR] WHRE a > 1", 32, "WHRE", "unexpected", "WHERE"),
     (WINDOW + "[RANGE 1 HOUR] GRUOP BY a", 32, "GRUOP", "unexpected", "GROUP"),

@@ -80,7 +80,7 @@ def judged(table: pa.Table, text: str, inner: Window, outer: Window) -> list[str
     rest = asked[1].strip()
     where = rest.removeprefix("WHERE ").split("GROUP BY")[0].strip() if rest.startswith("WHERE") else "true"
     keys = rest.split("GROUP BY")[1].strip() + ", " if "GROUP BY" in rest else ""
-    rows = database.execute(
+    rows = database.sql(
         f"""{asked[0].replace("SELECT", "SELECT o AS window_end,")}
         FROM within, (SELECT unnest(generate_series(0, {last - last % outer[1]}, {outer[1]})) AS o)
         WHERE window_end - 1 >= o - {outer[0]} AND window_end - 1 < o AND {where} GROUP BY {keys}o"""

@@ -11,9 +11,12 @@ cut_into_stages         Cut a plan that no key can spread into stages that a key
                         shards
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
+explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_rows            Windows that count rows as text: what they keep, and why
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
+look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes
+                        need no join
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
 place_expiry            Decide who lets rows expire: the scans, the operators, or a step of its own above the joins

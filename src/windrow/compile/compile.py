@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from windrow.compile.derive_streams import derive_streams, stream_of
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
+from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.plan_changes import plan_change, tables_of
 from windrow.compile.plan_query import plan_query
 from windrow.compile.plan_stages import Surroundings, plan_stages
@@ -29,7 +30,6 @@ from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
 from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Expiry
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
@@ -93,10 +93,10 @@ class Compiler:
 
         With the `figures` of a stream, windows that cannot fit into memory are refused.
         """
-        wishes, changing = self.wishes, [query for query in queries if isinstance(query, ChangePlan)]
+        wishes = self.wishes
         around = Surroundings(
             self.catalog.streams,
-            {name: self._tables(name) for name in tables_of(changing)},
+            {name: self._tables(name) for name in tables_of(queries)},
             self.catalog.code,
             wishes.memory_bytes,
             wishes.keeping,
@@ -104,7 +104,9 @@ class Compiler:
             live,
             spread=wishes.shards is not None,
         )
-        plan = plan_stages(queries, around)
+        local = self.catalog.above or self.catalog.engine
+        asked = [look_up_tables(query, around.tables, local) for query in queries]
+        plan = plan_stages(asked, around)
         if figures is not None and wishes.shards is not None:
             for stream in plan.stages[0].streams:
                 refuse_large(stream, wishes.shards, figures)

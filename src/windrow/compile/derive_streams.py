@@ -12,7 +12,7 @@ from sqlglot import exp
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, error_at, expression_sql, span_of
-from windrow.language.nodes import STREAM_WINDOW
+from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.emission import SNAPSHOT
@@ -97,10 +97,21 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
             inner = exp.select("*").from_(exp.Subquery(this=inner.copy(), alias=alias))
     else:
         return None
+    if not _has_window(inner, named):
+        return None  # the window is that of the rows below
     inner = inner.copy()
     if named and not inner.args.get("with_"):
         inner.set("with_", exp.With(expressions=[common.copy() for common in named.values()]))
     return inner
+
+
+def _has_window(tree: exp.Expr, named: Named) -> bool:
+    """Whether a query answers by windows of its own, or of a query that it reads by name."""
+    if any(node.args.get(key) is not None for node in tree.walk() for key in (STREAM_WINDOW, QUERY_WINDOW)):
+        return True
+    below = [(table.name.lower(), named.get(table.name.lower())) for table in tree.find_all(exp.Table)]
+    others = {name: {key: common for key, common in named.items() if key != name} for name, _ in below}
+    return any(common is not None and _has_window(common.this, others[name]) for name, common in below)
 
 
 def _named(node: exp.Expr) -> dict[str, exp.CTE]:

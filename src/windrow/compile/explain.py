@@ -9,6 +9,7 @@ from windrow.compile.choose_maintenance import Alternative, alternatives
 from windrow.compile.choose_phantoms import COMBINE, can_share
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_changes import explain_changes
+from windrow.compile.explain_joined import joined_lines, look_up_lines
 from windrow.compile.explain_rows import row_space_lines, row_state_line
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.nest_windows import nest_windows
@@ -17,7 +18,7 @@ from windrow.plan.bind.typing import type_name
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import kept_as
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan, texts_in
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
@@ -50,7 +51,8 @@ def explain_plans(
 def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:
     lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
     users = _users(plan)
-    lines += [f"  evaluates {text}{_once(users[text])}" for text in plan.expressions]
+    lines += [f"  evaluates {text}{_once(users.get(text, []))}" for text in plan.expressions]
+    lines += joined_lines(plan)
     for space in plan.spaces:
         kept = keeping.lines(space, figures) if isinstance(space, Space) else []
         lines += _space(space, plan.queries_of(space), shards, kept)
@@ -60,12 +62,10 @@ def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -
 
 def _users(plan: StreamPlan) -> dict[str, list[str]]:
     """The queries that need each row expression."""
-    users: dict[str, list[str]] = {text: [] for text in plan.expressions}
+    users: dict[str, list[str]] = {}
     for query in plan.queries:
-        texts = [query.where, *(key.sql for key in query.keys)]
-        texts += [text for partial in query.partials for text in partial.texts]
-        for text in {text for text in texts if text is not None}:
-            users[text].append(query.name)
+        for text in set(texts_in(query.where, query.keys, query.window, query.partials)):
+            users.setdefault(text, []).append(query.name)
     return users
 
 
@@ -97,6 +97,8 @@ def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, k
     lines = [f"  space {space.name}{shared}"]
     if len(names) > 1:
         lines.append("    shared because they count the same rows by the same keys: an event is folded once for all")
+    if space.rows is not None:
+        lines.append(f"    rows: of {space.stream} joined with {', '.join(space.rows.tables)}")
     if space.where is not None:
         lines.append(f"    where {space.where}")
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
@@ -184,6 +186,7 @@ def _query(query: QueryPlan) -> list[str]:
     if query.about_us is not None:
         lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
+    lines += look_up_lines(query)
     if query.having is not None:
         lines.append(f"      having {query.having}")
     lines += [f"      {output.name} = {output.sql}" for output in query.outputs]

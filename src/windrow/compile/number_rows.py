@@ -19,4 +19,4 @@ def number_rows(queries: Sequence[QueryPlan]) -> tuple[RowSpace, ...]:
 
 def _space(query: QueryPlan, window: CountWindow) -> RowSpace:
     ways = tuple(row_alternatives(partial, window)[0].name for partial in query.partials)
-    return RowSpace(query.stream, window, query.where, query.keys, query.partials, ways)
+    return RowSpace(query.stream, window, query.where, query.keys, query.partials, ways, query.rows)

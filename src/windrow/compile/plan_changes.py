@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from windrow.compile.choose_expiry import choose_expiry
@@ -14,6 +14,7 @@ from windrow.compile.shard_key import Keys, answer_key, shard_key
 from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan
 from windrow.plan.nodes.changes import Expiry, Group, Node, TableJoin
 from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
+from windrow.plan.nodes.stage import AnyQuery
 
 
 def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
@@ -28,9 +29,16 @@ def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) ->
     return replace(plan, stages=before + len(stages_of(plan)))
 
 
-def tables_of(queries: Sequence[ChangePlan]) -> list[str]:
-    """The tables that some query joins."""
-    return sorted({table for query in queries for table in _tables(query.root)})
+def tables_of(queries: Iterable[AnyQuery]) -> list[str]:
+    """The tables that some query joins, or one that its streams are made of."""
+    return sorted({table for query in queries for table in _tables_of(query)})
+
+
+def _tables_of(query: AnyQuery) -> set[str]:
+    if isinstance(query, ChangePlan):
+        return _tables(query.root).union(*(_tables_of(inner) for _, inner in query.made_of))
+    below = set() if query.made_of is None else _tables_of(query.made_of)
+    return below if query.rows is None else below | set(query.rows.tables)
 
 
 def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:

@@ -34,6 +34,8 @@ def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -
         clusters=query.clusters,
         emit=query.emit,
         made_of=query.stream.made_of,
+        rows=query.rows,
+        by_engine=query.by_engine,
     )
     plan = replace(plan, stages=stages_over(plan))
     beside = list(beside)
@@ -69,5 +71,5 @@ def plan_stream(
         stream.timing,
         memory_bytes,
         stream.limit_ahead(live),
-        tuple(scans),
+        scans=tuple(scans),
     )

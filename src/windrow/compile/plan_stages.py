@@ -115,7 +115,7 @@ class _Placed:
             queries,
             changing,
             keys,
-            tuple((name, around.tables[name]) for name in tables_of(changing)),
+            tuple((name, around.tables[name]) for name in _joined(changing)),
             tuple((name, around.code[name]) for name in sorted(users)),
             around.memory_bytes,
             before,
@@ -141,7 +141,7 @@ class _Placed:
             if isinstance(key.leaf, Scan) and key.leaf.stream == name
         ]
         around = self.around
-        return plan_stream(
+        plan = plan_stream(
             stream,
             [query for query in folded if query.stream == name],
             around.code,
@@ -151,6 +151,12 @@ class _Placed:
             keeps_rejected=around.keeps_rejected and not made,
             live=around.live and not made,
         )
+        return replace(plan, static=tuple((table, around.tables[table]) for table in plan.tables))
+
+
+def _joined(changing: Sequence[ChangePlan]) -> list[str]:
+    """The tables that pipelines join."""
+    return tables_of(replace(query, made_of=()) for query in changing)
 
 
 def _called(stream: str, query: AnyQuery) -> AnyQuery:

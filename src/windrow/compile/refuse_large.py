@@ -34,7 +34,7 @@ def _lists(space: Space | RowSpace, figures: Figures) -> Iterator[float]:
         if space.window.rows is not None and not space.partition:
             yield from (space.window.rows * _bytes(partial) for partial in space.partials if _is_list(partial))
         return
-    if figures.measured and space.where is None:
+    if figures.measured and space.where is None and space.rows is None:
         for fold in space.folds:
             rows = figures.rate * (fold.window.range_us or 0) / 1e6
             yield from (rows * _bytes(partial) for partial in fold.partials if _is_list(partial))

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import QueryPlan
+
+Asked = tuple[str, JoinedRows | None, ClusterPartial]
 
 
 def share_clusters(queries: Mapping[str, QueryPlan]) -> dict[str, QueryPlan]:
@@ -21,7 +24,7 @@ def share_clusters(queries: Mapping[str, QueryPlan]) -> dict[str, QueryPlan]:
     >>> shared["a"].clusters == shared["b"].clusters, len(shared["a"].clusters.attached)
     (True, 2)
     """
-    wanted: dict[tuple[str, ClusterPartial], dict[Partial, None]] = {}
+    wanted: dict[Asked, dict[Partial, None]] = {}
     for query in queries.values():
         if query.clusters is not None:
             wanted.setdefault(_asked(query), {}).update(dict.fromkeys(query.clusters.attached))
@@ -42,10 +45,10 @@ def join_clusters(query: QueryPlan, beside: Iterable[QueryPlan]) -> QueryPlan:
     return query
 
 
-def _asked(query: QueryPlan) -> tuple[str, ClusterPartial]:
+def _asked(query: QueryPlan) -> Asked:
     """What makes summaries the same: all but what is kept beside them."""
     assert query.clusters is not None
-    return query.stream, replace(query.clusters, attached=())
+    return query.stream, query.rows, replace(query.clusters, attached=())
 
 
 def _with(query: QueryPlan, attached: tuple[Partial, ...]) -> QueryPlan:

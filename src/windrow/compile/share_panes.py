@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from windrow.compile.choose_maintenance import choose_maintenance
 from windrow.compile.nest_windows import chains_that_pay, nest_windows
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.spaces import Fold, Key, Space
 from windrow.plan.windows.cuts import Cuts
@@ -17,14 +18,15 @@ from windrow.plan.windows.time_window import TimeWindow
 def share_panes(queries: Sequence[QueryPlan]) -> tuple[Space, ...]:
     """The spaces that answer those of `queries`, all over one stream, whose windows are over time.
 
-    Queries with the same WHERE and GROUP BY are answered by one space. Its panes are cut at the union of the edges of
-    their windows, so that every window is a run of whole panes; an event is then folded into a pane once, however
-    many windows it lies in and however many queries ask.
+    Queries with the same joins with tables, WHERE and GROUP BY are answered by one space. Its panes are cut at the
+    union of the edges of their windows, so that every window is a run of whole panes; an event is then folded into a
+    pane once, however many windows it lies in and however many queries ask.
     """
-    sharing: dict[tuple[str | None, tuple[Key, ...], bool], list[QueryPlan]] = {}
+    sharing: dict[tuple[JoinedRows | None, str | None, tuple[Key, ...], bool], list[QueryPlan]] = {}
     for query in queries:
         if isinstance(query.window, TimeWindow):
-            sharing.setdefault((query.where, query.keys, query.window.range_us is None), []).append(query)
+            counted = (query.rows, query.where, query.keys, query.window.range_us is None)
+            sharing.setdefault(counted, []).append(query)
     return tuple(_space(members) for members in sharing.values())
 
 
@@ -41,4 +43,5 @@ def _space(queries: Sequence[QueryPlan]) -> Space:
         ways = [choose_maintenance(partial, window, cuts) for partial in partials]
         ways = ["stairs" if (window, partial) in nested else way for partial, way in zip(partials, ways)]
         folds.append(Fold(window, tuple(partials), tuple(ways)))
-    return Space(queries[0].stream, queries[0].where, queries[0].keys, tuple(folds))
+    first = queries[0]
+    return Space(first.stream, first.where, first.keys, tuple(folds), rows=first.rows)

@@ -121,7 +121,7 @@ def replay(
 
 
 class Replay(StageReplay):
-    """One query over one stream in one process; the shard's state is in `blocks`."""
+    """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`."""
 
     def __init__(
         self,
@@ -137,12 +137,13 @@ class Replay(StageReplay):
         states: Mapping[str, str] | None = None,
         blocks: Blocks | None = None,
         streams: Mapping[str, pa.Table] | None = None,
+        tables: Mapping[str, pa.Table] | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
         catalog = local_catalog(
             events,
-            {},
+            tables or {},
             time=time,
             times=times,
             lateness=lateness,
@@ -152,10 +153,6 @@ class Replay(StageReplay):
             clusterings=clusterings or {},
             states=states,
         )
-        compiler = Compiler(catalog, _no_table, Wishes())
+        compiler = Compiler(catalog, dict(tables or {}).__getitem__, Wishes())
         asked = compiler.query("query", parse_query(query) if isinstance(query, str) else query)
         super().__init__(compiler.scan([asked]), catalog.streams, events, blocks)
-
-
-def _no_table(name: str) -> pa.Table:
-    raise SettingsError(f"there is no table {name!r}")

@@ -16,11 +16,14 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
 from windrow.runtime.reject import ARRIVED, TIME
 from windrow.runtime.shard import Shard
-from windrow.runtime.slice.events import Slicer, expression_column
+from windrow.runtime.slice.events import Slicer
+from windrow.runtime.slice.expression_column import expression_column
+from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.runtime.time.state_at import state_at
 from windrow.storage.blocks import Blocks, MemoryBlocks
 
@@ -46,6 +49,8 @@ class StageReplay:
         self.query = plan.queries[0]
         self.blocks = MemoryBlocks() if blocks is None else blocks
         self.shard = Shard(self.plan, self.blocks)
+        self._joins = {stream.stream: TableChunks(stream, dict(stream.static)) for stream in plan.read}
+        self._look_ups = [LookUps(stream, self._joins[stream.stream].hashed) for stream in plan.read]
 
     def __repr__(self) -> str:
         rows = sum(table.num_rows for table in self._events.values())
@@ -124,7 +129,7 @@ class StageReplay:
     def _sliced(self, events: Mapping[str, pa.Table], arrived_us: int | None) -> list[Payload]:
         payloads: list[Payload] = []
         for task, plan in enumerate(self.plan.read):
-            slicer = Slicer(plan, task, [0])
+            slicer = Slicer(plan, task, [0], self._joins[plan.stream])
             for batch in self._evaluated(plan, events[plan.stream], arrived_us).to_batches():
                 slicer.add(batch)
             payloads += slicer.payloads()
@@ -133,6 +138,8 @@ class StageReplay:
     def _outcome(self, payloads: Sequence[Payload]) -> Outcome:
         outcome = self.shard.process(payloads)
         self.shard.save()
+        for look_ups in self._look_ups:
+            outcome.results = look_ups.added(outcome.results)
         return outcome
 
     def _evaluated(self, plan: StreamPlan, events: pa.Table, arrived_us: int | None) -> pa.Table:

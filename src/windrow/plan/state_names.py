@@ -27,6 +27,7 @@ from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
+    from windrow.plan.nodes.joined_rows import JoinedRows, TableStep
     from windrow.plan.nodes.pipeline import QueryPlan
     from windrow.plan.nodes.spaces import Key, RowSpace, Space
 
@@ -211,30 +212,41 @@ def _counted(window: CountWindow) -> str:
     return text + (f" partition by {', '.join(window.partition)}" if window.partition else "")
 
 
-def counted_rows(stream: str, where: str | None, keys: Iterable[Key]) -> str:
+def joined_text(rows: JoinedRows | None) -> str:
+    """What a stream's rows are joined with before they are counted; nothing, if they are its own."""
+    return "" if rows is None else "".join(f" {_step_text(step)}" for step in rows.steps)
+
+
+def _step_text(step: TableStep) -> str:
+    pairs = [f"{pair.left} = {pair.right} {type_text(pair.type)}" for pair in step.on]
+    return f"{step.kind} join {quoted(step.table)} as {quoted(step.name)} on {' and '.join([*pairs, *step.residual])}"
+
+
+def counted_rows(stream: str, rows: JoinedRows | None, where: str | None, keys: Iterable[Key]) -> str:
     """Which rows, by what."""
     by = ", ".join(f"{key.sql} {type_text(key.type)}" for key in keys)
-    text = quoted(stream) + ("" if where is None else f" where {where}")
+    text = quoted(stream) + joined_text(rows) + ("" if where is None else f" where {where}")
     return f"{text} by {by}" if by else text
 
 
 def space_text(space: Space) -> str:
     """Panes of a stream, or totals of windows without bound, which never let go of a group."""
     kind = TOTALS if space.unbounded else PANES
-    return f"{versioned(kind)} of {counted_rows(space.stream, space.where, space.keys)}"
+    return f"{versioned(kind)} of {counted_rows(space.stream, space.rows, space.where, space.keys)}"
 
 
 def row_space_text(space: RowSpace) -> str:
     """Rows of a stream that are numbered for one window, or windows that rows open and close."""
     kind = OPENED if isinstance(space.window, PredicateWindow) else ROWS
-    held = f"{window_text(space.window)} {counted_rows(space.stream, space.where, space.keys)}"
+    held = f"{window_text(space.window)} {counted_rows(space.stream, space.rows, space.where, space.keys)}"
     return f"{versioned(kind)} of {held} keeping {_all(space.partials)}"
 
 
 def row_place_text(space: RowSpace) -> str:
     """What says which shard a space of rows is in: levels of one query, which differ in their windows, are together."""
     counted = "" if space.window.counted is None else f" counting {space.window.counted}"
-    return f"place of {counted_rows(space.stream, space.where, space.keys)}{counted} keeping {_all(space.partials)}"
+    rows = counted_rows(space.stream, space.rows, space.where, space.keys)
+    return f"place of {rows}{counted} keeping {_all(space.partials)}"
 
 
 def need_text(query: QueryPlan) -> str:
@@ -246,7 +258,7 @@ def compared_text(query: QueryPlan) -> str:
     """What is compared from window to window, where only changes are told."""
     clusters = "" if query.clusters is None else f" of {partial_text(query.clusters)}"
     asked = "; ".join(aggregate_text(aggregate) for aggregate in query.aggregates)
-    rows = counted_rows(query.stream, query.where, query.keys)
+    rows = counted_rows(query.stream, query.rows, query.where, query.keys)
     return f"{versioned(ANSWER)} of {window_text(query.window)} {rows}{clusters}: {asked}"
 
 

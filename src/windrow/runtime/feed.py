@@ -15,7 +15,8 @@ from windrow.runtime.answers.finish import finish_part
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.runtime.reject import TIME
-from windrow.runtime.slice.events import Slicer, expression_column
+from windrow.runtime.slice.events import Slicer
+from windrow.runtime.slice.expression_column import expression_column
 
 
 def fed(feed: Feed, outcome: Outcome, task: int, shards: Sequence[int]) -> list[Payload]:

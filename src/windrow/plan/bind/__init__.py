@@ -13,8 +13,11 @@ column_aliases         `AS t(a, b)` behind a source, or `WITH t(a, b) AS (...)`:
                        order
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
 from_clause            FROM: which stream, through which window
+is_table               Whether FROM or JOIN names a table, rather than a stream or a sub-query
 join_keys              What the two sides of a join are compared by: columns, computed where they are none yet, of the
                        same types
+join_tables            A stream joined with tables stays a stream: its rows have more columns, and there may be more or
+                       fewer of them
 joins                  JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for
                        afterwards
 lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
@@ -23,6 +26,7 @@ order                  ORDER BY and LIMIT
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
 project_rows           SELECT without aggregates over the rows of a stream: other columns of the same rows, or fewer of
                        them
+qualified              Names of columns where FROM has several: a stream and the tables that it is joined with
 quantile_arguments     The arguments of QUANTILE and APPROX_QUANTILE: what is asked of, and which share of it lies below
                        the answer
 query                  From syntax to a bound query

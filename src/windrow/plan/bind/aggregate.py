@@ -65,6 +65,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         bind_limit(tree, scope.text),
         None if clusters is None else clusters.partial(),
         scope.emit,
+        source.rows,
     )
     check_outputs(query, outputs, kept, terms, scope)
     return BoundAnswers(query, outputs)

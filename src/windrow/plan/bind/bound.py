@@ -10,6 +10,7 @@ from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import Ordering, Output
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.row_window import CountWindow
@@ -29,7 +30,9 @@ class Scope:
 class BoundQuery:
     """A windowed aggregation: keys and aggregates over a stream's rows, outputs over keys and aggregates.
 
-    In `outputs`, `having` and `order` a key is the column `key_0`, ..., an aggregate `agg_0`, ...
+    In `outputs`, `having` and `order` a key is the column `key_0`, ..., an aggregate `agg_0`, ... The columns of
+    `stream` are those of its events and of the tables that these are joined with (`rows`). With `by_engine`, Spark has
+    to evaluate some expression over both.
     """
 
     stream: Stream
@@ -43,16 +46,19 @@ class BoundQuery:
     limit: int | None = None
     clusters: ClusterPartial | None = None
     emit: str = SNAPSHOT
+    rows: JoinedRows | None = None
+    by_engine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BoundRows:
-    """A stream, perhaps filtered and with computed columns, before any window has been folded."""
+    """A stream, perhaps joined with tables, filtered and with computed columns, before any window has been folded."""
 
     stream: Stream
     columns: dict[str, exp.Expr]
     where: exp.Expr | None
     window: TimeWindow | CountWindow | None
+    rows: JoinedRows | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.edges import EDGES, Windows, longest
 from windrow.plan.bind.from_clause import bind_stream, read_from
+from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table
 from windrow.plan.bind.joins import Step, all_of, bind_joins, conjuncts_of
 from windrow.plan.bind.names import check_qualifiers
@@ -91,7 +92,7 @@ class _Binder:
 
     def _select(self, tree: exp.Select, named: Named, window: object) -> Derived:
         read_from(tree, self.scope.text)
-        tree = stream_first(tree, lambda table: self._is_table(table, named), self.scope.text)
+        tree = stream_first(tree, lambda table: is_table(table, named, self.scope), self.scope.text)
         written = tree.args.get("joins") or []
         tables = [tree.args["from_"].this, *(join.this for join in written)]
         check_aliases(tables, self.scope)
@@ -145,7 +146,7 @@ class _Binder:
 
     def _unnamed_source(self, table: exp.Expr, named: Named, window: object) -> Source:
         """What `table` names, with the names that its columns have by themselves."""
-        own = window_of(table) if isinstance(table, exp.Table) else None
+        own = window_of(table) if isinstance(table, exp.Table | exp.Subquery) else None
         holder = table if isinstance(table, exp.Subquery) else named.get(table.name.lower())
         if holder is not None:
             body, others = holder.this, {name: query for name, query in named.items() if query is not holder}
@@ -158,15 +159,11 @@ class _Binder:
             return self._renamed(source, holder)
         if not isinstance(table, exp.Table):
             raise not_yet(table, "this in FROM", self.scope.text)
-        if self._is_table(table, named):
+        if is_table(table, named, self.scope):
             schema = self.scope.catalog.tables[table.name]
             return Static(table.name, schema, {name: name for name in schema.names})
         bound = bind_stream(table, list(named), self.scope)
         return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
-
-    def _is_table(self, source: exp.Expr, named: Named) -> bool:
-        known = isinstance(source, exp.Table) and source.name.lower() not in named and window_of(source) is None
-        return known and source.name in self.scope.catalog.tables
 
     def _is_plain(self, body: exp.Expr) -> bool:
         """Whether a sub-query only computes columns and filters rows."""

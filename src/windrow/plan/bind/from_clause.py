@@ -50,7 +50,7 @@ def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
     return BoundRows(stream, columns, None, None)
 
 
-def bind_window(written: object, table: exp.Table, source: BoundRows, scope: Scope) -> TimeWindow | CountWindow:
+def bind_window(written: object, table: exp.Expr, source: BoundRows, scope: Scope) -> TimeWindow | CountWindow:
     """The panes of a window as it is written, over the rows of `source`."""
     place = table.args.get("stream_window") or table
     if isinstance(written, RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow):

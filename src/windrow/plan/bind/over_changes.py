@@ -10,29 +10,35 @@ from windrow.language import TimeWindow, query_window_of, window_of
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.is_table import is_table
 
 
 def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     """Whether a query is answered by operators over changes.
 
-    Panes answer one aggregation over one stream through a window that slides, and what is chosen of its answers. All
-    else needs rows that come and go: joins, set operators, DISTINCT, windows without a slide, the rows of a window
-    themselves, an aggregate over the answers of another, and rows that are told apart by their window.
+    Panes answer one aggregation over one stream, perhaps joined with tables, through a window that slides, and what is
+    chosen of its answers. All else needs rows that come and go: joins of streams, set operators, DISTINCT, windows
+    without a slide, the rows of a window themselves, an aggregate over the answers of another, a join with them, and
+    rows that are told apart by their window.
     """
     for node in tree.walk():
         if isinstance(node, exp.SetOperation) or query_window_of(node) is not None:
             return True
-        if isinstance(node, exp.Select) and (node.args.get("joins") or node.args.get("distinct")):
+        if isinstance(node, exp.Select) and node.args.get("distinct"):
             return True
-    windows = [window for table in tree.find_all(exp.Table) if (window := window_of(table)) is not None]
+    joining = [select for select in tree.find_all(exp.Select) if select.args.get("joins")]
+    windows = [window for table in tree.find_all(exp.Table, exp.Subquery) if (window := window_of(table))]
     if not windows or any(isinstance(window, TimeWindow) and window.slide_us is None for window in windows):
-        return bool(windows)
-    chain = _chain(tree, {})
+        return bool(windows) or bool(joining)
+    chain = _chain(tree, {}, scope)
     folding = [number for number, select in enumerate(chain) if aggregates(select, scope)]
     if len(folding) != 1:
-        return bool(chain)
+        return bool(chain) or bool(joining)
+    below = chain[folding[0] :]
+    if any(all(select is not one for one in below) for select in joining):
+        return True
     sliding = all(isinstance(window, TimeWindow) and window.emit_every_us is None for window in windows)
-    return sliding and _reads_edges(chain[folding[0] :], scope)
+    return sliding and _reads_edges(below, scope)
 
 
 def aggregates(select: exp.Select, scope: Scope) -> bool:
@@ -41,30 +47,40 @@ def aggregates(select: exp.Select, scope: Scope) -> bool:
     return clauses or any(calls_in(node, scope) for node in select.selects)
 
 
-def _chain(tree: exp.Expr, named: Mapping[str, exp.Expr]) -> list[exp.Select]:
-    """The SELECTs from this one down to the stream; none where one of them is no query, which binding says."""
+def _chain(tree: exp.Expr, named: Mapping[str, exp.Expr], scope: Scope) -> list[exp.Select]:
+    """The SELECTs from this one down to the stream, past the tables that are joined with it.
+
+    None where one of them is no query, which binding says, or a join of others than one stream and tables.
+    """
     select = tree.unnest()
     if not isinstance(select, exp.Select) or select.args.get("from_") is None:
         return []
     if select.args.get("with_"):
         named = {**named, **{common.alias.lower(): common.this for common in select.args["with_"].expressions}}
-    table = select.args["from_"].this
+    sources = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or [])]
+    others_than_tables = [source for source in sources if not is_table(source, named, scope)]
+    table = others_than_tables[0] if len(others_than_tables) == 1 else sources[0]
+    if len(sources) > 1 and len(others_than_tables) != 1:
+        return []
     below = table.this if isinstance(table, exp.Subquery) else named.get(table.name.lower())
     if below is None:
         return [select]
     others = {name: query for name, query in named.items() if query is not below}
-    lower = _chain(below, others)
+    lower = _chain(below, others, scope)
     return [select, *lower] if lower else []
 
 
 def _reads_edges(chain: Sequence[exp.Select], scope: Scope) -> bool:
     """Whether `window_start` or `window_end` is read before rows are grouped, in the first of `chain` or below it."""
-    streams = (scope.catalog.streams.get(table.name) for table in chain[-1].find_all(exp.Table))
-    own = {name.lower() for stream in streams if stream is not None for name in stream.schema.names}
+    named_below = [table.name for table in chain[-1].find_all(exp.Table)]
+    schemas = [scope.catalog.streams[name].schema for name in named_below if name in scope.catalog.streams]
+    schemas += [scope.catalog.tables[name] for name in named_below if name in scope.catalog.tables]
+    own = {name.lower() for schema in schemas for name in schema.names}
     own |= {node.alias.lower() for select in chain for node in select.selects}
     first, *rest = chain
     parts = [call for node in (*first.selects, first.args.get("having")) if node for call in calls_in(node, scope)]
     parts += [where for select in chain if (where := select.args.get("where"))]
+    parts += [on for select in chain for join in select.args.get("joins") or [] if (on := join.args.get("on"))]
     group = first.args.get("group")
     parts += [node for node in (group.expressions if group else ()) if not isinstance(node, exp.Column)]
     parts += [node for select in rest for node in select.selects]

@@ -16,15 +16,18 @@ from windrow.language import (
     window_of,
 )
 from windrow.plan.bind.aggregate import bind_aggregate, check_outputs
-from windrow.plan.bind.bound import Bound, BoundAnswers, BoundQuery, Scope
+from windrow.plan.bind.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.from_clause import bind_stream, bind_window, needs_window, read_from
+from windrow.plan.bind.is_table import is_table
+from windrow.plan.bind.join_tables import join_tables, needs_engine
 from windrow.plan.bind.names import both, check_new, check_qualifiers, is_star, output_name, substituted
 from windrow.plan.bind.order import bind_limit, bind_order
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
+from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import Output
@@ -38,11 +41,12 @@ Named = dict[str, exp.Expr]
 def bind(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = emit_of(query.tree) or SNAPSHOT
-    bound = _bind(query.tree, {}, Scope(catalog, query.text, emit))
+    scope = Scope(catalog, query.text, emit)
+    bound = _bind(query.tree, {}, scope)
     if isinstance(bound, BoundAnswers):
         if emit != SNAPSHOT:
             refuse_changes(query.tree, bound.query, query.text)
-        return bound.query
+        return replace(bound.query, by_engine=needs_engine(bound.query, scope))
     raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
 
 
@@ -55,7 +59,7 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     refuse_unsupported(tree, scope.text)
     if tree.args.get("with_"):
         named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
-    source = _bind_from(tree, named, scope)
+    tree, source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
     refuse_cluster_calls(tree, source.columns, scope)
     if isinstance(source, BoundAnswers):
@@ -64,10 +68,26 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     return bind_aggregate(tree, source, scope) if aggregates(tree, scope) else projected(tree, source, scope)
 
 
-def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> Bound:
+def _bind_from(tree: exp.Select, named: Named, scope: Scope) -> tuple[exp.Select, Bound]:
+    """What FROM names, and the SELECT as one over it alone, whatever tables it joins."""
+    read_from(tree, scope.text)
+    if not tree.args.get("joins"):
+        return tree, _bind_first(tree, named, scope)
+    turned = stream_first(tree, lambda table: is_table(table, named, scope), scope.text)
+    source = _bind_first(turned, named, scope)
+    if isinstance(source, BoundAnswers) or any(not is_table(join.this, named, scope) for join in turned.args["joins"]):
+        raise not_yet(tree.args["joins"][0], "JOIN", scope.text, tree=tree)
+    return join_tables(turned, tree, source, scope)
+
+
+def _bind_first(tree: exp.Select, named: Named, scope: Scope) -> Bound:
     table = read_from(tree, scope.text)
     if isinstance(table, exp.Subquery):
-        return _renamed(_bind(table.this, named, scope), table, scope)
+        source = _bind(table.this, named, scope)
+        written = window_of(table)
+        if written is not None and isinstance(source, BoundRows):
+            source = replace(source, window=bind_window(written, table, source, scope))
+        return _renamed(source, table, scope)
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         raise not_yet(table, "this in FROM", scope.text, tree=tree)
     written = window_of(table) or query_window_of(tree)

@@ -5,6 +5,7 @@ change_plan     What runs of queries over changes: frozen plans that travel to t
 changes         Plans over changes: answers that change with every arrival and every expiry
 clusters        What a pane keeps for CLUSTER BY, and what can be asked of a cluster
 emission        What is sent of a window's answer: all of it, or what differs from the answer of the window before
+joined_rows     Rows of a stream joined with tables: what is read of the events before, and what is evaluated afterwards
 kept            What panes keep of their rows: partials, or the values that partials are made of
 pipeline        What runs: frozen plans that travel to the workers
 regrouped       Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key, RowSpace, Space
@@ -46,6 +48,14 @@ class Ordering:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp:
+    """What tables add to the answers of a query, whose groups are joined with them by `rows`: `look_0`, ..."""
+
+    rows: JoinedRows
+    columns: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QueryPlan:
     """One query: the rows it counts, by what and over which window, and what is made of the answers.
 
@@ -53,7 +63,9 @@ class QueryPlan:
     instant `due`), for those from condition to condition `window_number`, for those that answer early `final` and
     `due`, for nested ones `level`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are
     expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
-    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it. A
+    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    `rows` are the tables that the stream is joined with before anything is counted; with `by_engine`, some expression
+    over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead. A
     stream may be `made_of` the answers of another query; both run in so many `stages`.
     """
 
@@ -70,6 +82,9 @@ class QueryPlan:
     about_us: int | None = None
     clusters: ClusterPartial | None = None
     emit: str = SNAPSHOT
+    rows: JoinedRows | None = None
+    by_engine: bool = False
+    look_up: LookUp | None = None
     made_of: AnyQuery | None = None
     stages: int = 1
 
@@ -114,6 +129,9 @@ class QueryPlan:
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
+        if self.emit == SNAPSHOT and self.look_up is not None:
+            found = [pa.field(f"look_{i}", key.type) for i, key in enumerate(self.look_up.columns)]
+            return pa.schema([*self.answered, *found])
         if self.emit == SNAPSHOT:
             return self.answered
         return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None)
@@ -181,6 +199,8 @@ class StreamPlan:
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
     ahead_us: int | None = None
+    static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
+    """The tables that are joined, as they were read at the start."""
     scans: tuple[SpreadScan, ...] = ()
 
     @property
@@ -192,13 +212,13 @@ class StreamPlan:
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
         if isinstance(space, RowSpace):
-            asked = (space.where, space.keys, space.partials)
-            alike = (q for q in self.queries if (q.where, q.keys, q.partials) == asked)
+            asked = (space.rows, space.where, space.keys, space.partials)
+            alike = (q for q in self.queries if (q.rows, q.where, q.keys, q.partials) == asked)
             windows = ((q, q.window) for q in alike)
             return tuple(q for q, w in windows if isinstance(w, CountWindow) and space.window in row_parts(w))
-        held = (space.where, space.keys, space.unbounded)
+        held = (space.rows, space.where, space.keys, space.unbounded)
         timed = (q for q in self.queries if isinstance(q.window, TimeWindow))
-        return tuple(q for q in timed if (q.where, q.keys, q.window.range_us is None) == held)
+        return tuple(q for q in timed if (q.rows, q.where, q.keys, q.window.range_us is None) == held)
 
     @property
     def shared(self) -> tuple[Space, ...]:
@@ -222,18 +242,55 @@ class StreamPlan:
         return Cuts.of([TimeWindow(range_us=1, slide_us=1)]) if self.scans else self.cuts
 
     @property
+    def joined(self) -> tuple[JoinedRows, ...]:
+        """The joins with tables whose rows some space counts, each once."""
+        return tuple(dict.fromkeys(space.rows for space in self.spaces if space.rows is not None))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are joined, with rows or with answers."""
+        looked_up = (query.look_up.rows for query in self.queries if query.look_up is not None)
+        return tuple(sorted({table for rows in (*self.joined, *looked_up) for table in rows.tables}))
+
+    @property
+    def joins_first(self) -> bool:
+        """Whether rows are joined before the engine evaluates expressions, since some are for it alone."""
+        return any(query.by_engine for query in self.queries)
+
+    @property
     def expressions(self) -> tuple[str, ...]:
-        """Every row expression that some query needs, each once: the engine evaluates them as columns."""
+        """Every row expression that some query needs of the events, each once: the engine evaluates them as columns."""
+        needed = dict.fromkeys(self.texts_of(None))
+        for rows in self.joined:
+            texts = self.texts_of(rows)
+            needed.update(dict.fromkeys(texts if self.joins_first else rows.read_of_events(texts)))
+        return tuple(needed)
+
+    def texts_of(self, rows: JoinedRows | None) -> tuple[str, ...]:
+        """Every row expression that some space needs of `rows`, the stream's own if they are None."""
         needed: dict[str, None] = {}
         for space in self.spaces:
-            texts = [space.where, *(key.sql for key in space.keys)]
-            if isinstance(space, RowSpace):
-                texts.append(space.window.counted)
-                if isinstance(space.window, PredicateWindow):
-                    texts += [space.window.opens, space.window.closes]
-            texts += [text for partial in space.partials for text in partial.texts]
-            needed.update((text, None) for text in texts if text is not None)
-        for spread in self.scans:
-            texts = [*spread.scan.texts, spread.scan.where]
+            if space.rows == rows:
+                needed.update((text, None) for text in texts_of(space))
+        for spread in self.scans if rows is None else ():
+            texts = (*spread.scan.texts, spread.scan.where)
             needed.update((text, None) for text in texts if text is not None)
         return tuple(needed)
+
+
+def texts_of(space: Space | RowSpace) -> list[str]:
+    """The row expressions that a space needs."""
+    return texts_in(space.where, space.keys, space.window if isinstance(space, RowSpace) else None, space.partials)
+
+
+def texts_in(
+    where: str | None, keys: Sequence[Key], window: TimeWindow | CountWindow | None, partials: Iterable[Partial]
+) -> list[str]:
+    """The row expressions that are needed to count these rows so."""
+    texts = [where, *(key.sql for key in keys)]
+    if isinstance(window, CountWindow):
+        texts.append(window.counted)
+        if isinstance(window, PredicateWindow):
+            texts += [window.opens, window.closes]
+    texts += [text for partial in partials for text in partial.texts]
+    return [text for text in texts if text is not None]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.kept import PARTIALS, kept_as
-from windrow.plan.state_names import row_place_text, row_space_text, short, space_text
+from windrow.plan.state_names import joined_text, row_place_text, row_space_text, short, space_text
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
@@ -37,7 +38,7 @@ class Space:
     """Panes of one stream: who is counted (`where`), by what (`keys`), and the windows that are folded from them.
 
     All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
-    what any of them asks for.
+    what any of them asks for. The rows are the stream's own, or those of a join of it with tables (`rows`).
     """
 
     stream: str
@@ -45,6 +46,7 @@ class Space:
     keys: tuple[Key, ...]
     folds: tuple[Fold, ...]
     keeps: str = PARTIALS
+    rows: JoinedRows | None = None
 
     @property
     def name(self) -> str:
@@ -97,6 +99,7 @@ class RowSpace:
     keys: tuple[Key, ...]
     partials: tuple[Partial, ...]
     maintenance: tuple[str, ...]
+    rows: JoinedRows | None = None
 
     @property
     def name(self) -> str:
@@ -116,7 +119,8 @@ class RowSpace:
     @property
     def order(self) -> str:
         """The name of the payload with the times of all rows that are counted."""
-        return f"order of {self.window.counted or 'all'}"
+        of = "" if self.rows is None else f" of {short(joined_text(self.rows))}"
+        return f"order of {self.window.counted or 'all'}{of}"
 
     @property
     def partition(self) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -84,6 +84,20 @@ class StagePlan:
         """From the one that reads the streams to this one."""
         return (self,) if self.before is None else (*self.before.stages, self)
 
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All tables that are joined in some stage, as they were read."""
+        held = [*self.static, *(table for stream in self.streams for table in stream.static)]
+        return dict(held) | ({} if self.before is None else self.before.tables)
+
     def stream(self, name: str) -> StreamPlan:
         """What runs over one of its streams."""
         return next(stream for stream in self.streams if stream.stream == name)
+
+
+def without_tables(plan: StagePlan) -> StagePlan:
+    """The same stages, without the tables that are joined with streams where these are read."""
+    before = None if plan.before is None else without_tables(plan.before)
+    read = {stream.stream for stream in plan.read}
+    streams = tuple(replace(stream, static=()) if stream.stream in read else stream for stream in plan.streams)
+    return replace(plan, streams=streams, before=before)

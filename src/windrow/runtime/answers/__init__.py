@@ -7,6 +7,7 @@ finish        What is left to do with the rows that slide emits: HAVING, the sel
 follow        Clusters from answer to answer: a number for each that it keeps as long as it lives
 followers     The clusters of a space's answers, followed from answer to answer
 join_levels   AGING and RECURRING: answers of nested levels at one instant, put together by what each level holds alone
+look_up       Answers with what tables have to tell of their groups
 rows          Answers as the rows of a query
 told          What queries are told of the windows that a shard answers: rows, or how these differ from those before
 top           ORDER BY and LIMIT within each window

@@ -1,11 +1,20 @@
 """Events to payloads: what a map task does, before anything is shuffled.
 
-changes  Events of one stream into rows for the shards, for queries over changes: what a map task does
-chunk    A chunk of events, and what several spaces want to know of it, found out once
-classes  Rows by which predicates they pass: as many classes as the data shows, never two to the number of predicates
-events   Events into panes: what a map task does, before anything is shuffled
-lift     Events into entries, one a pane and group; and entries into fewer, for spaces that share them
-measure  How many groups there are: counted in the first events of a chunk
-places   Which pane and group each event goes to, as one dense number
-rows     Events into rows that wait for their numbers: what a map task does for windows that count rows
+changes            Events of one stream into rows for the shards, for queries over changes: what a map task does
+chunk              A chunk of events, and what several spaces want to know of it, found out once
+classes            Rows by which predicates they pass: as many classes as the data shows, never two to the number of
+                   predicates
+events             Events into panes: what a map task does, before anything is shuffled
+expression_column  What the columns of row expressions are called on their way to the slicers
+joined_chunks      Chunks of joined rows: joined here, in the map task, or before the engine has evaluated its
+                   expressions
+lift               Events into entries, one a pane and group; and entries into fewer, for spaces that share them
+measure            How many groups there are: counted in the first events of a chunk
+places             Which pane and group each event goes to, as one dense number
+rows               Events into rows that wait for their numbers: what a map task does for windows that count rows
+split_chunks       Rows that were joined before the engine evaluated its expressions, told apart from the events that
+                   they come from
+table_index        Where a table has the rows of a key: hashed once, asked for each chunk of events
+table_rows         Events joined with tables, before they are cut into panes: the rows that queries over a joined stream
+                   count
 """

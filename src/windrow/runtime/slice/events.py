@@ -14,6 +14,7 @@ from windrow.clustering.points import points_of
 from windrow.compile.choose_phantoms import choose_phantoms
 from windrow.kernels import to_arrow
 from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.timing import Timing
@@ -21,22 +22,18 @@ from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
 from windrow.runtime.slice.chunk import Chunk
+from windrow.runtime.slice.expression_column import expression_column
+from windrow.runtime.slice.joined_chunks import JoinedChunks, TableChunks
 from windrow.runtime.slice.lift import Lifted, lift
 from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
 from windrow.runtime.slice.scans import ScanRows
+from windrow.runtime.slice.split_chunks import FAILED
 from windrow.storage.columns import encode, encode_batch
 
 CHUNK_ROWS = 1 << 20
 """So many events are cut at once: long enough to vectorise, short enough to fit in memory."""
-
-FAILED = "failed"
-
-
-def expression_column(number: int) -> str:
-    """The name of the column that holds row expression `number` of a stream's plan."""
-    return f"e{number}"
 
 
 class Slicer:
@@ -47,8 +44,10 @@ class Slicer:
     `raw` row, and when it `arrived` (microseconds), which a plan with a limit `ahead` and an idle clock need.
     """
 
-    def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int]) -> None:
+    def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int], joins: JoinedChunks | None = None) -> None:
+        """`joins` give the rows of joins with tables: with those that the plan has brought along, unless told so."""
         self._plan, self._task, self._shards = plan, task, list(shards)
+        self._joins = joins or TableChunks(plan, dict(plan.static))
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
         user = dict(plan.user_code)
         partials = {partial for space in plan.spaces for partial in space.partials}
@@ -93,7 +92,9 @@ class Slicer:
             return
         table = pa.Table.from_batches(self._waiting).combine_chunks()
         self._waiting, self._rows = [], 0
-        batch = table.to_batches()[0]
+        batch = self._joins.events(table.to_batches()[0])
+        if not batch.num_rows:
+            return
         usable = Usable(batch, self._plan.ahead_us)
         timed = usable.timed
         if self._plan.timing is Timing.IDLE:
@@ -115,11 +116,19 @@ class Slicer:
         if self._counted is not self._cells:
             numbers, starts = chunk.cut(self._counted_cuts)
             self._counted.append(histogram(numbers[timed], known[timed], len(starts)))
-        for shard, name, rows in self._scans.sent(batch, timed):
-            self._packed.append(self._payload(shard, name, rows))
-        self._pack_rows(chunk)
+        for shard, name, sent in self._scans.sent(batch, timed):
+            self._packed.append(self._payload(shard, name, sent))
+        unplaced = self._fold_rows(chunk, None)
+        for rows in self._plan.joined:
+            for joined, events in self._joins.chunks(rows, chunk):
+                unplaced[events[self._fold_rows(joined, rows)]] = True
+        return unplaced
+
+    def _fold_rows(self, chunk: Chunk, rows: JoinedRows | None) -> np.ndarray:
+        """The same for the spaces that count `rows`: the events themselves, or what they are joined to."""
+        self._pack_rows(chunk, rows)
         unplaced = np.zeros(len(chunk), bool)
-        for together in self._sharing(chunk):
+        for together in self._sharing(chunk, rows):
             parts = lift(chunk, together, self._kernels)
             parts = parts or [lift(chunk, [space], self._kernels)[0] for space in together]
             for space, lifted in zip(together, parts):
@@ -128,8 +137,8 @@ class Slicer:
                     unplaced |= _unplaced(space, lifted, chunk)
         return unplaced
 
-    def _sharing(self, chunk: Chunk) -> list[list[Space]]:
-        spaces = self._plan.shared
+    def _sharing(self, chunk: Chunk, rows: JoinedRows | None) -> list[list[Space]]:
+        spaces = tuple(space for space in self._plan.shared if space.rows == rows)
         if len(spaces) <= 1:
             return [[space] for space in spaces]
         return choose_phantoms(spaces, len(chunk), Measured(chunk))
@@ -142,9 +151,9 @@ class Slicer:
             columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
         self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), lifted.groups, lifted.owners)
 
-    def _pack_rows(self, chunk: Chunk) -> None:
+    def _pack_rows(self, chunk: Chunk, rows: JoinedRows | None) -> None:
         """Send each shard the times of all rows that are counted, and then the rows of its own groups."""
-        spaces = self._plan.numbered
+        spaces = tuple(space for space in self._plan.numbered if space.rows == rows)
         for name in dict.fromkeys(space.order for space in spaces if not space.is_alone):
             asking = [space for space in spaces if space.order == name and not space.is_alone]
             counted = counted_rows(asking[0], chunk)

@@ -148,10 +148,15 @@ def make_folder(place: str) -> None:
 
 def write_whole(place: str, content: Any) -> None:
     """Write a file, for its owner only, that others see whole or not at all."""
+    write_bytes(place, json.dumps(content).encode())
+
+
+def write_bytes(place: str, content: bytes) -> None:
+    """The same for what is no plain value."""
     hidden = f"{place}.{uuid.uuid4().hex[:8]}.new"
-    with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+    with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         os.fchmod(file.fileno(), 0o600)
-        json.dump(content, file)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(hidden, place)

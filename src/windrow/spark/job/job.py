@@ -149,6 +149,30 @@ class Job:
             sinks = {other: sink for other, sink in self._sinks.items() if other != name}
             self._change(self._plans[name].run, plans, sinks, changes)
 
+    def refresh(self, table: str) -> None:
+        """Read a table anew: from the next batch on, streams are joined with what it holds now.
+
+        Rows that have been joined stay as they are; a table that is looked up for answers is that of the batch that
+        answers. The Spark query of each stream ends after the batch under way and goes on from the same checkpoint.
+        """
+        with self._lock:
+            self._check_runs()
+            joining = {stream: run.plan for stream, run in self._runs.items() if table in run.plan.tables}
+            if not joining:
+                known = sorted({name for run in self._runs.values() for name in run.plan.tables})
+                raise ChangeError(f"no query joins a table {table!r}\nhint: joined are {', '.join(known) or 'none'}")
+            for plan in joining.values():
+                if any(table in dict(stage.static) for stage in plan.stages):
+                    names = ", ".join(query.name for stage in plan.stages for query in stage.changing)
+                    raise ChangeError(
+                        f"{table!r} is joined by queries over rows that come and go ({names}), which would be taken"
+                        " back otherwise than they came\nhint: drop them first"
+                    )
+            runs = {stream: self._run_of(stream) for stream in joining}  # read before anything is stopped
+            for stream, run in runs.items():
+                self._stop(stream)
+                self._go_on(stream, run)
+
     def state_at(self, query: str, horizon: str) -> StateAt[DataFrame]:
         """What a query with levels holds of the last `horizon`, such as "7 minutes", as of the last finished batch.
 

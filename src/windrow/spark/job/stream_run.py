@@ -19,6 +19,7 @@ from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.job.checkpoint import make_folder, not_writable
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.state_at import stored_state_at
+from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
 from windrow.spark.job.words import control_folder, say
 from windrow.spark.sinks.deliver import Delivery
@@ -66,7 +67,9 @@ class StreamRun:
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
-        packed = packed_results(self._sources, self.plan, self._shards, control, self._run)
+        first = self.plan.stages[0]
+        tables = {stream.stream: keep_editions(self._folder, stream) for stream in first.read if stream.static}
+        packed = packed_results(self._sources, self.plan, self._shards, control, self._run, tables=tables)
         started: Future[StreamingQuery] = Future()
 
         def write(batch: DataFrame, number: int) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -52,6 +53,12 @@ def read_table(spark: SparkSession, format: str, options: Mapping[str, str], ddl
     """Rows that do not change, in any format that Spark reads."""
     reader = spark.read.format(format).options(**options)
     return _loaded(reader.schema(ddl) if ddl is not None else reader, format)
+
+
+def table_rows(table: DataFrame) -> pa.Table:
+    """What a table holds now: files that have come or gone since it was last read are seen."""
+    table._jdf.queryExecution().analyzed().refresh()
+    return table.select("*").toArrow()  # by a new plan: the old one has its list of files
 
 
 def missing_path(format: str, options: Mapping[str, str]) -> str | None:

@@ -1,11 +1,16 @@
 """The steps of a batch: slice, premerge, regroup, slide.
 
+in_utc         Times as state has them, whatever the time zone of the Spark session
+join_first     One more crossing: rows are joined with tables before Spark evaluates expressions over both, where it
+               must
 loaded         What a worker has loaded, kept out of the way of its garbage collection
+look_up        Tables looked up for answers, behind the shards: Spark's stateful step cannot take what is broadcast
 pipeline       The pipeline of one stream on Spark: source, slice, shuffle, slide
 premerge       One more shuffle, for summaries that all belong to one shard: several workers merge them before
 regroup        A stage of queries over changes that is not the last: its changes go to the shards of the next, in the
                same batch
 shards         Shard keys that Spark spreads evenly: one for each shuffle partition
+ship_tables    Tables on their way to the map tasks: each is sent to a worker once, and hashed there once
 slice          The stateless step: row expressions by Spark, panes and partials in the map tasks
 slice_changes  The stateless step of queries over changes: row expressions by Spark, rows to the shards of their keys
 slide          The stateful step on Spark's state store: payloads in, answered windows out

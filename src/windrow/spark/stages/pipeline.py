@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stage import StagePlan, without_tables
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.stages.look_up import look_up
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
+from windrow.spark.stages.ship_tables import Edition, ShippedTables, as_read
 from windrow.spark.stages.slice import NO_PROBE, slice_stream
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
 
@@ -40,15 +43,20 @@ def packed_results(
     control: DataFrame | None = None,
     run: str | None = None,
     metrics: str = METRICS,
+    tables: Mapping[str, Sequence[Edition]] | None = None,
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
+
+    `tables` are, by stream, the editions of what is joined before the panes, where a checkpoint has others.
 
     `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
+    shipped = _shipped(sources, plan.stages[0], tables)
+    plan = without_tables(plan)  # they are sent apart, once
     first = plan.stages[0]
-    payloads = _sliced(sources, first, keys, metrics)
+    payloads = _sliced(sources, first, keys, metrics, shipped)
     if control is not None:
         payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
     if any(stream.timing.has_heartbeat for stream in first.streams):
@@ -59,15 +67,38 @@ def packed_results(
     for number, stage in enumerate(plan.stages[:-1]):
         payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
     packed = slide_payloads(payloads, plan, shards, run)
+    for stream in first.read:
+        if any(query.look_up for query in stream.queries):
+            packed = look_up(packed, shipped[stream.stream])
     totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
     return packed.observe(metrics, *totals, _windows().alias("windows"))
 
 
-def _sliced(sources: Sources, plan: StagePlan, keys: list[int], metrics: str = METRICS) -> DataFrame:
+def _shipped(
+    sources: Sources, plan: StagePlan, editions: Mapping[str, Sequence[Edition]] | None
+) -> dict[str, ShippedTables]:
+    """By stream, the tables that its rows or answers are joined with: as the plan has them, unless there are others."""
+    joining = [stream for stream in plan.read if stream.tables]
+    return {
+        stream.stream: ShippedTables(
+            sources[stream.stream].frame.sparkSession, stream, (editions or {}).get(stream.stream) or as_read(stream)
+        )
+        for stream in joining
+    }
+
+
+def _sliced(
+    sources: Sources,
+    plan: StagePlan,
+    keys: list[int],
+    metrics: str = METRICS,
+    shipped: Mapping[str, ShippedTables] = MappingProxyType({}),
+) -> DataFrame:
     parts = []
     for number, stream in enumerate(plan.read):
         source = sources[stream.stream]
-        parts.append(slice_stream(source.frame, stream, source.time_sql, keys, source.corrupt, metrics, number))
+        own = (source.frame, stream, source.time_sql, keys, source.corrupt, metrics, number)
+        parts.append(slice_stream(*own, shipped.get(stream.stream)))
     return reduce(DataFrame.unionByName, parts)
 
 

@@ -16,12 +16,17 @@ from windrow.plan.timing import Timing
 from windrow.runtime.contracts import AnySlicer
 from windrow.runtime.payload import TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
-from windrow.runtime.slice.events import FAILED, Slicer, expression_column
+from windrow.runtime.slice.events import Slicer
+from windrow.runtime.slice.expression_column import expression_column
+from windrow.runtime.slice.split_chunks import FAILED, SplitChunks
 from windrow.spark.expressions import guarded
 from windrow.spark.job.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
 from windrow.spark.sources.failures import failures
 from windrow.spark.sources.heartbeat import NOW_SQL
+from windrow.spark.stages.in_utc import in_utc
+from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
+from windrow.spark.stages.ship_tables import ShippedTables
 
 NO_PROBE = -(1 << 63)
 
@@ -56,15 +61,23 @@ def slice_stream(
     corrupt: str | None = None,
     metrics: str = METRICS,
     number: int = 0,
+    tables: ShippedTables | None = None,
 ) -> DataFrame:
     """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of.
 
     It is the stream with this `number` of all that are read together.
     """
     arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
-    columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected, arrives)
-    first = TASKS * number
-    return sliced(stream.select(*columns), lambda task: Slicer(plan, first + task, shards), f"slice {number}", metrics)
+    joined = tables is not None and plan.joins_first
+    texts = () if joined else plan.expressions
+    columns = event_columns(stream, texts, time_sql, corrupt, plan.keeps_rejected, arrives)
+    events = joined_first(stream, plan, columns, tables) if tables and joined else stream.select(*columns)
+
+    def slicer(task: int) -> Slicer:
+        joins = SplitChunks(plan) if joined else None if tables is None else tables.joins()
+        return Slicer(plan, TASKS * number + task, shards, joins)
+
+    return sliced(events, slicer, f"slice {number}", metrics)
 
 
 def event_columns(
@@ -112,22 +125,6 @@ def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str,
 
     payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))
     return measured(payloads, stage, SLICE_MEASURES, metrics)
-
-
-def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows, with times as state has them: Spark hands them over in the zone of the session."""
-    schema = pa.schema([field.with_type(_utc(field.type)) for field in batch.schema])
-    return batch if schema == batch.schema else batch.cast(schema)
-
-
-def _utc(type: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(type) and type.tz is not None:
-        return pa.timestamp(type.unit, tz="UTC")
-    if pa.types.is_list(type):
-        return pa.list_(type.value_field.with_type(_utc(type.value_type)))
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(_utc(field.type)) for field in type])
-    return type
 
 
 def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -> pa.RecordBatch:

@@ -1,0 +1,90 @@
+"""Tables as a checkpoint has them: which batch joins with which rows, written down before it runs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import StateError
+from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.spark.job.checkpoint import make_folder, not_writable, read_back, write_bytes, write_whole
+from windrow.spark.job.file_names import file_name
+from windrow.spark.stages.ship_tables import Edition, as_file, as_read
+
+Known = dict[str, list[tuple[int, str]]]
+"""By table, from which batch on it has which version; the first is from 0 on."""
+
+
+def keep_editions(folder: str, plan: StreamPlan) -> list[Edition]:
+    """The tables of `plan` for each batch that is to run, or to run again; `folder` is the stream's in the checkpoint.
+
+    A table that has been read anew is joined from the first batch on that Spark has not begun. One that it has begun,
+    and not finished, is joined with the rows that it had.
+    """
+    if not plan.static:
+        return []
+    place = os.path.join(folder, "tables.json")
+    known = read_back(place, _as_known) if os.path.exists(place) else {}
+    begun = _last(folder, "offsets")
+    again = begun if begun > _last(folder, "commits") else begun + 1
+    editions = []
+    try:
+        make_folder(os.path.join(folder, "tables"))
+        for read in as_read(plan):
+            past = [(first, version) for first, version in known.get(read.table, []) if first <= begun]
+            past = [(first, v) for i, (first, v) in enumerate(past) if i + 1 == len(past) or past[i + 1][0] > again]
+            if not past or past[-1][1] != read.version:
+                past.append((begun + 1 if past else 0, read.version))
+                write_bytes(_file(folder, read.table, read.version), as_file(read.rows))
+            known[read.table] = past
+            for first, version in past:
+                rows = read.rows if version == read.version else _read(_file(folder, read.table, version))
+                editions.append(Edition(read.table, version, first, rows))
+        known = {table: past for table, past in known.items() if table in dict(plan.static)}
+        write_whole(place, known)
+    except OSError as error:
+        raise not_writable(folder, error) from error
+    _tidy(folder, known)
+    return editions
+
+
+def _last(folder: str, log: str) -> int:
+    """The number of the last batch that a log of Spark has; -1 if it has none."""
+    numbers = [-1]
+    with suppress(FileNotFoundError):
+        numbers += [int(name) for name in os.listdir(os.path.join(folder, "spark", log)) if name.isdigit()]
+    return max(numbers)
+
+
+def _file(folder: str, table: str, version: str) -> str:
+    return os.path.join(folder, "tables", f"{file_name(table)}.{version}.arrow")
+
+
+def _read(place: str) -> pa.Table:
+    try:
+        with pa.OSFile(place) as file:
+            return pa.ipc.open_file(file).read_all()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise StateError(
+            f"{place} is damaged or gone: a batch that is to run again was joined with it"
+            "\nhint: bring it back from a copy, or start with a new checkpoint"
+        ) from error
+
+
+def _tidy(folder: str, known: Known) -> None:
+    """Remove what no batch joins with any more."""
+    used = {os.path.basename(_file(folder, table, version)) for table, past in known.items() for _, version in past}
+    for name in os.listdir(os.path.join(folder, "tables")):
+        if name.endswith(".arrow") and name not in used:
+            with suppress(OSError):
+                os.remove(os.path.join(folder, "tables", name))
+
+
+def _as_known(content: Any) -> Known:
+    known = {table: [(first, version) for first, version in past] for table, past in content.items()}
+    if not all(type(first) is int and isinstance(v, str) for past in known.values() for first, v in past):
+        raise ValueError("an edition is none")
+    return known
