@@ -19,15 +19,16 @@ from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan, ChangesPlan, LeafKey
 from windrow.plan.nodes.changes import Expiry, Group, Node, TableJoin
 from windrow.plan.nodes.regrouped import leaves_in
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 
-def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
+def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None, choose: Wanted = NOTHING) -> ChangePlan:
     """What one query over changes asks for: DISTINCT pushed down, W-Expire where it costs least."""
     logical = push_distinct(count_distinct(query.plan))
     root = place_expiry(logical, expiry or choose_expiry(logical))
     streams = tuple(sorted(stream.name for stream in query.streams))
     instants = (query.slide_us, query.offset_us, query.range_us, query.unbounded)
-    plan = ChangePlan(name, streams, root, query.emit, *instants)
+    plan = ChangePlan(name, streams, root, query.emit, *instants, choose=choose)
     return replace(plan, stages=len(stages_of(plan)))
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.compile.compile import AnyQuery, Compiler, Wishes
 from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
@@ -56,6 +57,7 @@ def replay(
     streams: Mapping[str, Events] | None = None,
     tables: Mapping[str, Events] | None = None,
     expiry: str | Expiry | None = None,
+    choose: Mapping[str, Any] | None = None,
     **named: Events,
 ) -> pa.Table | dict[str, pa.Table]:
     """All results of a query over tables of events, as the engine would give them batch by batch.
@@ -81,7 +83,7 @@ def replay(
     every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
     `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
     pickles; `tables` do not change and can be joined. `expiry` is how rows of joins and set operators expire, if not as
-    is cheapest.
+    is cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
@@ -101,7 +103,9 @@ def replay(
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     settings["times"] = times
     catalog = local_catalog(events, static, **settings, **plugged)
-    compiler = Compiler(catalog, static.__getitem__, Wishes(expiry=read_expiry(expiry)))
+    way = read_expiry(expiry)
+    wanted = read_choose(choose, expiry=way and way.value)
+    compiler = Compiler(catalog, static.__getitem__, Wishes(wanted=wanted))
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
     plans: dict[str, AnyQuery] = {}
     for name, own in texts.items():

@@ -40,7 +40,7 @@ class Shard:
     def _open(self, kept: dict[str, Any], older: Shard | None) -> None:
         """Be as `kept` has it; where the clock was not set back since, an `older` view gives what it has in memory."""
         plan = self.plan
-        self._blocks = blocks = WorkingSet(self._home, plan.memory_bytes)
+        self._blocks = blocks = WorkingSet(self._home, plan.memory_bytes, plan.wanted.get("eviction") or "distance")
         self.version: int = kept["version"]
         self._rewinds: int = kept.get("rewinds", 0)
         self._settled_to: int | None = kept.get("settled_to")

@@ -31,7 +31,7 @@ class Daba(Ruled):
         self._middle: Context | None = None
         self._newer: Context | None = None
         self._next: int | None = position["next"] if position else None
-        marks = position["marks"] if position else [0] * 6
+        marks: list[int] = position["marks"] if position else [0] * 6
         self._front, self._left, self._right, self._done, self._back, self._end = marks
 
     def _push(self, cell: int, leaf: Context | None) -> None:

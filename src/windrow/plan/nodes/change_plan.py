@@ -13,6 +13,7 @@ from windrow.plan.nodes.changes import TIME, Node, Scan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf
 from windrow.plan.nodes.spaces import hashed
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.timing import Timing
 
 CHANGES_OF = "changes-"
@@ -51,6 +52,7 @@ class ChangePlan:
     about_us: None = None
     stages: int = 1
     """In how many stages it runs, with rows regrouped between them."""
+    choose: Wanted = NOTHING
 
     @property
     def stream(self) -> str:

@@ -12,6 +12,7 @@ from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
 from windrow.plan.nodes.spaces import Key, RowSpace, Space, hashed
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow
@@ -47,6 +48,7 @@ class QueryPlan:
     `due`, for nested ones `level`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are
     expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
     there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    `choose` is what was asked for by name, of this query alone.
     """
 
     name: str
@@ -62,6 +64,7 @@ class QueryPlan:
     about_us: int | None = None
     clusters: ClusterPartial | None = None
     emit: str = SNAPSHOT
+    choose: Wanted = NOTHING
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -134,7 +137,7 @@ class StreamPlan:
     """All that runs over one scan of one stream. Every query is answered by one of `spaces`.
 
     A shard keeps at most `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of
-    the instant at which their batch began are rejected; None is no limit.
+    the instant at which their batch began are rejected; None is no limit. `wanted` is what was asked for by name.
     """
 
     stream: str
@@ -146,6 +149,7 @@ class StreamPlan:
     timing: Timing = Timing.EVENT
     memory_bytes: int = DEFAULT_BYTES
     ahead_us: int | None = None
+    wanted: Wanted = NOTHING
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
