@@ -54,6 +54,8 @@ MAINTENANCES = {
     "DABA": Daba,
     "exclude": Exclude,
 }
+LIMIT = 14_000
+"""Bytes of memory that hold a part of the blocks."""
 SUMS, MOST = "COUNT(*) AS n, SUM(volume) AS v", "COUNT(*) AS n, MAX(volume) AS v"
 
 
@@ -137,8 +139,8 @@ def test_every_maintenance_of_aggregates_answers_as_duckdb(way, batch_rows, call
 @pytest.mark.parametrize("method", ["DENSITY_GRID(2, 3)", "C_BIRCH(2)"])
 def test_every_maintenance_of_clusterings(way, method, calls):
     events = ticks()
-    text = f"""SELECT COUNT(*) AS n, CENTER(*) AS c FROM ticks [RANGE 40 SECONDS SLIDE 2 SECONDS]
-               CLUSTER BY (x, y) USING {method}"""
+    text = f"""SELECT COUNT(cid) AS n, CENTER(cid) AS c FROM ticks [RANGE 40 SECONDS SLIDE 2 SECONDS]
+               CLUSTER BY x, y AS cid USING {method}"""
     if way in ("subtract", "exclude") and "BIRCH" in method:
         with pytest.raises(SettingsError, match=r"C_BIRCH\(2\) cannot be taken out again"):
             windrow.replay(text, ticks=events, choose={"maintenance": way})
@@ -147,12 +149,7 @@ def test_every_maintenance_of_clusterings(way, method, calls):
     assert calls[way] > 20
     default = windrow.replay(text, ticks=events, batch_rows=50, flush=True)
     if "GRID" in method:
-        order = [("window_end", "ascending"), ("n", "ascending"), ("c", "ascending")]
-        rows = [
-            sorted(map(str, table.drop(["cid"] if "cid" in table.column_names else []).to_pylist()))
-            for table in (found, default)
-        ]
-        assert len(order) and rows[0] == rows[1]
+        assert sorted(map(str, found.to_pylist())) == sorted(map(str, default.to_pylist()))
     else:  # however they are merged, the clusters of a window hold its points
         counts = [
             table.group_by("window_end").aggregate([("n", "sum")]).sort_by("window_end") for table in (found, default)
@@ -200,7 +197,7 @@ def test_every_index_finds_the_same_clusters(way, monkeypatch):
     for name in ("grid_over", "tree_over"):
         own = getattr(indexes, name)
         monkeypatch.setattr(indexes, name, lambda *given, name=name, own=own: built.update([name]) or own(*given))
-    text = "SELECT COUNT(*) AS n, CENTER(*) AS c FROM ticks [RANGE 40 SECONDS SLIDE 10 SECONDS] CLUSTER BY (x, y) USING C_BIRCH(1)"
+    text = "SELECT COUNT(cid) AS n, CENTER(cid) AS c FROM ticks [RANGE 40 SECONDS SLIDE 10 SECONDS] CLUSTER BY x, y AS cid USING C_BIRCH(1)"
     before = Nearest.used
     found = windrow.replay(text, ticks=ticks(), choose={"index": Nearest if way == OWN else way})
     assert (Nearest.used > before) == (way == OWN)
@@ -218,11 +215,11 @@ def test_every_eviction_keeps_within_the_limit_and_answers_the_same(way, monkeyp
     plan = planned(
         f"SELECT symbol, {MOST} FROM ticks [RANGE 60 SECONDS SLIDE 1 SECOND] GROUP BY symbol",
         events,
-        40_000,
+        LIMIT,
         eviction=way,
     )
     found = StreamReplay(plan[0], plan[1], events).run(100, flush=True)
-    assert (asked[way] > 100) == (way != "distance")
+    assert (asked[way] > 0) == (way != "distance")
     assert told(found) == judged(events, MOST, 60, 1)
 
 
@@ -280,11 +277,13 @@ def test_spaces_are_fed_together_or_apart_as_asked(choice, kinds, way, monkeypat
 
 def test_a_wish_that_cannot_be_right_is_refused_with_the_reason():
     most = "SELECT MAX(volume) AS v FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS]"
-    with pytest.raises(SettingsError, match=r"max\(volume\) cannot be taken out again; .* can have two stacks, DABA, "):
+    with pytest.raises(SettingsError, match=r"cannot be taken out again; .* can have binary, two stacks, DABA, "):
         windrow.replay(most, ticks=ticks(), choose={"maintenance": "subtract"})
     with pytest.raises(SettingsError, match="several windows that nest"):
         windrow.replay(most, ticks=ticks(), choose={"maintenance": "stairs"})
-    clusters = "SELECT COUNT(*) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY (x, y) USING DBSCAN(1, 2)"
+    clusters = (
+        "SELECT COUNT(cid) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY x, y AS cid USING DBSCAN(1, 2)"
+    )
     with pytest.raises(SettingsError, match="DBSCAN looks for no nearest"):
         windrow.replay(clusters, ticks=ticks(), choose={"index": "grid"})
     for wrong, said in (

@@ -16,6 +16,8 @@ cut_into_stages         Cut a plan that no key can spread into stages that a key
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
 explain_rows            Windows that count rows as text: what they keep, and why
+explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
+                        what was asked for
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper

@@ -72,7 +72,8 @@ class Compiler:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
         if is_over_changes(query.tree, Scope(self.catalog, query.text)):
             expiry = read_expiry(choose.over(self.wishes.wanted).get("expiry"))
-            changes = plan_change(name, bind_changes(query, self.catalog), expiry, choose)
+            asked = NOTHING if expiry is None else Wanted((("expiry", expiry.value),))
+            changes = plan_change(name, bind_changes(query, self.catalog), expiry, asked)
             refuse_wishes(changes, choose)
             return changes
         folded = [other for other in beside if isinstance(other, QueryPlan)]
