@@ -18,6 +18,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.contexts import Context
+from windrow.windows.daba import Daba
 from windrow.windows.entries import Entries
 from windrow.windows.exclude import Exclude
 from windrow.windows.log import PaneLog
@@ -29,7 +30,7 @@ from windrow.windows.two_stacks import TwoStacks
 
 CELL = 10.0
 SUBTRACT, EXCLUDE, REFOLD = "subtract", "exclude", "refold"
-REPETITIVE, BINARY, STACKS = "repetitive", "binary", "two stacks"
+REPETITIVE, BINARY, STACKS, DABA = "repetitive", "binary", "two stacks", "DABA"
 RETAINED = "repetitive, retained"
 
 
@@ -48,6 +49,7 @@ RULED = {
     REPETITIVE: RepetitiveMerge,
     BINARY: SlidingBinaryMerge,
     STACKS: TwoStacks,
+    DABA: Daba,
     EXCLUDE: Exclude,
 }
 COUNT = kernel_for(Partial("count"))
@@ -128,9 +130,10 @@ def slide_us(
 ) -> tuple[float, float, list]:
     """Microseconds of CPU and merges a slide, the best of some runs, and the last answer.
 
-    The window is filled and its answer checked before the clock starts. Two stacks are measured over a whole turn.
+    The window is filled and its answer checked before the clock starts. Two stacks and DABA are measured over a whole
+    turn.
     """
-    slides, repeats = (ratio, 1) if way == STACKS else (slides, repeats)
+    slides, repeats = (ratio, 1) if way in (STACKS, DABA) else (slides, repeats)
     width = int(stream.entries.slots.max()) + 1
     best, merges = np.inf, np.nan
     answer: list = []

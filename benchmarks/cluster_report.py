@@ -95,6 +95,15 @@ def aims(found: list[Line]) -> Iterator[str]:
         yield f"index, {picked['clusters']} clusters: a slide {gain:.1f} times faster than with a scan" + (
             " (aim 3)" if 700 < picked["clusters"] < 900 else ""
         )
+    turns = {line["way"]: line for line in found if line["case"] == "by turns"}
+    for way, line in turns.items():
+        yield (
+            f"real, ratio {line['ratio']}, by turns, {way}: {line['us'] / 1000:.3f} ms a slide, 99.9 % within"
+            f" {line['slowest_us'] / 1000:.2f} ms; {line['merges']:.1f} merges, {line['worst_merges']} at worst"
+        )
+    if turns:
+        gain = turns["SBM-CI"]["us"] / turns["DABA-CI"]["us"]
+        yield f"real, ratio {turns['DABA-CI']['ratio']}: DABA {gain:.2f} times as fast a slide as SBM (aim 1.5)"
     for line in found:
         if line["case"] == "add":
             aim = " (aim 2,000,000)" if line["way"] == "windrow, picked" else ""

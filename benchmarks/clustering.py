@@ -17,6 +17,7 @@ from windrow.clustering.c_birch import Birch, CBirch
 from .cluster_cases import (
     BINARY,
     CELL,
+    DABA,
     EXCLUDE,
     REFOLD,
     REPETITIVE,
@@ -48,6 +49,7 @@ WAYS = {  # as in Table 1, repetitive merge without the copies that the paper ma
     "SBM-NCI": (BINARY, SCANNED),
     "SBM-CI": (BINARY, PICKED),
     "stacks-CI": (STACKS, PICKED),
+    "DABA-CI": (DABA, PICKED),
 }
 
 
@@ -55,7 +57,7 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
     console, size = Console(), Size(size)
     found: list[Line] = []
-    slides = (measure_group_by, measure_ratios, measure_index, measure_summarization, measure_real)
+    slides = (measure_group_by, measure_ratios, measure_index, measure_summarization, measure_real, measure_by_turns)
     for part in (*slides, measure_memory, measure_parts, measure_add, measure_quality, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
         found += told(part, size)
@@ -86,7 +88,7 @@ def measure_group_by(size: Size) -> Iterator[Line]:
             own = stream.between(stop - ratio, stop)
             assert np.array_equal(answer[0]["n"], np.bincount(stream.truth[own], stream.points[own]))
 
-        for way in (SUBTRACT, EXCLUDE, BINARY, STACKS, REFOLD, REPETITIVE):
+        for way in (SUBTRACT, EXCLUDE, BINARY, STACKS, DABA, REFOLD, REPETITIVE):
             few = slides if way != REPETITIVE else 60
             us, merges, _ = slide_us(stream, way, ratio, few, check)
             yield {"case": "group by", "ratio": ratio, "way": way, "us": us, "merges": merges}
@@ -164,6 +166,30 @@ def measure_real(size: Size) -> Iterator[Line]:
     ratios, slides = size.of((10, 20), (50, 150, 300), RATIOS), size.of(6, 60, 60)
     cases = [(label, ratio, slides) for ratio in ratios for label in WAYS if measured(label, ratio, size)]
     yield from measure_slides("real", lambda kernel: clustered(kernel, panes, points, panes), 2.0, cases)
+
+
+def measure_by_turns(size: Size) -> Iterator[Line]:
+    """Slides one by one: the mean and the slowest of a thousand, real positions, ways by turns in one run."""
+    panes, points = real_of(size)
+    ratio, known = size.of(20, 300, 300), int(panes.max()) + 1
+    ways = {"SBM-CI": BINARY, "stacks-CI": STACKS, "DABA-CI": DABA}
+    streams = {label: clustered(birch(2.0), panes, points, panes) for label in ways}
+    windows: dict[str, Any] = {label: window_over(streams[label], way, ratio) for label, way in ways.items()}
+    took: dict[str, list[float]] = {label: [] for label in ways}
+    merges: dict[str, list[int]] = {label: [] for label in ways}
+    for stop in range(1, known + 1):
+        for label, window in windows.items():
+            before, started = window.contexts.merges, time.process_time()
+            answer = window.answer(range(stop - ratio, stop), 1)
+            if stop > ratio:
+                took[label].append((time.process_time() - started) * 1e6)
+                merges[label].append(window.contexts.merges - before)
+            if (stop >= ratio and stop % 50 == 0) or stop == known:
+                points_of(streams[label], ratio)(answer, stop)
+    for label in ways:
+        line = {"case": "by turns", "ratio": ratio, "way": label, "us": float(np.mean(took[label]))}
+        line |= {"slowest_us": float(np.quantile(took[label], 0.999)), "slides": len(took[label])}
+        yield line | {"merges": float(np.mean(merges[label])), "worst_merges": max(merges[label])}
 
 
 def real_of(size: Size) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +17,7 @@ from windrow.clustering import KnownClusterings, check_plugin
 from windrow.compile.compile import Compiler, Wishes
 from windrow.compile.explain import explain_plans
 from windrow.compile.keep_rows import Figures, Keeping
+from windrow.compile.read_choose import read_choose
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
@@ -33,6 +34,7 @@ from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.spark.expressions import SparkEngine, result_type
@@ -56,7 +58,8 @@ class Session:
     `memory` is how much of it each part may have in memory, such as "256 MB"; the rest is read when it is needed.
     `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take. `expiry` says how
     rows of joins and set operators expire ("input-triggered", "time probing", "negative tuples", "hybrid"), where it is
-    not to be the cheapest way.
+    not to be the cheapest way. `choose` asks for ways by name, such as {"maintenance": "two stacks"}, for all queries
+    that can have them: `windrow choices` lists what there is.
     """
 
     def __init__(
@@ -67,15 +70,17 @@ class Session:
         memory: str | int = DEFAULT_BYTES,
         keep: str | None = None,
         expiry: str | None = None,
+        choose: Mapping[str, Any] | None = None,
     ) -> None:
         self.memory_bytes = read_memory(memory)
-        self._expiry = read_expiry(expiry)
+        read_expiry(expiry)
+        Keeping(keep)
+        wanted = read_choose(choose, keep=keep, expiry=expiry)
+        self._expiry = read_expiry(wanted.get("expiry"))
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise SettingsError(f"shards={shards!r} is not a whole number from 1")
-        keeping = Keeping(keep)
         self.spark = spark if spark is not None else local_spark()
         self.shards = shards or self.spark.sparkContext.defaultParallelism
-        self._keeping = replace(keeping, room_bytes=self.shards * self.memory_bytes)
         self._job: Job | None = None
         self.settings = apply_settings(self.spark, self.shards)
         self._streams: dict[str, Stream] = {}
@@ -87,7 +92,7 @@ class Session:
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine())
-        wishes = Wishes(self.memory_bytes, self._keeping, self._expiry, self.shards)
+        wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
         self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
 
     def __repr__(self) -> str:
@@ -186,15 +191,19 @@ class Session:
         packed = packed_results(self._sources, plan, self.shards, metrics=metrics)
         return typed_results(packed, plan.queries[0])
 
-    def query(self, name: str, text: str) -> None:
-        """Register a query, to be run together with others by `start`."""
-        self.register(name, parse_query(text))
+    def query(self, name: str, text: str, *, choose: Mapping[str, Any] | None = None) -> None:
+        """Register a query, to be run together with others by `start`.
 
-    def register(self, name: str, query: Query) -> AnyQuery:
+        `choose` is as that of the session, for this query alone, and goes before it. What cannot be right for the query
+        is refused.
+        """
+        self.register(name, parse_query(text), read_choose(choose))
+
+    def register(self, name: str, query: Query, choose: Wanted = NOTHING) -> AnyQuery:
         """Register a query that has been read already; returns its plan."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._compiler.query(name, query, self._queries.values())
+        self._queries[name] = self._compiler.query(name, query, self._queries.values(), choose)
         return self._queries[name]
 
     def start(
@@ -273,7 +282,7 @@ class Session:
         queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
         runs = dict.fromkeys(query.run for query in queries)
         plans = [self.stream_plan([query for query in queries if query.run == run]) for run in runs]
-        return explain_plans(plans, self.shards, self._keeping, self._measured())
+        return explain_plans(plans, self.shards, self._compiler.wishes.keeping, self._measured())
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""

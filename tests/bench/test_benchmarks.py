@@ -40,9 +40,9 @@ def test_what_lacks_its_data_is_told_in_the_table_and_in_the_lines(
     monkeypatch.setattr(clustering, "measure_spark", lambda size: iter(()))
     clustering.main(TINY, tmp_path / "lines.json")
     told = [line for line in map(json.loads, (tmp_path / "lines.json").open()) if line["case"] == "left out"]
-    assert len(told) == 4 and all("soccer_positions.csv.gz" in line["why"] for line in told)
+    assert len(told) == 5 and all("soccer_positions.csv.gz" in line["why"] for line in told)
     shown = capsys.readouterr().out
-    assert "Not measured here" in shown and shown.count("there is no") == 4
+    assert "Not measured here" in shown and shown.count("there is no") == 5
 
 
 def test_a_wrong_answer_is_not_timed(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -46,3 +46,17 @@ def test_a_plan_reads_as_it_did(name: str):
     if os.environ.get("WRITE_GOLDEN"):
         golden.write_text(text)
     assert text == golden.read_text()
+
+
+def test_it_says_what_was_asked_for_and_what_cannot_be():
+    texts = ["SELECT MAX(price) AS most, SUM(volume) AS v FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS]"]
+    plan = plan_of(texts, SCHEMA, choose={"maintenance": "exclude", "schedule": "graph"})
+    lines = explain_plans([plan], shards=2).splitlines()
+    assert lines[:3] == [
+        "reads ticks, one scan each, for 1 query",
+        "keeps 1 space of panes or rows, 0 of them shared",
+        "chooses exclude for 2, refold for 1; asked for: maintenance exclude, schedule graph",
+    ]
+    assert "  schedule: graph, as asked for" in lines
+    assert any(line.startswith("        exclude, as asked for: ") for line in lines)
+    assert "        exclude was asked for, and cannot be right here" in lines

@@ -12,10 +12,10 @@ from statistics import mean
 
 import pyarrow as pa
 import pytest
+from lab.tuple_driven import TupleDrivenSlides
 
 from windrow.local.arrivals import wall_clock
 from windrow.local.replay import Replay
-from windrow.schedule.tuple_driven import TupleDrivenSlides
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

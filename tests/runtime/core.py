@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from oracle.judge import TIME, plain_rows
 from windows.folds import Trail
 from windrow.clustering import KnownClusterings
 from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.read_choose import read_choose
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import LocalEngine
@@ -28,7 +29,9 @@ from windrow.storage.blocks import Blocks, MemoryBlocks
 SECOND = 10**6
 
 
-def plan_of(texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0) -> StreamPlan:
+def plan_of(
+    texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0, choose: Mapping[str, str] | None = None
+) -> StreamPlan:
     """What runs of one or several queries over the stream `ticks`."""
     user = {"trail": UserAggregate(Trail, pa.string())}
     stream = Stream("ticks", schema, "ts", lateness_us)
@@ -36,7 +39,7 @@ def plan_of(texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0) -> St
     queries: list[QueryPlan] = []
     for i, text in enumerate(texts):
         queries.append(plan_query(f"q{i}", bind(parse_query(text), catalog), queries))
-    return plan_stream(stream, queries, {"trail": Trail})
+    return plan_stream(stream, queries, {"trail": Trail}, wanted=read_choose(choose))
 
 
 def events_of(times: Sequence[int | None] | np.ndarray, **columns) -> pa.Table:

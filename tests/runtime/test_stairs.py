@@ -122,7 +122,7 @@ def test_the_planner_nests_the_windows_of_several_queries_where_that_takes_fewer
     assert [dict(zip((p.kind for p in fold.partials), fold.maintenance))["max"] for fold in folds] == ["stairs"] * 3
     text = explain_plans([StagePlan.of(plan)], shards=1)
     assert "stairs: is level 2 of 3 windows that nest" in text
-    assert "9 merges a slide (tree 25, refold 3600)" in text
+    assert "9 merges a slide\n" in text and "others: tree 25; " in text and "; refold 3600" in text
     assert "stairs" not in ways_of(peaks("4 SECONDS SLIDE 1 SECOND", "8 SECONDS SLIDE 2 SECONDS"))
     assert "stairs" not in ways_of(peaks("1 MINUTE SLIDE 1 SECOND", "7 MINUTES SLIDE 2500 MILLISECONDS"))
 

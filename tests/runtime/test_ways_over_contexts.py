@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow
-from windrow.compile import share_panes
+from windrow.compile.choose_maintenance import NAMES
 from windrow.runtime.time.fold import OVER_CONTEXTS
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
@@ -36,12 +36,11 @@ def ticks() -> pa.Table:
     "window", ["RANGE 21 SECONDS SLIDE 1 SECOND", "RANGE 16 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND"]
 )
 @pytest.mark.parametrize("batch_rows", [None, 17])
-def test_group_by_over_contexts(way, window, batch_rows, monkeypatch):
+def test_group_by_over_contexts(way, window, batch_rows):
     columns = REVERSIBLE if way == "exclude" else ANY
     query = f"SELECT {columns} FROM ticks [{window}] GROUP BY symbol"
     options = {"ticks": ticks(), "time": "ts", "batch_rows": batch_rows, "flush": True}
     chosen = windrow.replay(query, **options)
-    monkeypatch.setattr(share_panes, "choose_maintenance", lambda partial, window, cuts=None: way)
-    forced = windrow.replay(query, **options)
+    forced = windrow.replay(query, choose={"maintenance": NAMES.get(way, way)}, **options)
     order = [("window_end", "ascending"), ("symbol", "ascending")]
     assert len(forced) > 200 and forced.sort_by(order).equals(chosen.sort_by(order))

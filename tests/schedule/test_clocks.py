@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lab.tuple_driven import TupleDrivenSlides
 
 from windrow.schedule.clocks import LEAST_WEIGHT, MOST_WEIGHT, SynchronizedClock
-from windrow.schedule.tuple_driven import TupleDrivenSlides
 
 delays = st.lists(st.integers(-(10**9), 10**12), min_size=1, max_size=30)
 

@@ -13,6 +13,7 @@ from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
 from windrow.plan.nodes.aggregates import Partial
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.daba import Daba
 from windrow.windows.entries import Entries
 from windrow.windows.exclude import Exclude
 from windrow.windows.log import PaneLog
@@ -28,6 +29,7 @@ RULED: dict[str, type[Ruled]] = {
     "repetitive": RepetitiveMerge,
     "binary": SlidingBinaryMerge,
     "stacks": TwoStacks,
+    "daba": Daba,
     "exclude": Exclude,
 }
 """The ways that work on contexts."""

@@ -96,7 +96,7 @@ def test_a_power_of_two_copies_only_what_the_log_still_needs(length):
 def test_merges_of_a_slide_are_few(length):
     log = log_of(full(3 * length), {"0": SUM.kernel}, (SUM,))
     merges = {}
-    for way in ("binary", "stacks", "repetitive"):
+    for way in ("binary", "stacks", "daba", "repetitive"):
         fold = made(way, log, length)
         for stop in range(1, length + 1):
             fold.answer(range(stop - length, stop), 2)
@@ -108,6 +108,7 @@ def test_merges_of_a_slide_are_few(length):
     assert merges["binary"] == (log2 if length == 1 << log2 else log2 + length.bit_count() - 1)
     assert merges["binary"] <= 2 * math.log2(length)
     assert merges["stacks"] <= 3
+    assert merges["daba"] <= 4.1  # 4 over whole turns, of which this is a part
     assert merges["repetitive"] == length - 1
 
 
@@ -137,7 +138,7 @@ def test_several_ranges_share_one_lattice(lengths, gaps, batch):
     assert merges <= 120 * (levels + sum(length.bit_count() - 1 for length in lengths))
 
 
-@pytest.mark.parametrize("way", ["repetitive", "binary", "stacks"])
+@pytest.mark.parametrize("way", ["repetitive", "binary", "stacks", "daba"])
 @pytest.mark.parametrize(("length", "slide", "unit"), [(5, 3, 3), (7, 2, 2), (10, 4, 4), (3, 5, 5), (9, 3, 2)])
 def test_a_range_need_not_be_a_multiple_of_the_slide(way, length, slide, unit):
     rows = [(pane, 0, pane) for pane in range(90)]

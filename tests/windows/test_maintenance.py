@@ -21,7 +21,7 @@ MANY = 66
 pane of a window anew, so that its work grows with the square of the number, and follows no rule that has to do with it."""
 FIRST = -(1 << 62)
 ALL = (COUNT, SUM, TOTAL, LARGEST, TRAIL)
-ANY = "repetitive binary stacks"
+ANY = "repetitive binary stacks daba"
 """The ways over contexts that ask nothing of a kernel."""
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.language import parse_script
 from windrow.plan.expiry import read_expiry
@@ -20,7 +21,7 @@ from windrow.plan.nodes.kept import PARTIALS, ROWS
 if TYPE_CHECKING:  # Spark takes a second to load, and a command that only finds a mistake needs none
     from windrow.session import Session
 
-SHARDS, MEMORY, KEEP, EXPIRY = "shards", "memory", "keep", "expiry"
+SHARDS, MEMORY, KEEP, EXPIRY, CHOOSE = "shards", "memory", "keep", "expiry", "choose."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Launch:
     memory_bytes: int = DEFAULT_BYTES
     keep: str | None = None
     expiry: str | None = None
+    choose: dict[str, str] = field(default_factory=dict)
 
 
 def read_launch(master: str, choices: Sequence[str]) -> Launch:
@@ -44,6 +46,7 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
     """
     options: dict[str, str] = {}
     shards, memory_bytes, keep, expiry = None, DEFAULT_BYTES, None, None
+    choose: dict[str, str] = {}
     for choice in choices:
         name, _, value = (part.strip() for part in choice.partition("="))
         if not (name and value):
@@ -67,14 +70,20 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
             except SettingsError as error:
                 raise SettingsError(f"--set {choice}: {error}") from None
             expiry = value
+        elif name.startswith(CHOOSE):
+            choose[name.removeprefix(CHOOSE)] = value.strip("\"'")
+            try:
+                read_choose(choose)
+            except SettingsError as error:
+                raise SettingsError(f"--set {choice}: {str(error).removeprefix('choose: ')}") from None
         elif "." not in name:
             raise SettingsError(
-                f"--set {choice}: there is no option {name!r}: shards, memory, keep, expiry, or one of Spark's, such"
-                " as spark.driver.memory"
+                f"--set {choice}: there is no option {name!r}: shards, memory, keep, expiry, choose.maintenance and"
+                " others that windrow choices lists, or one of Spark's, such as spark.driver.memory"
             )
         else:
             options[name] = value
-    return Launch(master, options, shards, memory_bytes, keep, expiry)
+    return Launch(master, options, shards, memory_bytes, keep, expiry, choose)
 
 
 def read_script(path: Path) -> str:
@@ -99,6 +108,11 @@ def started(launch: Launch) -> Iterator[Session]:
 
             spark = stack.enter_context(quiet_spark(launch.master, launch.options))
             session = Session(
-                spark, shards=launch.shards, memory=launch.memory_bytes, keep=launch.keep, expiry=launch.expiry
+                spark,
+                shards=launch.shards,
+                memory=launch.memory_bytes,
+                keep=launch.keep,
+                expiry=launch.expiry,
+                choose=launch.choose,
             )
         yield session

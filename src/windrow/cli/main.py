@@ -1,4 +1,4 @@
-"""The command line: `windrow run`, `add`, `drop`, `reset-clock`, `clean`, `explain`, `check`, `demo` and `bench`."""
+"""The command line: `windrow run`, `add`, `drop`, `clean`, `explain`, `check`, `choices`, `demo`, `bench` and more."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ Choices = Annotated[
     typer.Option(
         "--set",
         metavar="OPTION=VALUE",
-        help="An option of Spark, shards=N, memory=SIZE, keep=rows, or expiry=hybrid. May be given several times.",
+        help="An option of Spark, shards=N, memory=SIZE, or a wish such as choose.maintenance='two stacks' (see windrow"
+        " choices). May be given several times.",
     ),
 ]
 LOCAL = "local[*]"
@@ -225,6 +226,26 @@ def check(script: Script, master: Master = LOCAL, choices: Choices = None) -> No
             application = Application(session, text)
             count = len(application.sinks)
             typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
+
+
+@app.command()
+def choices(
+    choice: Annotated[str | None, typer.Argument(help="Which choice, such as maintenance; without it, all.")] = None,
+) -> None:
+    """List every way that a query can be asked to run: what it is for, what it costs, whence it comes, its file.
+
+    Without a wish the cheapest way is taken, and explain says which and why. A wish that cannot be right is refused.
+
+    \b
+    Examples:
+      windrow choices maintenance
+      windrow explain app.sql --set choose.maintenance='two stacks'
+      windrow run app.sql --set choose.schedule=graph --set choose.eviction=LRU
+    """
+    with user_errors():
+        from windrow.cli.choices import print_choices
+
+        print_choices(choice)
 
 
 @app.command()

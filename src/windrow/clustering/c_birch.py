@@ -67,6 +67,9 @@ class CBirch(AlgorithmDefaults):
         moves = summary.table.take_in(table.centers, table.counts, table.spreads, radius=fine, reach=REACH * fine)
         return Moves(moves)
 
+    def size(self, summary: Birch) -> int:
+        return len(summary.table)
+
     def copy(self, summary: Birch) -> Birch:
         return Birch(summary.table.copy(), summary.radius, summary.k)
 

@@ -10,7 +10,7 @@ from windrow.clustering.c_birch import CBirch
 from windrow.clustering.dbscan import Dbscan
 from windrow.clustering.density_grid import DensityGrid
 from windrow.clustering.hull import Hull
-from windrow.clustering.index import PICKED, IndexChoice
+from windrow.clustering.index import PICKED, IndexChoice, asked_index
 from windrow.clustering.k_means import KMeans
 from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
@@ -71,6 +71,7 @@ def kernel_of(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
         len(partial.coordinates),
         attached=[_attached(other, place, user) for other in partial.attached],
         user=own,
+        indexes=asked_index(partial.index),
     )
 
 

@@ -61,19 +61,21 @@ class IndexChoice:
     Few rows are scanned, and so are more for a few look-ups: an index is `worthwhile` from so many distances on, which
     take as long as to build one. Up to three dimensions have a grid, unless outliers have stretched it; all others a
     tree. An expert's own index goes before all: `foreign` is asked with (rows, dimensions) and gives one or None.
+    Without `grids` there are only trees.
     """
 
     scan_below: int = 24
     crowded: float = 12.0
     worthwhile: int = 12_000
     foreign: Callable[[int, int], ForeignIndex | None] | None = None
+    grids: bool = True
 
     def index(self, centers: np.ndarray, rows: int) -> Index:
         """An index over the first `rows` of `centers`, with room for all of them."""
         capacity, axes = centers.shape
         if rows < self.scan_below:
             return SCANNING
-        if axes <= AXES:
+        if self.grids and axes <= AXES:
             heads, nexts, homes, frame, shape, crowd = grid_over(centers, rows, capacity)
             if crowd <= self.crowded:
                 return Index(GRID, heads, nexts, homes, frame, shape, _BOXES, _LINKS)
@@ -83,6 +85,29 @@ class IndexChoice:
 
 PICKED = IndexChoice()
 SCANNED = IndexChoice(scan_below=1 << 62)
+_ASKED = {
+    "scan": SCANNED,
+    "grid": IndexChoice(scan_below=0, crowded=float("inf"), worthwhile=0),
+    "boxes": IndexChoice(scan_below=0, worthwhile=0, grids=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A user's index for each context, however large it is."""
+
+    implementation: type
+
+    def __call__(self, rows: int, dimensions: int) -> ForeignIndex:
+        made: ForeignIndex = self.implementation()
+        return made
+
+
+def asked_index(index: str | type | None) -> IndexChoice:
+    """The choice where an index was asked for, by its name or as a user's class, of which every context gets one."""
+    if index is None:
+        return PICKED
+    return _ASKED[index] if isinstance(index, str) else IndexChoice(foreign=_Own(index))
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -21,6 +21,9 @@ from windrow.kernels import Fields, Lowered, Rows, concat, identity
 from windrow.kernels.columns import live
 from windrow.kernels.kernel import OBJECT, Field, KernelDefaults, integer
 
+MUCH_LARGER = 2
+"""A summary so many times as large as the one before it is copied, and the other merged in: a row is copied sooner."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -104,6 +107,9 @@ class Clustering(KernelDefaults):
         for slot, other in zip(slots.tolist(), newer["summary"]):
             if other is not None and held[slot] is None:
                 held[slot] = other if other.owner is None else self._owned(other, owner)
+            elif other is not None and self._is_larger(other, held[slot]):
+                older, held[slot] = held[slot], self._owned(other, owner)
+                self._merge(held[slot], older)
             elif other is not None:
                 held[slot] = self._owned(held[slot], owner)
                 self._merge(held[slot], other)
@@ -157,6 +163,15 @@ class Clustering(KernelDefaults):
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.parameters))})"
+
+    def _is_larger(self, newer: Summary, older: Summary) -> bool:
+        """Whether to merge the older summary into the newer: a merge takes as long as what is merged in is large.
+
+        That is for algorithms that tell a `size`, since they come out much alike whichever way they are merged.
+        """
+        if not hasattr(self.plugin, "size") or not all(other.kernel.reversible for other in self.attached):
+            return False
+        return bool(self.plugin.size(newer.state) > MUCH_LARGER * self.plugin.size(older.state))
 
     def _owned(self, summary: Summary, owner: object) -> Summary:
         """A summary that is the owner's: this one or a copy."""

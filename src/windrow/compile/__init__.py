@@ -1,5 +1,9 @@
 """From bound queries to what runs: one rule a file, each alternative with its cost, and `explain`.
 
+agree                   What queries ask for that holds for all that runs over one scan: they must agree
+check_wishes            A wish that cannot be right is refused, with the reason and with what can be
+choices                 The table of choices: every way that there is to run a query, what it costs, where it comes
+                        from, and its file
 choose_expiry           Choose who lets the rows of a plan expire: every way states its cost, and the cheapest is taken
 choose_maintenance      How each partial of a window is maintained: every alternative states its cost, the cheapest wins
 choose_phantoms         Which spaces are fed from one finer grouping: a phantom, which no query asked for, where it
@@ -13,6 +17,8 @@ explain                 Plans as text: what runs, what is kept, and why it was c
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_rows            Windows that count rows as text: what they keep, and why
+explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
+                        what was asked for
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes
@@ -23,6 +29,8 @@ place_expiry            Decide who lets rows expire: the scans, the operators, o
 plan_changes            From bound queries over changes to what runs
 plan_query              From bound queries to what runs
 push_distinct           Take duplicates out before a join or a union rather than after it
+read_choose             What users ask for by name, read and checked: the wishes of a session, of a query, or of a
+                        command
 refuse_large            Refuses windows that are known beforehand not to fit into memory
 round_slide             SLIDE ABOUT: a slide close to one that is scheduled already becomes that one, so that their
                         windows share edges

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.aggregates import HELD, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.levels import Levels
@@ -13,11 +14,43 @@ from windrow.plan.windows.time_window import TimeWindow
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A way to fold panes into windows: how many times a slide combines the partials of all groups, at worst."""
+    """A way to fold panes into windows: how many times a slide combines the partials of all groups, in the mean.
+
+    `worst` is for those of which a slide may take more. Of what keeps a context of all groups for each pane, in memory,
+    `only_asked` is true where something in blocks does as well.
+    """
 
     name: str
     merges: float
     why: str
+    worst: float | None = None
+    only_asked: bool = False
+
+    @property
+    def cost(self) -> float:
+        """Merges a slide, and a share of those of the worst: who waits for an answer waits for that one too.
+
+        >>> Alternative("stacks", 3, "", worst=300).cost, Alternative("daba", 4, "", worst=6).cost
+        (12.375, 4.1875)
+        """
+        return self.merges + (self.merges if self.worst is None else self.worst) / WAITING
+
+    @property
+    def shown(self) -> str:
+        """The name that users ask for it by."""
+        return NAMES.get(self.name, self.name)
+
+    def __str__(self) -> str:
+        return f"{self.shown} {self.merges:g}" + ("" if self.worst is None else f", at worst {self.worst:g}")
+
+
+WAITING = 32
+"""A slide of two stacks that flips takes as long as a hundred others: so many slides bear it in the costs."""
+
+NAMES = {"stacks": "two stacks", "daba": "DABA", "held": "subtract"}
+"""Ways whose names are not those that users know."""
+
+CONTEXTS = frozenset({"repetitive", "binary", "stacks", "daba", "exclude"})
 
 
 EXACT = frozenset({"min", "max", "first", "last"})
@@ -27,17 +60,18 @@ SAVING = 0.5
 
 
 def alternatives(
-    partial: Partial, window: TimeWindow, cuts: Cuts | None = None, chain: Levels | None = None
+    partial: Partial, window: TimeWindow, cuts: Cuts | None = None, chain: Levels | None = None, sharing: int = 1
 ) -> list[Alternative]:
     """The ways that are right for `partial` over `window`, whose panes lie between `cuts`, the cheapest first.
 
-    `chain` are the windows that ask for it too and nest with `window`, which is one of them.
+    `chain` are the windows that ask for it too and nest with `window`, which is one of them; `sharing` is how many ask
+    for it, nested or not.
 
-    >>> from windrow.plan.nodes.aggregates import Partial
-    >>> [way.name for way in alternatives(Partial("count"), TimeWindow(3_600_000_000, 1_000_000))]
-    ['subtract', 'tree', 'refold']
-    >>> [way.name for way in alternatives(Partial("max"), TimeWindow(3_600_000_000, 1_000_000))]
-    ['tree', 'refold']
+    >>> from windrow.plan.nodes.aggregates import HELD, Partial
+    >>> [way.shown for way in alternatives(Partial("count"), TimeWindow(3_600_000_000, 1_000_000))]
+    ['exclude', 'subtract', 'two stacks', 'DABA', 'binary', 'tree', 'refold', 'repetitive']
+    >>> [way.shown for way in alternatives(Partial("max"), TimeWindow(3_600_000_000, 1_000_000))]
+    ['two stacks', 'DABA', 'binary', 'tree', 'refold', 'repetitive']
     """
     cuts = cuts or Cuts.of([window])
     entering = cuts.panes_in(window.slide_us)
@@ -45,18 +79,32 @@ def alternatives(
         return [Alternative("accumulate", entering, "the window only grows, so new panes are all it takes")]
     panes = cuts.panes_in(window.range_us)
     if isinstance(partial, ClusterPartial):
-        return _of_clusters(partial, panes, entering)
-    ways = [Alternative("refold", panes, f"folds all {panes} panes of the window")]
+        return sorted(_of_clusters(partial, panes, entering, sharing), key=lambda way: (way.cost, way.name))
+    ways = [_refold(panes)]
     if partial.kind == "user_rows":
         return ways if panes <= entering else [removing("panes")]
     if partial.reversible:
-        name, why = running(partial, "panes")
-        ways.append(Alternative(name, 2 * entering + 1, why))
+        ways.append(_subtract(partial, entering))
     if chain is not None and len(chain) > 1 and partial.kind in EXACT:
         ways.append(_stairs(window, chain, cuts))
-    nodes = 2 * panes.bit_length() + 1
-    ways.append(Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one"))
+    ways.append(_tree(panes))
+    if partial.kind not in HELD:
+        ways += [replace(way, only_asked=True) for way in _over_contexts(partial, panes, entering, sharing)]
     return sorted(ways, key=lambda way: way.merges)
+
+
+def _refold(panes: int) -> Alternative:
+    return Alternative("refold", panes, f"folds all {panes} panes of the window")
+
+
+def _tree(panes: int) -> Alternative:
+    nodes = 2 * panes.bit_length() + 1
+    return Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one")
+
+
+def _subtract(partial: Partial, entering: int) -> Alternative:
+    name, why = running(partial, "panes")
+    return Alternative(name, 2 * entering + 1, why)
 
 
 def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts) -> Alternative:
@@ -67,17 +115,28 @@ def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts) -> Alternative:
     return Alternative("stairs", entering + 4, why)
 
 
-def _of_clusters(partial: ClusterPartial, panes: int, entering: int) -> list[Alternative]:
+def _of_clusters(partial: ClusterPartial, panes: int, entering: int, sharing: int) -> list[Alternative]:
     """Summaries are dear to merge, so they are folded over contexts, which share what they can."""
+    ways = [replace(way, only_asked=True) for way in (_refold(panes), _tree(panes))]
+    if partial.reversible:
+        ways.append(replace(_subtract(partial, entering), only_asked=True))
+    return [*ways, *_over_contexts(partial, panes, entering, sharing)]
+
+
+def _over_contexts(partial: Partial, panes: int, entering: int, sharing: int) -> list[Alternative]:
+    """Merges as they were counted; all of them are about as dear, but for those of a lattice, which are smaller."""
+    more = entering - 1
     ways = [Alternative("repetitive", panes, f"merges all {panes} panes of the window")]
-    nodes = panes.bit_length() - 1 + panes.bit_count() - 1 + entering - 1
+    nodes = (panes.bit_length() - 1) / sharing + panes.bit_count() - 1 + more
     why = "merges one node of each level of a lattice, whose levels are windows that double; all ranges share it"
-    ways.append(Alternative("binary", max(nodes, 1), why))
+    ways.append(Alternative("binary", max(round(nodes, 2), 1), why))
     why = "merges three times in the mean, but all panes of the window at once whenever the front has run out"
-    ways.append(Alternative("stacks", panes + 1, why))
+    ways.append(Alternative("stacks", 3 + more, why, panes + more))
+    why = "merges four times in the mean and six times at most, since its front is built while the last is used"
+    ways.append(Alternative("daba", 4 + more, why, 6 + more))
     if partial.reversible:
         ways.append(Alternative("exclude", 2 * entering, "merges the panes that enter and excludes those that leave"))
-    return sorted(ways, key=lambda way: (way.merges, way.name))
+    return ways
 
 
 def running(partial: Partial, what: str) -> tuple[str, str]:
@@ -95,9 +154,14 @@ def removing(what: str) -> Alternative:
     )
 
 
-def choose_maintenance(partial: Partial, window: TimeWindow, cuts: Cuts | None = None) -> str:
-    """The name of the cheapest way for a window by itself."""
-    return alternatives(partial, window, cuts)[0].name
+def chosen(ways: Sequence[Alternative], wish: str | None = None, *, nests: bool = True) -> Alternative:
+    """Of `ways`, the cheapest first, the one that was asked for, or the first that need not be.
+
+    Without `nests` a chain is left out: whether one pays is told by all its windows together.
+    """
+    able = [way for way in ways if nests or way.name != "stairs"]
+    asked = (way for way in able if wish is not None and way.shown == wish)
+    return next(asked, None) or next(way for way in able if not way.only_asked)
 
 
 def chain_pays(partial: Partial, chain: Levels, cuts: Cuts) -> bool:
@@ -115,5 +179,5 @@ def chain_pays(partial: Partial, chain: Levels, cuts: Cuts) -> bool:
     nested = alone = 0.0
     for window in chain.windows:
         nested += _stairs(window, chain, cuts).merges / window.slide_us
-        alone += alternatives(partial, window, cuts)[0].merges / window.slide_us
+        alone += chosen(alternatives(partial, window, cuts)).merges / window.slide_us
     return nested < SAVING * alone

@@ -41,10 +41,18 @@ def _commutes(partial: Partial) -> bool:
     return partial.movable if isinstance(partial, ClusterPartial) else partial.kind in COMMUTATIVE
 
 
-def choose_phantoms(spaces: Sequence[Space], events: int, entries: Entries) -> list[list[Space]]:
+def choose_phantoms(
+    spaces: Sequence[Space],
+    events: int,
+    entries: Entries,
+    phantoms: str | None = None,
+    classes: str | None = None,
+) -> list[list[Space]]:
     """Groups of spaces, each to be fed from one fold of the events; a group of one is fed by itself.
 
-    Greedy: the pair of groups that saves most is joined, as long as one saves anything.
+    Greedy: the pair of groups that saves most is joined, as long as one saves anything. Where `phantoms` ("on" or
+    "off") were asked for, spaces of different keys are joined whatever it costs, or never; where `classes` were, spaces
+    of different predicates.
     """
     alike: dict[object, list[Space]] = {}
     for space in spaces:
@@ -52,7 +60,8 @@ def choose_phantoms(spaces: Sequence[Space], events: int, entries: Entries) -> l
     groups: list[list[Space]] = []
     for group in alike.values():
         apart = sum(cost([space], events, entries) for space in group)
-        groups += [group] if cost(group, events, entries) <= apart else [[space] for space in group]
+        alone = classes == "off" or (classes is None and cost(group, events, entries) > apart)
+        groups += [[space] for space in group] if alone else [group]
     if len(groups) > MOST:
         return groups
     costs = [cost(group, events, entries) for group in groups]
@@ -61,8 +70,12 @@ def choose_phantoms(spaces: Sequence[Space], events: int, entries: Entries) -> l
     while True:
         for i, j in combinations(sorted(alive), 2):
             if (i, j) not in saving:
-                joinable = can_share(groups[i][0]) and can_share(groups[j][0])
-                together = cost(groups[i] + groups[j], events, entries) if joinable else float("inf")
+                joinable, both = can_share(groups[i][0]) and can_share(groups[j][0]), groups[i] + groups[j]
+                keys, wheres = len({space.keys for space in both}), len({space.where for space in both})
+                joinable &= not (phantoms == "off" and keys > 1) and not (classes == "off" and wheres > 1)
+                together = cost(both, events, entries) if joinable else float("inf")
+                if joinable and phantoms == "on" and keys > 1:
+                    together = 0.0
                 saving[i, j] = costs[i] + costs[j] - together
         best = max(
             (pair for pair in saving if alive.issuperset(pair)), key=lambda pair: (saving[pair], pair), default=None

@@ -14,8 +14,8 @@ _ROWS = 1 << 20
 def row_alternatives(partial: Partial, window: CountWindow) -> list[Alternative]:
     """The ways that are right for `partial` over `window`, the cheapest first.
 
-    >>> [way.name for way in row_alternatives(Partial("max"), CountWindow(rows=1000, slide_rows=10))]
-    ['tree', 'refold']
+    >>> [way.shown for way in row_alternatives(Partial("max"), CountWindow(rows=1000, slide_rows=10))]
+    ['two stacks', 'DABA', 'binary', 'tree', 'refold', 'repetitive']
     >>> [way.name for way in row_alternatives(Partial("max"), CountWindow(rows=1000, slide_rows=10, partition=("k",)))]
     ['together']
     """

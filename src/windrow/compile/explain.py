@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 
 from windrow.compile.choose_maintenance import Alternative, alternatives
@@ -11,6 +12,7 @@ from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_changes import explain_changes
 from windrow.compile.explain_joined import joined_lines, look_up_lines
 from windrow.compile.explain_rows import row_space_lines, row_state_line
+from windrow.compile.explain_summary import summary
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.nest_windows import nest_windows
 from windrow.language import duration_sql
@@ -21,6 +23,7 @@ from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan, texts_in
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows
@@ -38,9 +41,9 @@ def explain_plans(
 ) -> str:
     """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
 
-    `figures` are what is measured, by stream.
+    `figures` are what is measured, by stream. It begins with a summary in three lines.
     """
-    texts = []
+    texts = ["\n".join(summary(plans))]
     for plan in plans:
         folding = [stream for stream in plan.stages[0].streams if stream.spaces]
         texts += [_stream(stream, shards, keeping, figures.get(stream.stream, Figures())) for stream in folding]
@@ -55,7 +58,10 @@ def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -
     lines += joined_lines(plan)
     for space in plan.spaces:
         kept = keeping.lines(space, figures) if isinstance(space, Space) else []
-        lines += _space(space, plan.queries_of(space), shards, kept)
+        lines += _space(space, plan.queries_of(space), shards, kept, plan.wanted)
+    asked = {choice: wish for choice, wish in plan.wanted.wishes if choice not in ("maintenance", "keep", "expiry")}
+    lines += [f"  {choice}: {wish}, as asked for" for choice, wish in asked.items()]
+    lines += [] if "schedule" in asked else ["  schedule: the grouped check or the calendar, by the cost of the slides"]
     lines.append(f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed")
     return "\n".join([*lines, *_phantoms(plan)])
 
@@ -91,8 +97,11 @@ def _timing(plan: StreamPlan) -> str:
     return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
 
 
-def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, kept: Sequence[str]) -> list[str]:
+def _space(
+    space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, kept: Sequence[str], wanted: Wanted
+) -> list[str]:
     names = [query.name for query in queries]
+    asked = {wish for query in queries if (wish := query.choose.over(wanted).get("maintenance")) is not None}
     shared = f", shared by {len(names)} queries: {_named(names)}" if len(names) > 1 else ""
     lines = [f"  space {space.name}{shared}"]
     if len(names) > 1:
@@ -104,7 +113,7 @@ def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, k
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
-    lines += _rows(space, shards) if isinstance(space, RowSpace) else _shared(space, queries, kept)
+    lines += _rows(space, shards, asked) if isinstance(space, RowSpace) else _shared(space, queries, kept, asked)
     told = [query for query in queries if not isinstance(query.window, NestedRows)]
     nested = [query for query in queries if isinstance(query.window, NestedRows)]
     for query in nested:
@@ -118,27 +127,28 @@ def _space(space: Space | RowSpace, queries: Sequence[QueryPlan], shards: int, k
     return lines
 
 
-def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str]) -> list[str]:
+def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], asked: Set[str]) -> list[str]:
     """How windows over time are folded from the panes that they share."""
     lines = [f"    panes: {_panes(space)}", "    each pane keeps, for each group:"]
     lines += [f"      {partial}{_once(_asking(partial, space, queries))}" for partial in space.partials]
     lines += [f"    {line}" for line in kept]
     shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    sharing = Counter(partial for fold in space.folds for partial in fold.partials)
     chains = nest_windows({fold.window: fold.partials for fold in space.folds})
     for fold in shown:
-        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p))) for p in fold.partials]
-        lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways)]
+        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p)), sharing[p]) for p in fold.partials]
+        lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways, asked)]
     if len(space.folds) > len(shown):
         lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
     lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
     return lines
 
 
-def _rows(space: RowSpace, shards: int) -> list[str]:
+def _rows(space: RowSpace, shards: int, asked: Set[str]) -> list[str]:
     """How windows over rows are folded."""
     ways = [row_alternatives(partial, space.window) for partial in space.partials]
     lines = [*row_space_lines(space, shards), "    each row keeps, for each group:"]
-    return [*lines, *_ways(space.partials, space.maintenance, ways), f"    state: {row_state_line(space)}"]
+    return [*lines, *_ways(space.partials, space.maintenance, ways, asked), f"    state: {row_state_line(space)}"]
 
 
 def _asking(partial: Partial, space: Space, queries: Sequence[QueryPlan]) -> list[str]:
@@ -147,9 +157,12 @@ def _asking(partial: Partial, space: Space, queries: Sequence[QueryPlan]) -> lis
 
 
 def _ways(
-    partials: Sequence[Partial], maintenance: Sequence[str], alternatives: Sequence[list[Alternative]]
+    partials: Sequence[Partial],
+    maintenance: Sequence[str],
+    alternatives: Sequence[list[Alternative]],
+    asked: Set[str],
 ) -> list[str]:
-    """How partials are folded, those that are alike together, and what the other ways would have cost."""
+    """How partials are folded, those that are alike together, what the other ways would have cost, what was asked."""
     lines = []
     by_way: dict[str, list[int]] = {}
     for number, chosen in enumerate(maintenance):
@@ -157,10 +170,14 @@ def _ways(
     for chosen, alike in by_way.items():
         ways = alternatives[alike[0]]
         best = next(way for way in ways if way.name == chosen)
-        others = ", ".join(f"{way.name} {way.merges:g}" for way in ways if way.name != chosen)
-        costs = f"{best.merges:g} merges a slide" + (f" ({others})" if others else "")
+        others = "; ".join(str(way) for way in ways if way.name != chosen)
+        costs = f"{best.merges:g} merges a slide" + ("" if best.worst is None else f", {best.worst:g} at worst")
         lines.append(f"      {', '.join(str(partials[number]) for number in alike)}")
-        lines.append(f"        {chosen}: {best.why}; {costs}")
+        told = ", as asked for" if best.shown in asked else ""
+        lines.append(f"        {chosen if chosen == 'held' else best.shown}{told}: {best.why}; {costs}")
+        lines += [f"        others: {others}"] if others else []
+        vain = [wish for wish in sorted(asked) if wish not in {way.shown for way in ways}]
+        lines += [f"        {wish} was asked for, and cannot be right here" for wish in vain]
     return lines
 
 

@@ -11,6 +11,7 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Distinct,
     Expire,
+    Expiry,
     Group,
     Join,
     Node,
@@ -74,8 +75,9 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
     lines = [f"  query {query.name}: EMIT {query.emit}, {told}"]
     plain = _without_expiry(whole)
     costs = ", ".join(f"{way.value} {expiry_cost(plain, way)}" for way in CANDIDATES)
-    runs = next(way.value for way in CANDIDATES if place_expiry(plain, way) == _without_parts(whole))
-    lines.append(f"    expiry: {runs}; about so many steps an event: {costs}")
+    runs = next(way.value for way in (*CANDIDATES, *Expiry) if place_expiry(plain, way) == _without_parts(whole))
+    told = ", as asked for" if query.choose.get("expiry") == runs else ""
+    lines.append(f"    expiry: {runs}{told}; about so many steps an event: {costs}")
     return lines + _tree(whole, "    ")
 
 

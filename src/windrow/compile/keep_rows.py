@@ -70,7 +70,8 @@ class Keeping:
             return []
         lines = [str(replace(choice, chosen=space.keeps))]
         if choice.chosen != space.keeps:
-            lines.append(f"{choice.chosen} would take less: Session(keep={choice.chosen!r}) with a new checkpoint")
+            lines.append(f"{choice.chosen} would take less: Session(keep={choice.chosen!r}); then answers go on from")
+            lines.append("the first window that is known in full")
         return lines
 
 

@@ -15,16 +15,17 @@ from windrow.plan.nodes.change_plan import BoundChanges, ChangePlan
 from windrow.plan.nodes.changes import Expiry, Group, Node, TableJoin
 from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
 from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 
-def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None) -> ChangePlan:
+def plan_change(name: str, query: BoundChanges, expiry: Expiry | None = None, choose: Wanted = NOTHING) -> ChangePlan:
     """What one query over changes asks for: DISTINCT pushed down, W-Expire where it costs least."""
     logical = push_distinct(count_distinct(query.plan))
     root = place_expiry(logical, expiry or choose_expiry(logical))
     streams = tuple(sorted(stream.name for stream in query.streams))
     made_of = tuple(sorted((stream.name, stream.made_of) for stream in query.streams if stream.made_of is not None))
     instants = (query.slide_us, query.offset_us, query.range_us, query.unbounded)
-    plan = ChangePlan(name, streams, root, query.emit, *instants, made_of=made_of)
+    plan = ChangePlan(name, streams, root, query.emit, *instants, choose=choose, made_of=made_of)
     before = max((inner.stages for _, inner in made_of), default=0)
     return replace(plan, stages=before + len(stages_of(plan)))
 

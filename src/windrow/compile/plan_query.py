@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from windrow.compile.agree import agreed, with_index
 from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.number_rows import number_rows
 from windrow.compile.round_slide import round_slide
@@ -16,6 +17,7 @@ from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 
 def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
@@ -48,6 +50,7 @@ def plan_stream(
     user_code: Mapping[str, type] | None = None,
     memory_bytes: int = DEFAULT_BYTES,
     keeping: Keeping = PARTIALS_FIRST,
+    wanted: Wanted = NOTHING,
     *,
     scans: Sequence[SpreadScan] = (),
     keeps_rejected: bool = False,
@@ -57,10 +60,16 @@ def plan_stream(
 
     `live` is a job that goes on as events arrive.
     """
+    wanted = agreed(queries).over(wanted)
+    queries = [with_index(query, wanted) for query in queries]
+    keeping = keeping if wanted.get("keep") is None else replace(keeping, override=wanted.get("keep"))
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
-    spaces: tuple[Space | RowSpace, ...] = (*map(keeping.decided, share_panes(queries)), *number_rows(queries))
+    spaces: tuple[Space | RowSpace, ...] = (
+        *map(keeping.decided, share_panes(queries, wanted)),
+        *number_rows(queries, wanted),
+    )
     return StreamPlan(
         stream.name,
         stream.lateness_us,
@@ -72,4 +81,5 @@ def plan_stream(
         memory_bytes,
         stream.limit_ahead(live),
         scans=tuple(scans),
+        wanted=wanted,
     )

@@ -18,6 +18,7 @@ from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
 from windrow.plan.nodes.regrouped import LeafKey
 from windrow.plan.nodes.stage import AnyQuery, Feed, StagePlan
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Surroundings:
     code: Mapping[str, type]
     memory_bytes: int = DEFAULT_BYTES
     keeping: Keeping = PARTIALS_FIRST
+    wanted: Wanted = NOTHING
     keeps_rejected: bool = False
     live: bool = False
     spread: bool = True
@@ -147,6 +149,7 @@ class _Placed:
             around.code,
             around.memory_bytes,
             around.keeping,
+            around.wanted,
             scans=scans,
             keeps_rejected=around.keeps_rejected and not made,
             live=around.live and not made,

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from windrow.compile.choose_maintenance import choose_maintenance
+from windrow.compile.choose_maintenance import EXACT, alternatives, chosen
 from windrow.compile.nest_windows import chains_that_pay, nest_windows
-from windrow.plan.nodes.aggregates import Partial
+from windrow.errors import SettingsError
+from windrow.plan.nodes.aggregates import ROWS, Partial
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.spaces import Fold, Key, Space
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.time_window import TimeWindow
 
 
-def share_panes(queries: Sequence[QueryPlan]) -> tuple[Space, ...]:
-    """The spaces that answer those of `queries`, all over one stream, whose windows are over time.
+def share_panes(queries: Sequence[QueryPlan], wanted: Wanted = NOTHING) -> tuple[Space, ...]:
+    """The spaces that answer those of `queries`, all over one stream, whose windows are over time; `wanted` is asked
+    for all of them.
 
     Queries with the same joins with tables, WHERE and GROUP BY are answered by one space. Its panes are cut at the
     union of the edges of their windows, so that every window is a run of whole panes; an event is then folded into a
@@ -27,21 +31,48 @@ def share_panes(queries: Sequence[QueryPlan]) -> tuple[Space, ...]:
         if isinstance(query.window, TimeWindow):
             counted = (query.rows, query.where, query.keys, query.window.range_us is None)
             sharing.setdefault(counted, []).append(query)
-    return tuple(_space(members) for members in sharing.values())
+    return tuple(_space(members, wanted) for members in sharing.values())
 
 
-def _space(queries: Sequence[QueryPlan]) -> Space:
+def _space(queries: Sequence[QueryPlan], wanted: Wanted) -> Space:
     asked: dict[TimeWindow, dict[Partial, None]] = {}
+    wishes: dict[tuple[TimeWindow, Partial], tuple[str, str]] = {}
     for query in queries:
         assert isinstance(query.window, TimeWindow)
         for part in parts_of(query.window):
             asked.setdefault(part, {}).update(dict.fromkeys(query.partials))
+            for partial in query.partials:
+                _ask(wishes, (part, partial), query)
     cuts = Cuts.of(asked)
-    nested = chains_that_pay(nest_windows(asked), cuts)
+    chains = nest_windows(asked)
+    nested = chains_that_pay(chains, cuts)
+    sharing = Counter(partial for partials in asked.values() for partial in partials)
     folds = []
     for window, partials in asked.items():
-        ways = [choose_maintenance(partial, window, cuts) for partial in partials]
-        ways = ["stairs" if (window, partial) in nested else way for partial, way in zip(partials, ways)]
+        ways = []
+        for partial in partials:
+            _, wish = wishes.get((window, partial), ("", wanted.get("maintenance")))
+            chain = chains.get((window, partial))
+            found = chosen(alternatives(partial, window, cuts, chain, sharing[partial]), wish, nests=False)
+            stairs = wish == "stairs" and chain is not None and partial.kind in EXACT
+            asked_for = wish is not None and found.shown == wish
+            pays = (window, partial) in nested and not asked_for
+            ways.append("stairs" if stairs or pays else found.name)
         folds.append(Fold(window, tuple(partials), tuple(ways)))
     first = queries[0]
     return Space(first.stream, first.where, first.keys, tuple(folds), rows=first.rows)
+
+
+def _ask(
+    wishes: dict[tuple[TimeWindow, Partial], tuple[str, str]], place: tuple[TimeWindow, Partial], query: QueryPlan
+) -> None:
+    """Note what a query asks of what it may share with others."""
+    wish = query.choose.get("maintenance")
+    if wish is None:
+        return
+    other, known = wishes.setdefault(place, (query.name, wish))
+    if known != wish and place[1] != ROWS.partial:
+        raise SettingsError(
+            f"queries {other!r} and {query.name!r} share {place[1]} of one window, and ask for {known} and {wish}:"
+            " one maintenance serves both"
+        )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import pyarrow as pa
 
 from windrow.compile.compile import Compiler, Wishes
+from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
@@ -54,6 +55,7 @@ def replay(
     tables: Mapping[str, Events] | None = None,
     derived: Mapping[str, str] | None = None,
     expiry: str | Expiry | None = None,
+    choose: Mapping[str, Any] | None = None,
     **named: Events,
 ) -> pa.Table | dict[str, pa.Table]:
     """All results of a query over tables of events, as the engine would give them batch by batch.
@@ -79,8 +81,8 @@ def replay(
     every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
     `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
     pickles; `tables` do not change and can be joined; `derived` are streams whose events are the answers of queries, by
-    name. `expiry` is how rows of joins and set operators expire, if not as
-    is cheapest.
+    name. `expiry` is how rows of joins and set operators expire, if not as is cheapest; `choose` asks for this and
+    other ways by name, as {"maintenance": "DABA"}.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
@@ -100,7 +102,9 @@ def replay(
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     settings["times"] = times
     catalog = local_catalog(events, static, **settings, **plugged)
-    compiler = Compiler(catalog, static.__getitem__, Wishes(expiry=read_expiry(expiry)))
+    way = read_expiry(expiry)
+    wanted = read_choose(choose, expiry=way and way.value)
+    compiler = Compiler(catalog, static.__getitem__, Wishes(wanted=wanted))
     for name, made_of in (derived or {}).items():
         compiler.catalog = compiler.catalog.with_stream(compiler.derived(name, parse_query(made_of)))
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)

@@ -38,7 +38,8 @@ class Shard:
 
     def _open(self, kept: Snapshot, older: Shard | None) -> None:
         """Be as `kept` has it; where the clock was not set back since, an `older` view gives what it has in memory."""
-        self._blocks = WorkingSet(self._home, self.plan.memory_bytes)
+        eviction = next((way for plan in self.plan.streams if (way := plan.wanted.get("eviction"))), "distance")
+        self._blocks = WorkingSet(self._home, self.plan.memory_bytes, eviction)
         self.version: int = kept["version"]
         self._rewinds: int = kept.get("rewinds", 0)
         known: dict[str, StreamState] = older.streams if older is not None and older._rewinds == self._rewinds else {}

@@ -23,10 +23,11 @@ def state_of(
     rows: int,
 ) -> KeptSpace:
     """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
+    schedule = plan.wanted.get("schedule")
     if isinstance(space, Space):
-        return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since)
+        return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule)
     if isinstance(space.window, PredicateWindow):
         return PredicateSpaceState(space, blocks, user, snapshot, since)
     if space.partition:
         return PartitionSpaceState(space, blocks, user, snapshot, since)
-    return RowSpaceState(space, blocks, user, snapshot, since, rows)
+    return RowSpaceState(space, blocks, user, snapshot, since, rows, schedule)

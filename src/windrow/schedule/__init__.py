@@ -23,7 +23,6 @@ schedule        Who slides now: one small interface, several ways
 table           A hash table that finds numbers by their keys, where the keys lie in columns: compiled, and 4 bytes a
                 slot
 tree            The strong edges of a sliding graph in columns, and the walk over them
-tuple_driven    Slides by the times of events alone
 """
 
 from windrow.schedule.choose import schedule_for

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from windrow.schedule.calendar import Calendar
-from windrow.schedule.checks import GroupedCheck
+from windrow.schedule.checks import GroupedCheck, PlainCheck
+from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.dates import SPOKES
+from windrow.schedule.graph_walk import GraphWalk
 from windrow.schedule.schedule import Schedule
 
 SPOKE, STEP, MOVE = 0.5, 3.0, 6.0
 """What a calendar pays to pass an instant, to stop at one, and to move a group on, in tests of a slide (measured)."""
 
+ASKED: dict[str, Callable[[int], ClockedSchedule]] = {
+    "plain": PlainCheck,
+    "grouped": GroupedCheck,
+    "graph": GraphWalk,
+    "optimized graph": lambda clock: GraphWalk(clock).optimized(),
+    "calendar": Calendar,
+}
+
 
 def schedule_for(
-    slides: ArrayLike, queries: ArrayLike | None = None, offsets: ArrayLike = 0, clock: int = 0
+    slides: ArrayLike,
+    queries: ArrayLike | None = None,
+    offsets: ArrayLike = 0,
+    clock: int = 0,
+    way: str | None = None,
 ) -> Schedule:
-    """The schedule that answers these queries fastest, with them in it.
+    """The schedule that answers these queries fastest, with them in it; or the `way` that was asked for.
 
     Of the ways that there are, two are ever the fastest. A check tests all groups at each instant; that pays where they
     are few and most of them are due. A calendar pays for those that are due only, and is the choice in all other cases.
@@ -28,6 +44,10 @@ def schedule_for(
     >>> type(schedule_for([2, 2, 3])).__name__, type(schedule_for([10, 21, 30, 60, 70, 80, 90])).__name__
     ('GroupedCheck', 'Calendar')
     """
+    if way is not None:
+        asked = ASKED[way](clock)
+        asked.add_many(slides, queries, offsets)
+        return asked
     calendar = Calendar(clock)
     calendar.add_many(slides, queries, offsets)
     check = GroupedCheck(clock, calendar.groups)

@@ -50,6 +50,7 @@ class KeptBlocks(Generic[V]):
         self.versions: dict[int, int] = dict(versions or {})
         self._values: dict[int, V] = {}
         self._sizes: dict[int, int] = {}
+        self._used: dict[int, int] = {}
         self._changed: set[int] = set()
         self._deleted: list[int] = []
         self._working = blocks if isinstance(blocks, WorkingSet) else None
@@ -75,6 +76,7 @@ class KeptBlocks(Generic[V]):
             if self._working is not None:
                 self._working.make_room()
             return value
+        self._use(number)
         return self._values[number]
 
     def has_room(self, size: int) -> bool:
@@ -109,13 +111,21 @@ class KeptBlocks(Generic[V]):
         for number in self._values.keys() - self._changed:
             yield far[number], number, self._sizes[number]
 
+    def last_used(self, number: int) -> int:
+        return self._used[number]
+
     def forget(self, number: int) -> None:
         self._values.pop(number, None)
+        self._used.pop(number, None)
         self._count(-self._sizes.pop(number, 0))
 
     def _keep(self, number: int, value: V, size: int) -> None:
         self._count(size - self._sizes.get(number, 0))
         self._values[number], self._sizes[number] = value, size
+        self._use(number)
+
+    def _use(self, number: int) -> None:
+        self._used[number] = 0 if self._working is None else self._working.use()
 
     def _count(self, more: int) -> None:
         if self._working is not None:

@@ -17,6 +17,9 @@ class Keeper(Protocol):
     def spare(self) -> Iterator[tuple[float, int, int]]:
         """The blocks that may be forgotten: how far off the need for each is, its number, and its bytes."""
 
+    def last_used(self, number: int) -> int:
+        """When a block was last asked for or written, counted by the working set."""
+
     def forget(self, number: int) -> None:
         """Let go of a block in memory; it is read again when it is needed."""
 
@@ -35,13 +38,19 @@ class WorkingSet:
     Beyond the limit the blocks go that will be needed last, whoever keeps them: the newest are written next and the
     oldest of each window are read next, those between wait longest (the optimal victim of Mendes, Bizarro, Marques:
     Overcoming memory limitations in high-throughput event-based applications, 2013, section 4.2). Blocks that are not
-    in the store yet stay; `held` is what must be in memory, and counts as well.
+    in the store yet stay; `held` is what must be in memory, and counts as well. To compare with, `eviction` may also be
+    "LRU" or "MRU": the block goes that was used first, or last.
     """
 
-    def __init__(self, home: Blocks, limit_bytes: int | None = None) -> None:
-        self._home, self.limit_bytes = home, limit_bytes
+    def __init__(self, home: Blocks, limit_bytes: int | None = None, eviction: str = "distance") -> None:
+        self._home, self.limit_bytes, self._eviction = home, limit_bytes, eviction
         self._keepers: list[Keeper] = []
-        self.kept = self.held = 0
+        self.kept = self.held = self._uses = 0
+
+    def use(self) -> int:
+        """A block is used: the number of this use."""
+        self._uses += 1
+        return self._uses
 
     @property
     def pays(self) -> float:
@@ -62,9 +71,12 @@ class WorkingSet:
 
     def shrink(self, aim: int) -> None:
         """Have blocks forgotten until no more than `aim` is kept, or all that can be read again."""
-        spare = [(*block, keeper) for keeper in self._keepers for block in keeper.spare()]
-        spare.sort(key=lambda block: block[0], reverse=True)
-        for _, number, _, keeper in spare:
+        spare = [(far, number, keeper) for keeper in self._keepers for far, number, _ in keeper.spare()]
+        if self._eviction == "distance":
+            spare.sort(key=lambda block: block[0], reverse=True)
+        else:
+            spare.sort(key=lambda block: block[2].last_used(block[1]), reverse=self._eviction == "MRU")
+        for _, number, keeper in spare:
             if self.bytes_in_memory <= aim:
                 return
             keeper.forget(number)

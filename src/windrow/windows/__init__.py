@@ -3,6 +3,7 @@
 aging             Aggregates that weigh what is older less: a weight for each level of nested windows
 binary_merge      Sliding binary merge: a lattice of windows whose lengths are powers of two
 contexts          Contexts: summaries that are valid for an interval, shared by all who hold them
+daba              DABA: windows that add at one end and forget at the other, with a few merges in every slide
 entries           Partials by pane and group, in columns
 exclude           Exclude: for summaries that can forget, what leaves a window is taken out of it
 granules          A queue of granules: partials of neighbouring stretches of time, each held once, in blocks by when

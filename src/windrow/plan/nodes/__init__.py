@@ -11,4 +11,5 @@ pipeline        What runs: frozen plans that travel to the workers
 regrouped       Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next
 result_columns  The columns of answers and of results, for each kind of window
 spaces          What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
+wanted          What was asked for by name, of a query or of all that runs over one scan
 """

@@ -12,6 +12,7 @@ from windrow.plan.change_names import asked_text, change_answer_text
 from windrow.plan.nodes.changes import TIME, Node
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.run_names import run_name
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.state_names import short
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class ChangePlan:
     about_us: None = None
     stages: int = 1
     """In how many stages it runs, with rows regrouped between them."""
+    choose: Wanted = NOTHING
 
     made_of: tuple[tuple[str, AnyQuery], ...] = ()
     """Which of its streams are made of the answers of other queries."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -33,7 +33,8 @@ class ClusterPartial(Partial):
 
     `attached` are other partials, kept for each cluster. Queries with equal ones share them, whatever their windows.
     A `differential` summary can take out again what was merged into it; `movable` ones come out much alike whatever
-    the order of merging.
+    the order of merging. `index` is the one that was asked for, by its name or as a class: it finds the same clusters
+    as any other, so that it is no part of what is kept.
     """
 
     algorithm: str = ""
@@ -42,6 +43,7 @@ class ClusterPartial(Partial):
     attached: tuple[Partial, ...] = ()
     differential: bool = False
     movable: bool = False
+    index: str | type | None = field(default=None, compare=False, repr=False)
 
     @property
     def reversible(self) -> bool:

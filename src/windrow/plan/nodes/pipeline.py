@@ -17,6 +17,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key, RowSpace, Space
+from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.state_names import answer_text, compared_text, need_text, short
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
@@ -67,6 +68,7 @@ class QueryPlan:
     `rows` are the tables that the stream is joined with before anything is counted; with `by_engine`, some expression
     over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead. A
     stream may be `made_of` the answers of another query; both run in so many `stages`.
+    `choose` is what was asked for by name, of this query alone.
     """
 
     name: str
@@ -87,6 +89,7 @@ class QueryPlan:
     look_up: LookUp | None = None
     made_of: AnyQuery | None = None
     stages: int = 1
+    choose: Wanted = NOTHING
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -187,7 +190,7 @@ class StreamPlan:
 
     Every query is answered by one of `spaces`; `scans` are read by pipelines over changes. A shard keeps at most
     `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of the instant at which
-    their batch began are rejected; None is no limit.
+    their batch began are rejected; None is no limit. `wanted` is what was asked for by name.
     """
 
     stream: str
@@ -202,6 +205,7 @@ class StreamPlan:
     static: tuple[tuple[str, pa.Table], ...] = field(default=(), compare=False, repr=False)
     """The tables that are joined, as they were read at the start."""
     scans: tuple[SpreadScan, ...] = ()
+    wanted: Wanted = NOTHING
 
     @property
     def held(self) -> dict[str, str]:

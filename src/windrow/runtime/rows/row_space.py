@@ -59,8 +59,9 @@ class RowSpaceState:
         snapshot: Snapshot | None = None,
         since: int | None = None,
         rows: int = 0,
+        schedule: str | None = None,
     ) -> None:
-        self.space, self._window = space, space.window
+        self.space, self._window, self._schedule = space, space.window, schedule
         self._axis = space.window.axis
         self._cuts = None if self._axis is None else Cuts.of([self._axis])
         self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
@@ -82,7 +83,8 @@ class RowSpaceState:
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
         unit = 1 if self._axis is None else self._axis.slide_us
         cells = -(-(self._window.rows or EXPECTED_ROWS) // unit)
-        self._folds = Folds(space.maintenance, unit, cells, self.log, space.name, blocks, kept.get("folds"))
+        whole = (self._window.rows or EXPECTED_ROWS) // unit
+        self._folds = Folds(space.maintenance, unit, cells, self.log, space.name, blocks, kept.get("folds"), whole)
         self._fold = FoldRows(self._folds, self.log, space.window.bounded)
 
     @property
@@ -227,7 +229,8 @@ class RowSpaceState:
     def _due(self, numbered: Numbered, before: int | None, clock: int) -> Iterator[Due]:
         if self._first is None:
             return
-        for highs, ends, instants in due_windows(self._window, numbered, self._first, self._last, before, clock):
+        known = (numbered, self._first, self._last, before, clock)
+        for highs, ends, instants in due_windows(self._window, *known, self._schedule):
             lows = highs - (self._window.rows or 0)
             if self._window.range_us is not None:
                 lows = self._times.first_after(ends - self._window.range_us, self._low)

@@ -11,6 +11,7 @@ from windrow.kernels import Fields
 from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.rows.row_order import Numbered
+from windrow.schedule import schedule_for
 
 AT_ONCE = 4096
 """So many windows are answered at once, however many are due."""
@@ -44,12 +45,19 @@ class Due:
 
 
 def due_windows(
-    window: CountWindow, numbered: Numbered, first: int, last: int | None, before: int | None, clock: int
+    window: CountWindow,
+    numbered: Numbered,
+    first: int,
+    last: int | None,
+    before: int | None,
+    clock: int,
+    schedule: str | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """The windows that are due when the rows of `numbered` have got their numbers, some at a time.
 
     Of each it is the position behind its last row, when that row happened, and, with a slide in time, when it was due.
-    `first` is when the first row of the stream happened, `last` when the last one before `numbered` did.
+    `first` is when the first row of the stream happened, `last` when the last one before `numbered` did. A schedule
+    says at which rows, or instants, a window is due: the one that was asked for, or the fastest.
 
     >>> rows = Numbered(4, np.array([50, 60, 60, 80]), np.arange(4))
     >>> for due in due_windows(CountWindow(rows=9, slide_rows=3), rows, 10, 40, None, 90):
@@ -60,19 +68,23 @@ def due_windows(
     [4 7] [40 60] [50 75]
     """
     if window.slide_rows is not None:
-        for start, stop in _runs(numbered.first // window.slide_rows + 1, numbered.stop // window.slide_rows + 1):
-            highs = np.arange(start, stop) * window.slide_rows
+        for highs in _due(window.slide_rows, 0, numbered.first, numbered.stop, schedule):
             yield highs, numbered.times[highs - 1 - numbered.first], None
         return
     assert window.slide_us is not None
     since = first if before is None else max(first, before)
-    for start, stop in _runs(window.last_ended(since) + 1, window.last_ended(clock) + 1):
-        instants = window.offset_us + np.arange(start, stop) * window.slide_us
+    for instants in _due(window.slide_us, window.offset_us, since, clock, schedule):
         entered = np.searchsorted(numbered.times, instants)
         times = np.concatenate([[first if last is None else last], numbered.times])
         yield numbered.first + entered, times[entered], instants
 
 
-def _runs(start: int, stop: int) -> Iterator[tuple[int, int]]:
-    for begin in range(start, stop, AT_ONCE):
-        yield begin, min(begin + AT_ONCE, stop)
+def _due(slide: int, offset: int, after: int, until: int, way: str | None) -> Iterator[np.ndarray]:
+    """The multiples of `slide`, shifted by `offset`, after `after` and up to `until`, some at a time."""
+    if (until - offset) // slide <= (after - offset) // slide:
+        return
+    schedule = schedule_for([slide], offsets=[offset], clock=after, way=way)
+    while schedule.clock < until:
+        instants = schedule.due_until(min(until, schedule.clock + AT_ONCE * slide)).instants
+        if len(instants):
+            yield instants

@@ -141,7 +141,8 @@ class Slicer:
         spaces = tuple(space for space in self._plan.shared if space.rows == rows)
         if len(spaces) <= 1:
             return [[space] for space in spaces]
-        return choose_phantoms(spaces, len(chunk), Measured(chunk))
+        asked = self._plan.wanted
+        return choose_phantoms(spaces, len(chunk), Measured(chunk), asked.get("phantoms"), asked.get("classes"))
 
     def _pack(self, space: Space, lifted: Lifted) -> None:
         columns = {"pane": pa.array(lifted.starts)}

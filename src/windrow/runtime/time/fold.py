@@ -16,6 +16,7 @@ from windrow.runtime.time.shared_folds import SharedFold
 from windrow.runtime.time.view import View
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.daba import Daba
 from windrow.windows.exclude import Exclude
 from windrow.windows.held import Held
 from windrow.windows.log import PaneLog
@@ -29,6 +30,7 @@ from windrow.windows.two_stacks import TwoStacks
 OVER_CONTEXTS: dict[str, type[Ruled]] = {
     "binary": SlidingBinaryMerge,
     "stacks": TwoStacks,
+    "daba": Daba,
     "repetitive": RepetitiveMerge,
     "exclude": Exclude,
 }

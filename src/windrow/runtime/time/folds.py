@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.kernels import Fields
-from windrow.runtime.time.fold import maintenance_of
+from windrow.runtime.time.fold import OVER_CONTEXTS, maintenance_of
 from windrow.runtime.time.view import View
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.log import PaneLog
@@ -18,7 +18,7 @@ from windrow.windows.tree import Tree
 class Folds:
     """Folds the panes of `log` into windows, each kernel by the way that `ways` names for it.
 
-    A tree has cells of `unit`, of which the widest window is expected to have `cells`.
+    A tree has cells of `unit`, of which the widest window is expected to have `cells`, and of contexts `whole` ones.
     """
 
     def __init__(
@@ -30,6 +30,7 @@ class Folds:
         space: str,
         blocks: Blocks,
         snapshot: Snapshot | None,
+        whole: int = 1,
     ) -> None:
         self._count = len(ways)
         self._folds: dict[str, tuple[tuple[int, ...], Maintenance]] = {}
@@ -40,11 +41,13 @@ class Folds:
             own = f"{name}-{'-'.join(names)}"
             kept = (snapshot or {}).get(own)
             place = f"{space}.{own}"
-            made = (
-                Tree(view, unit, 0, cells, place, blocks, kept)
-                if name == "tree"
-                else maintenance_of(name, view, place, blocks, kept)
-            )
+            made: Maintenance
+            if name == "tree":
+                made = Tree(view, unit, 0, cells, place, blocks, kept)
+            elif name in OVER_CONTEXTS:
+                made = OVER_CONTEXTS[name](view, unit, 0, [max(1, whole)], place, blocks, kept)
+            else:
+                made = maintenance_of(name, view, place, blocks, kept)
             self._folds[own] = (members, made)
         for other in (snapshot or {}).keys() - self._folds.keys():  # folded another way: it is folded from the panes
             blocks.delete_all(f"{space}.{other}")

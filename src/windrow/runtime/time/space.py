@@ -56,6 +56,7 @@ class SpaceState:
         user: Mapping[str, type],
         snapshot: Snapshot | None = None,
         since: int | None = None,
+        schedule: str | None = None,
     ) -> None:
         self.space = space
         self._blocks = blocks
@@ -87,7 +88,7 @@ class SpaceState:
         kept: dict[str, Snapshot] = snapshot.get("folds", {})
         self._open_folds(kept)
         self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
-        self._turns = Turns(space.windows)
+        self._turns = Turns(space.windows, schedule)
         self._widest = [parts_of(query.window)[-1] for query in queries if isinstance(query.window, NestedWindow)]
         self._delete_others(kept)
 

@@ -21,7 +21,9 @@ class Turns:
     ([0, 1, 2], [], [0, 2])
     """
 
-    def __init__(self, windows: Sequence[TimeWindow]) -> None:
+    def __init__(self, windows: Sequence[TimeWindow], schedule: str | None = None) -> None:
+        """`schedule` is the one that was asked for, if any."""
+        self._way = schedule
         self._slides = np.array([window.slide_us for window in windows])
         self._offsets = np.array([window.offset_us for window in windows])
         self._schedule: Schedule | None = None
@@ -32,6 +34,6 @@ class Turns:
             self._schedule = None
             return list(range(len(self._slides)))
         if self._schedule is None or self._schedule.clock != before:
-            self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before)
+            self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before, way=self._way)
         due: list[int] = np.unique(self._schedule.due_until(clock).queries).tolist()
         return due

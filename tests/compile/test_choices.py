@@ -1,0 +1,359 @@
+"""Every way in the table of choices can be asked for by a query, runs then, and gives the answers of any other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import windrow
+from windrow.cli.launch import read_launch
+from windrow.cli.main import app
+from windrow.clustering import index as indexes
+from windrow.clustering.grid import AXES
+from windrow.compile.check_wishes import GRID_AXES
+from windrow.compile.choices import CHOICES, OWN, choices
+from windrow.compile.compile import Compiler, Wishes
+from windrow.compile.read_choose import read_choose
+from windrow.errors import SettingsError
+from windrow.language import parse_query
+from windrow.local.local_catalog import local_catalog
+from windrow.local.replay_stages import StageReplay
+from windrow.plan.nodes.stage import StagePlan
+from windrow.runtime.slice import events as slicing
+from windrow.schedule import choose as schedules
+from windrow.storage.blocks import MemoryBlocks
+from windrow.storage.kept_blocks import KeptBlocks
+from windrow.windows import log
+from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.daba import Daba
+from windrow.windows.exclude import Exclude
+from windrow.windows.nested_fold import NestedFold
+from windrow.windows.refold import Refold
+from windrow.windows.repetitive_merge import RepetitiveMerge
+from windrow.windows.running import Subtract
+from windrow.windows.tree import Tree
+from windrow.windows.two_stacks import TwoStacks
+
+ROOT = Path(__file__).parents[2]
+BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
+MAINTENANCES = {
+    "refold": Refold,
+    "subtract": Subtract,
+    "tree": Tree,
+    "stairs": NestedFold,
+    "repetitive": RepetitiveMerge,
+    "binary": SlidingBinaryMerge,
+    "two stacks": TwoStacks,
+    "DABA": Daba,
+    "exclude": Exclude,
+}
+LIMIT = 14_000
+"""Bytes of memory that hold a part of the blocks."""
+SUMS, MOST = "COUNT(*) AS n, SUM(volume) AS v", "COUNT(*) AS n, MAX(volume) AS v"
+
+
+def ticks(rows: int = 400) -> pa.Table:
+    """Ties, seconds without any event, a long silence, and groups that come and go."""
+    random = np.random.default_rng(5)
+    seconds = np.sort(np.concatenate([random.integers(0, 150, rows), random.integers(300, 340, rows // 4)]))
+    return pa.table(
+        {
+            "ts": [BEGIN + timedelta(seconds=int(second)) for second in seconds],
+            "second": seconds,
+            "symbol": [f"S{second // 60 + random.integers(0, 3)}" for second in seconds],
+            "volume": random.integers(1, 90, len(seconds)),
+            "x": random.integers(0, 40, len(seconds)) / 2,
+            "y": random.integers(0, 40, len(seconds)) / 2,
+        }
+    )
+
+
+def judged(events: pa.Table, answer: str, range_s: int, slide_s: int) -> list[tuple]:
+    """What DuckDB makes of every window that holds an event."""
+    text = f"""SELECT w.e, symbol, {answer} FROM events
+               JOIN (SELECT unnest(range(0, 100000, {slide_s})) AS e) w ON second >= w.e - {range_s} AND second < w.e
+               GROUP BY ALL ORDER BY ALL"""
+    return duckdb.sql(text).fetchall() if events is not None else []
+
+
+def told(found: pa.Table) -> list[tuple]:
+    ends = [int((end - BEGIN).total_seconds()) for end in found["window_end"].to_pylist()]
+    columns = (found[name].to_pylist() for name in ("symbol", "n", "v"))
+    return sorted(zip(ends, *columns))
+
+
+@pytest.fixture
+def calls(monkeypatch) -> Counter:
+    """Counts what is called of the maintenances, which answer only here."""
+    counted: Counter = Counter()
+
+    def spied(name: str, kind: type) -> None:
+        method = "_whole" if hasattr(kind, "_whole") else "answer"
+        own = getattr(kind, method)
+
+        def spy(self, *given):
+            counted[name] += type(self) is kind
+            return own(self, *given)
+
+        monkeypatch.setattr(kind, method, spy)
+
+    for name, kind in MAINTENANCES.items():
+        spied(name, kind)
+    return counted
+
+
+def test_the_table_is_true():
+    page = (ROOT / "docs" / "choices.md").read_text()
+    for way in CHOICES:
+        assert (ROOT / "src" / "windrow" / way.file).exists(), way
+        assert way.use and way.cost and way.source
+        assert f"`{way.name}`" in page and f"`{way.file}`" in page, way
+    assert len({(way.choice, way.name) for way in CHOICES}) == len(CHOICES)
+    assert set(choices()["maintenance"]) == set(MAINTENANCES) and set(choices()["schedule"]) == set(schedules.ASKED)
+    assert GRID_AXES == AXES
+
+
+@pytest.mark.parametrize("batch_rows", [None, 37])
+@pytest.mark.parametrize("way", choices()["maintenance"])
+def test_every_maintenance_of_aggregates_answers_as_duckdb(way, batch_rows, calls):
+    events = ticks()
+    answer = SUMS if way in ("subtract", "exclude") else MOST
+    texts = {
+        f"q{range_s}": f"SELECT symbol, {answer} FROM ticks [RANGE {range_s} SECONDS SLIDE {slide_s} SECONDS] GROUP BY symbol"
+        for range_s, slide_s in ((12, 2), (60, 10))
+    }
+    found = windrow.replay(texts, ticks=events, batch_rows=batch_rows, flush=True, choose={"maintenance": way})
+    assert calls[way] > 20
+    for (range_s, slide_s), table in zip(((12, 2), (60, 10)), found.values()):
+        assert told(table) == judged(events, answer, range_s, slide_s)
+
+
+@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
+@pytest.mark.parametrize("method", ["DENSITY_GRID(2, 3)", "C_BIRCH(2)"])
+def test_every_maintenance_of_clusterings(way, method, calls):
+    events = ticks()
+    text = f"""SELECT COUNT(cid) AS n, CENTER(cid) AS c FROM ticks [RANGE 40 SECONDS SLIDE 2 SECONDS]
+               CLUSTER BY x, y AS cid USING {method}"""
+    if way in ("subtract", "exclude") and "BIRCH" in method:
+        with pytest.raises(SettingsError, match=r"C_BIRCH\(2\) cannot be taken out again"):
+            windrow.replay(text, ticks=events, choose={"maintenance": way})
+        return
+    found = windrow.replay(text, ticks=events, batch_rows=50, flush=True, choose={"maintenance": way})
+    assert calls[way] > 20
+    default = windrow.replay(text, ticks=events, batch_rows=50, flush=True)
+    if "GRID" in method:
+        assert sorted(map(str, found.to_pylist())) == sorted(map(str, default.to_pylist()))
+    else:  # however they are merged, the clusters of a window hold its points
+        counts = [
+            table.group_by("window_end").aggregate([("n", "sum")]).sort_by("window_end") for table in (found, default)
+        ]
+        assert counts[0].equals(counts[1])
+
+
+@pytest.mark.parametrize("way", choices()["schedule"])
+@pytest.mark.parametrize("window", ["RANGE 12 SECONDS SLIDE 2 SECONDS", "ROWS 40 SLIDE 10", "ROWS 40 SLIDE 3 SECONDS"])
+def test_every_schedule_says_when_windows_over_time_and_over_rows_slide(way, window, monkeypatch):
+    asked: Counter = Counter()
+    kinds = dict(schedules.ASKED)
+    for name, kind in kinds.items():
+        monkeypatch.setitem(
+            schedules.ASKED, name, lambda clock, name=name, kind=kind: asked.update([name]) or kind(clock)
+        )
+    text = f"SELECT symbol, {MOST} FROM ticks [{window}] GROUP BY symbol"
+    found = windrow.replay(text, ticks=ticks(), batch_rows=37, choose={"schedule": way})
+    assert set(asked) == {way}
+    assert len(found) > 50 and found.equals(windrow.replay(text, ticks=ticks(), batch_rows=37))
+
+
+class Nearest:
+    """An index of a user's own: all centres, in a list."""
+
+    used = 0
+
+    def __init__(self) -> None:
+        self._centers: list[np.ndarray] = []
+
+    def insert(self, row: int, center: np.ndarray) -> None:
+        self._centers.insert(row, center)
+
+    def move(self, row: int, center: np.ndarray) -> None:
+        self._centers[row] = np.array(center)
+
+    def nearest(self, point: np.ndarray) -> int:
+        type(self).used += 1
+        return int(((np.array(self._centers) - point) ** 2).sum(axis=1).argmin())
+
+
+@pytest.mark.parametrize("way", choices()["index"])
+def test_every_index_finds_the_same_clusters(way, monkeypatch):
+    built: Counter = Counter()
+    for name in ("grid_over", "tree_over"):
+        own = getattr(indexes, name)
+        monkeypatch.setattr(indexes, name, lambda *given, name=name, own=own: built.update([name]) or own(*given))
+    text = "SELECT COUNT(cid) AS n, CENTER(cid) AS c FROM ticks [RANGE 40 SECONDS SLIDE 10 SECONDS] CLUSTER BY x, y AS cid USING C_BIRCH(1)"
+    before = Nearest.used
+    found = windrow.replay(text, ticks=ticks(), choose={"index": Nearest if way == OWN else way})
+    assert (Nearest.used > before) == (way == OWN)
+    assert set(built) == {"grid": {"grid_over"}, "boxes": {"tree_over"}}.get(way, set())
+    assert len(found) > 100 and found.equals(windrow.replay(text, ticks=ticks()))
+
+
+@pytest.mark.parametrize("way", choices()["eviction"])
+def test_every_eviction_keeps_within_the_limit_and_answers_the_same(way, monkeypatch):
+    monkeypatch.setattr(log, "BLOCK_ENTRIES", 64)
+    asked: Counter = Counter()
+    own = KeptBlocks.last_used
+    monkeypatch.setattr(KeptBlocks, "last_used", lambda self, number: asked.update([way]) or own(self, number))
+    events = ticks(4000)
+    plan = planned(
+        f"SELECT symbol, {MOST} FROM ticks [RANGE 60 SECONDS SLIDE 1 SECOND] GROUP BY symbol",
+        events,
+        LIMIT,
+        eviction=way,
+    )
+    found = StageReplay(plan[0], {plan[1].name: plan[1]}, {plan[1].name: events}).run(100, flush=True)
+    assert (asked[way] > 0) == (way != "distance")
+    assert told(found) == judged(events, MOST, 60, 1)
+
+
+def planned(text: str, events: pa.Table, memory: int = 1 << 30, **choose: str):
+    catalog = local_catalog(
+        {"ticks": events}, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates={}, clusterings={}
+    )
+    compiler = Compiler(catalog, {}.__getitem__, Wishes(memory, read_choose(choose)))
+    plan = compiler.scan([compiler.query("query", parse_query(text))])
+    assert isinstance(plan, StagePlan)
+    return plan, catalog.streams["ticks"]
+
+
+@pytest.mark.parametrize("way", choices()["keep"])
+def test_panes_keep_what_is_asked_for(way):
+    events, text = ticks(), f"SELECT symbol, {SUMS} FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
+    plan, _ = planned(text, events, keep=way)
+    assert [space.keeps for space in plan.shared] == [way]
+    assert told(windrow.replay(text, ticks=events, flush=True, choose={"keep": way})) == judged(events, SUMS, 12, 2)
+
+
+@pytest.mark.parametrize("way", choices()["expiry"])
+def test_every_expiry_is_the_same_wish_under_both_doors(way):
+    text = "SELECT DISTINCT symbol FROM ticks [RANGE 10 SECONDS]"
+    found = windrow.replay(text, ticks=ticks(), flush=True, choose={"expiry": way})
+    assert len(found) and found.equals(windrow.replay(text, ticks=ticks(), flush=True, expiry=way))
+    other = next(name for name in choices()["expiry"] if name != way)
+    with pytest.raises(SettingsError, match="which of them"):
+        windrow.replay(text, ticks=ticks(), expiry=other, choose={"expiry": way})
+
+
+@pytest.mark.parametrize(
+    ("choice", "kinds"), [("phantoms", ("symbol", "x")), ("classes", ("volume > 5", "volume > 50"))]
+)
+@pytest.mark.parametrize("way", ["on", "off"])
+def test_spaces_are_fed_together_or_apart_as_asked(choice, kinds, way, monkeypatch):
+    fed: list[int] = []
+    own = slicing.lift
+    monkeypatch.setattr(
+        slicing, "lift", lambda chunk, spaces, kernels: fed.append(len(spaces)) or own(chunk, spaces, kernels)
+    )
+    window = "[RANGE 12 SECONDS SLIDE 2 SECONDS]"
+    texts = {
+        f"q{i}": f"SELECT {kind}, {SUMS} FROM ticks {window} GROUP BY {kind}"
+        if choice == "phantoms"
+        else f"SELECT symbol, {SUMS} FROM ticks {window} WHERE {kind} GROUP BY symbol"
+        for i, kind in enumerate(kinds)
+    }
+    found = windrow.replay(texts, ticks=ticks(), flush=True, choose={choice: way})
+    assert max(fed) == (2 if way == "on" else 1)
+    for name, text in texts.items():
+        alone = windrow.replay(text, ticks=ticks(), flush=True)
+        assert sorted(map(str, found[name].to_pylist())) == sorted(map(str, alone.to_pylist()))
+
+
+def test_a_wish_that_cannot_be_right_is_refused_with_the_reason():
+    most = "SELECT MAX(volume) AS v FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS]"
+    with pytest.raises(SettingsError, match=r"cannot be taken out again; .* can have binary, two stacks, DABA, "):
+        windrow.replay(most, ticks=ticks(), choose={"maintenance": "subtract"})
+    with pytest.raises(SettingsError, match="several windows that nest"):
+        windrow.replay(most, ticks=ticks(), choose={"maintenance": "stairs"})
+    clusters = (
+        "SELECT COUNT(cid) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY x, y AS cid USING DBSCAN(1, 2)"
+    )
+    with pytest.raises(SettingsError, match="DBSCAN looks for no nearest"):
+        windrow.replay(clusters, ticks=ticks(), choose={"index": "grid"})
+    for wrong, said in (
+        ({"maintenance": "two stakcs"}, "did you mean two stacks"),
+        ({"maintainance": "tree"}, "did you mean maintenance"),
+        ({"index": 3}, "is no index"),
+        ({"index": "own"}, "given as its class"),
+        (["tree"], "no mapping"),
+    ):
+        with pytest.raises(SettingsError, match=said):
+            windrow.replay(most, ticks=ticks(), choose=wrong)
+
+
+def test_what_all_are_asked_is_for_those_that_can_have_it(calls):
+    window = "[RANGE 12 SECONDS SLIDE 2 SECONDS]"
+    texts = {"sum": f"SELECT {SUMS} FROM ticks {window}", "most": f"SELECT MAX(x) AS m FROM ticks {window}"}
+    found = windrow.replay(texts, ticks=ticks(), choose={"maintenance": "exclude"})
+    assert calls["exclude"] and calls["refold"]
+    assert found["most"].equals(windrow.replay(texts["most"], ticks=ticks()))
+
+
+def test_what_a_query_is_asked_by_name_goes_before_what_all_are_asked_and_must_be_right():
+    catalog = local_catalog(
+        {"ticks": ticks()}, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates={}, clusterings={}
+    )
+    compiler = Compiler(catalog, {}.__getitem__, Wishes(wanted=read_choose({"maintenance": "tree"})))
+    text = "SELECT COUNT(*) AS n, MAX(volume) AS v FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS]"
+    named = compiler.query("a", parse_query(text), choose=read_choose({"maintenance": "DABA"}))
+    assert compiler.scan([named]).streams[0].spaces[0].folds[0].maintenance == ("daba", "daba")
+    assert compiler.scan([compiler.query("b", parse_query(text))]).streams[0].spaces[0].folds[0].maintenance == (
+        "tree",
+        "tree",
+    )
+    with pytest.raises(SettingsError, match="query 'c' cannot have maintenance 'subtract'"):
+        compiler.query("c", parse_query(text), choose=read_choose({"maintenance": "subtract"}))
+    other = compiler.query("d", parse_query(text), choose=read_choose({"maintenance": "binary"}))
+    with pytest.raises(SettingsError, match="'a' and 'd' share"):
+        compiler.scan([named, other])
+    plain, graph = (
+        compiler.query(way, parse_query(text), choose=read_choose({"schedule": way})) for way in ("plain", "graph")
+    )
+    with pytest.raises(SettingsError, match="one schedule"):
+        compiler.scan([plain, graph])
+
+
+@pytest.mark.parametrize("after", ["tree", "refold", "binary", "two stacks", "DABA", "repetitive"])
+@pytest.mark.parametrize("before", ["tree", "DABA", "two stacks"])
+def test_a_restart_may_choose_another_maintenance(before, after):
+    """What is kept beside the panes is built from them again."""
+    events, text = ticks(), f"SELECT symbol, {MOST} FROM ticks [RANGE 30 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
+    first, again = (planned(text, events, maintenance=way) for way in (before, after))
+    blocks = MemoryBlocks()
+    early = StageReplay(first[0], {first[1].name: first[1]}, {first[1].name: events}, blocks)
+    rows = [table for start in range(0, 250, 50) for table in early.step(events.slice(start, 50))]
+    late = StageReplay(again[0], {again[1].name: again[1]}, {again[1].name: events}, blocks)
+    late.shard = type(late.shard)(again[0], blocks, early.shard.save())
+    rows += [table for start in range(250, len(events), 50) for table in late.step(events.slice(start, 50))]
+    whole = StageReplay(first[0], {first[1].name: first[1]}, {first[1].name: events}).run(50)
+    assert sorted(map(str, pa.concat_tables(rows).to_pylist())) == sorted(map(str, whole.to_pylist()))
+
+
+def test_the_command_line_lists_and_asks():
+    launch = read_launch("local[2]", ['choose.maintenance="two stacks"', "choose.eviction=LRU"])
+    assert launch.choose == {"maintenance": "two stacks", "eviction": "LRU"}
+    with pytest.raises(SettingsError, match=r"--set choose.schedule=wheel: there is no schedule 'wheel'"):
+        read_launch("local[2]", ["choose.schedule=wheel"])
+    shown = CliRunner().invoke(app, ["choices"], env={"COLUMNS": "80"})
+    assert shown.exit_code == 0 and max(map(len, shown.output.splitlines())) <= 80
+    flat = shown.output.replace("\n", "")
+    assert all(way.name.split()[0] in flat for way in CHOICES)
+    one = CliRunner().invoke(app, ["choices", "eviction"], env={"COLUMNS": "80"})
+    assert "MRU" in one.output and "DABA" not in one.output
+    assert CliRunner().invoke(app, ["choices", "evction"]).exit_code == 2
