@@ -34,21 +34,23 @@ def explain_plans(
     shards: int,
     keeping: Keeping = PARTIALS_FIRST,
     figures: Mapping[str, Figures] = MappingProxyType({}),
+    ways: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
 
-    `figures` are what is measured, by stream.
+    `figures` are what is measured, and `ways` how rows come from their files, by stream.
     """
     return "\n\n".join(
-        explain_changes(plan, shards)
+        explain_changes(plan, shards, ways)
         if isinstance(plan, ChangesPlan)
-        else _stream(plan, shards, keeping, figures.get(plan.stream, Figures()))
+        else _stream(plan, shards, keeping, figures.get(plan.stream, Figures()), ways)
         for plan in plans
     )
 
 
-def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:
+def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures, ways: Mapping[str, str]) -> str:
     lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
+    lines += [f"  {ways[plan.stream]}"] if plan.stream in ways else []
     users = _users(plan)
     lines += [f"  evaluates {text}{_once(users[text])}" for text in plan.expressions]
     for space in plan.spaces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
 from windrow.compile.place_expiry import place_expiry
@@ -26,10 +27,11 @@ from windrow.plan.nodes.regrouped import Leaf, Part, Regrouped
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
 
 
-def explain_changes(plan: ChangesPlan, shards: int) -> str:
-    """The text of all queries that read the same streams."""
+def explain_changes(plan: ChangesPlan, shards: int, ways: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text of all queries that read the same streams; `ways` are how rows come from their files."""
     names = ", ".join(name for name, _ in plan.streams)
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
+    lines += [f"  {name}: {ways[name]}" for name, _ in plan.streams if name in ways]
     for name, limit in plan.ahead:
         lines.append(f"  events of {name} more than {duration_sql(limit)} ahead of their batch are rejected")
     roots: dict[str, Node] = {}

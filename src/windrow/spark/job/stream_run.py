@@ -27,7 +27,7 @@ from windrow.spark.sinks.writers import Writer
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing
 from windrow.spark.sources.read import spark_reason
-from windrow.spark.stages.pipeline import Sources, packed_results
+from windrow.spark.stages.pipeline import BY_NAME, Sources, packed_results, ways_of
 
 Trigger = str | Mapping[str, Any] | None
 
@@ -62,6 +62,7 @@ class StreamRun:
             raise not_writable(self._folder, error) from error
         if isinstance(plan, StreamPlan):
             keep_timing(self._folder, plan)
+        self._by_name = BY_NAME in ways_of(sources, plan).values()
         self._delivery = Delivery(spark, plan.queries, writers, rejected)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
@@ -86,7 +87,7 @@ class StreamRun:
                 "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
             ) from error
         started.set_result(query)
-        watched.watch(self.plan.stream, query, os.path.abspath(self._control))
+        watched.watch(self.plan.stream, query, os.path.abspath(self._control), self._by_name)
         return query
 
     def flush(self) -> None:

@@ -6,7 +6,8 @@ premerge       One more shuffle, for summaries that all belong to one shard: sev
 regroup        A stage of queries over changes that is not the last: its changes go to the shards of the next, in the
                same batch
 shards         Shard keys that Spark spreads evenly: one for each shuffle partition
-slice          The stateless step: row expressions by Spark, panes and partials in the map tasks
+slice          The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map
+               tasks
 slice_changes  The stateless step of queries over changes: row expressions by Spark, rows to the shards of their keys
 slide          The stateful step on Spark's state store: payloads in, answered windows out
 slide_shard    One batch of a shard on Spark: the shard as its state has it, the payloads, and what it answers as frames

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -15,25 +14,18 @@ from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.sources.source import Source
+from windrow.spark.sources.ways import way_of
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
-from windrow.spark.stages.slice import NO_PROBE, slice_stream
-from windrow.spark.stages.slice_changes import slice_changes
+from windrow.spark.stages.slice import NO_PROBE, asked_of, slice_stream
+from windrow.spark.stages.slice_changes import asked_of_changes, slice_changes
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A stream on Spark: its rows, when each happened, and the column that holds what could not be read."""
-
-    frame: DataFrame
-    time_sql: str
-    corrupt: str | None = None
-
 
 Plan = StreamPlan | ChangesPlan
 Sources = Mapping[str, Source]
+BY_NAME = "files are read by the tasks that fold their rows; Spark lists the names"
 
 
 def packed_results(
@@ -68,14 +60,24 @@ def packed_results(
 
 def _sliced(sources: Sources, plan: Plan, keys: list[int], metrics: str = METRICS) -> DataFrame:
     if isinstance(plan, StreamPlan):
-        source = sources[plan.stream]
-        return slice_stream(source.frame, plan, source.time_sql, keys, source.corrupt, metrics)
-    parts = []
-    for name, _ in plan.streams:
-        source = sources[name]
-        own = (source.frame, plan.stages[0], name, source.time_sql, keys, source.corrupt)
-        parts.append(slice_changes(*own, metrics))
+        return slice_stream(sources[plan.stream], plan, keys, metrics)
+    stage = plan.stages[0]
+    parts = [slice_changes(sources[name], stage, name, keys, metrics) for name, _ in plan.streams]
     return reduce(DataFrame.unionByName, parts)
+
+
+def ways_of(sources: Sources, plan: Plan) -> dict[str, str]:
+    """How the rows of each stream of `plan` come to its slicers, where there is a choice."""
+    if isinstance(plan, StreamPlan):
+        asked = {plan.stream: asked_of(plan)}
+    else:
+        asked = {name: asked_of_changes(plan.stages[0], name) for name, _ in plan.streams}
+    told: dict[str, str] = {}
+    for name, wanted in asked.items():
+        if sources[name].files is not None:
+            reason = way_of(sources[name], wanted)
+            told[name] = f"rows come through Spark: {reason}" if isinstance(reason, str) else BY_NAME
+    return told
 
 
 def _words(lines: DataFrame) -> DataFrame:

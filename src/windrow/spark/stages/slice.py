@@ -1,4 +1,4 @@
-"""The stateless step: row expressions by Spark, panes and partials in the map tasks."""
+"""The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map tasks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from windrow.spark.expressions import guarded
 from windrow.spark.job.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
 from windrow.spark.sources.failures import failures
 from windrow.spark.sources.heartbeat import NOW_SQL
+from windrow.spark.sources.reading import Reading
+from windrow.spark.sources.source import Source
+from windrow.spark.sources.ways import Asked, way_of
 from windrow.spark.stages.loaded import set_loaded_aside
 
 NO_PROBE = -(1 << 63)
@@ -41,18 +44,31 @@ PAYLOAD_DDL = "shard INT, task INT, part INT, probe BIGINT, name STRING, body BI
 )
 
 
-def slice_stream(
-    stream: DataFrame,
-    plan: StreamPlan,
-    time_sql: str,
-    shards: list[int],
-    corrupt: str | None = None,
-    metrics: str = METRICS,
-) -> DataFrame:
-    """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of."""
+def slice_stream(source: Source, plan: StreamPlan, shards: list[int], metrics: str = METRICS) -> DataFrame:
+    """The payloads of a stream: one row for each shard, and one for each space that the shard gets something of."""
+    return sliced_source(source, asked_of(plan), lambda task: Slicer(plan, task, shards), "slice", metrics)
+
+
+def asked_of(plan: StreamPlan) -> Asked:
+    """What the slicers of `plan` read of an event."""
     arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
-    columns = event_columns(stream, plan.expressions, time_sql, corrupt, plan.keeps_rejected, arrives)
-    return sliced(stream.select(*columns), lambda task: Slicer(plan, task, shards), "slice", metrics)
+    wheres = [space.where for space in plan.spaces]
+    known = tuple(where for where in wheres if where is not None)
+    return Asked(plan.expressions, plan.keeps_rejected, arrives, known if len(known) == len(wheres) else ())
+
+
+def sliced_source(
+    source: Source, asked: Asked, slicer_of: Callable[[int], AnySlicer], stage: str, metrics: str
+) -> DataFrame:
+    """The payloads of a stream: its files are read by the tasks where they can, else its rows come through Spark."""
+    reading = way_of(source, asked)
+    if isinstance(reading, Reading):
+        assert source.files is not None and not isinstance(source.files, str)
+        return sliced(source.files.told(reading.tasks), slicer_of, stage, metrics, reading)
+    columns = event_columns(
+        source.frame, asked.texts, source.time_sql, source.corrupt, asked.keeps_rejected, asked.arrives
+    )
+    return sliced(source.frame.select(*columns), slicer_of, stage, metrics)
 
 
 def event_columns(
@@ -76,26 +92,34 @@ def event_columns(
     return columns
 
 
-def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str, metrics: str) -> DataFrame:
+def sliced(
+    events: DataFrame,
+    slicer_of: Callable[[int], AnySlicer],
+    stage: str,
+    metrics: str,
+    reading: Reading | None = None,
+) -> DataFrame:
     """The payloads of `events`: each map task has a slicer of its own, by the number of the task.
 
-    How long the tasks took is observed as that of `stage`.
+    Where they are names of files, `reading` says what is made of them. How long the tasks took, and how many events
+    they had, is observed as that of `stage`.
     """
 
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         slicer = slicer_of(context.partitionId() if context else 0)
-        scan = cut = 0
+        scan = cut = events = 0
         mark = time.perf_counter_ns()
-        for batch in batches:
+        for batch in batches if reading is None else reading.rows(batches):
             now = time.perf_counter_ns()
+            events += batch.num_rows
             slicer.add(in_utc(batch))
             scan, mark, cut = scan + now - mark, time.perf_counter_ns(), cut + time.perf_counter_ns() - now
         scan, mark = scan + time.perf_counter_ns() - mark, time.perf_counter_ns()
         payloads = slicer.payloads()
         cut += time.perf_counter_ns() - mark
         if payloads:
-            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000})
+            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000, "events": events})
         set_loaded_aside()
 
     payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))

@@ -7,27 +7,24 @@ from pyspark.sql import DataFrame
 from windrow.plan.nodes.change_plan import ChangesPlan
 from windrow.runtime.slice.changes import ChangeSlicer
 from windrow.spark.job.measures import METRICS
-from windrow.spark.stages.slice import event_columns, sliced
+from windrow.spark.sources.source import Source
+from windrow.spark.sources.ways import Asked
+from windrow.spark.stages.slice import sliced_source
 
 TASKS = 1 << 16
 """Tasks of the streams of a query are numbered one stream after the other."""
 
 
-def slice_changes(
-    stream: DataFrame,
-    plan: ChangesPlan,
-    name: str,
-    time_sql: str,
-    shards: list[int],
-    corrupt: str | None,
-    metrics: str = METRICS,
-) -> DataFrame:
+def slice_changes(source: Source, plan: ChangesPlan, name: str, shards: list[int], metrics: str = METRICS) -> DataFrame:
     """The payloads of one of the streams of `plan`."""
-    arrives = plan.ahead_of(name) is not None
-    columns = event_columns(stream, plan.expressions_of(name), time_sql, corrupt, plan.keeps_rejected, arrives)
     first = TASKS * [own for own, _ in plan.streams].index(name)
 
     def slicer(task: int) -> ChangeSlicer:
         return ChangeSlicer(plan, name, first + task, shards)
 
-    return sliced(stream.select(*columns), slicer, f"slice {first // TASKS}", metrics)
+    return sliced_source(source, asked_of_changes(plan, name), slicer, f"slice {first // TASKS}", metrics)
+
+
+def asked_of_changes(plan: ChangesPlan, name: str) -> Asked:
+    """What the slicers of `plan` read of an event of one of its streams."""
+    return Asked(plan.expressions_of(name), plan.keeps_rejected, plan.ahead_of(name) is not None)
