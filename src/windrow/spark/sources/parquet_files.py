@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -21,12 +21,15 @@ Read = tuple[int, dict[str, pa.Array]]
 
 
 class ParquetRows:
-    """The rows of one file: `wanted` are the names and types of columns, of which those that it lacks are NULL."""
+    """The rows of one file: `wanted` are the names and types of columns, of which those that it lacks are NULL.
 
-    def __init__(self, path: str, wanted: Mapping[str, pa.DataType]) -> None:
-        self.path, self._wanted = path, wanted
+    Columns that are `coded` come as dictionaries, as most texts lie in files.
+    """
+
+    def __init__(self, path: str, wanted: Mapping[str, pa.DataType], coded: Collection[str] = ()) -> None:
+        self.path, self._wanted, self._coded = path, wanted, coded
         try:
-            self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+            self._file = _opened(path, {name.lower() for name in coded})
         except FileNotFoundError:
             raise
         except (OSError, pa.ArrowException) as error:
@@ -86,30 +89,49 @@ class ParquetRows:
 
     def read(self, groups: Sequence[int], names: Sequence[str]) -> Iterator[Read]:
         """The rows of some row groups, in order, with the columns `names`."""
-        there = [name for name in names if name in self._places]
-        if not there:
+        columns = [self._places[name] for name in names if name in self._places]
+        if not columns:
             for group in groups:
-                rows = self.metadata.row_group(group).num_rows
-                yield rows, {name: pa.nulls(rows, self._wanted[name]) for name in names}
+                yield self._as_declared(None, self.metadata.row_group(group).num_rows, names)
             return
-        columns = [self._places[name] for name in there]
         try:
             for batch in self._file.iter_batches(ROWS, groups, columns, use_threads=False):
-                rows = batch.num_rows
-                yield (
-                    rows,
-                    {
-                        name: converted(batch.column(self._places[name]), self._wanted[name])
-                        if name in self._places
-                        else pa.nulls(rows, self._wanted[name])
-                        for name in names
-                    },
-                )
+                yield self._as_declared(batch, batch.num_rows, names)
         except (OSError, pa.ArrowException) as error:
             raise self._unreadable() from error
 
+    def _as_declared(self, batch: pa.RecordBatch | None, rows: int, names: Sequence[str]) -> Read:
+        columns = {}
+        for name in names:
+            declared, coded = self._wanted[name], name in self._coded
+            if batch is None or name not in self._places:
+                columns[name] = pa.nulls(rows, coded_type(declared) if coded else declared)
+                continue
+            column = batch.column(self._places[name])
+            columns[name] = _coded(column, declared) if coded else converted(column, declared)
+        return rows, columns
+
     def _unreadable(self) -> JobError:
         return JobError(f"the file {as_uri(self.path)} cannot be read; remove it or mend it, and start the job again")
+
+
+def _opened(path: str, coded: Collection[str]) -> pq.ParquetFile:
+    """The file, its texts as dictionaries where their names, in small letters, are `coded`."""
+    metadata = pq.read_metadata(path)
+    leaves = (metadata.schema.column(i) for i in range(len(metadata.schema)))
+    named = [leaf.path for leaf in leaves if leaf.path.lower() in coded and leaf.physical_type == "BYTE_ARRAY"]
+    return pq.ParquetFile(path, metadata=metadata, coerce_int96_timestamp_unit="us", read_dictionary=named)
+
+
+def coded_type(declared: pa.DataType) -> pa.DataType:
+    """How columns of this type come as dictionaries."""
+    return pa.dictionary(pa.int32(), declared)
+
+
+def _coded(column: pa.Array, declared: pa.DataType) -> pa.Array:
+    if not pa.types.is_dictionary(column.type):
+        column = converted(column, declared).dictionary_encode()
+    return column.cast(coded_type(declared))
 
 
 def _holds_days(type: pa.DataType) -> bool:

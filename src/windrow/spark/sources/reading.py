@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from windrow.errors import JobError
 from windrow.expressions.evaluate_text import evaluate_text
+from windrow.language import parse_expression
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.runtime import reject
 from windrow.runtime.slice.events import FAILED, expression_column
 from windrow.spark.sources.missing_files import vanished
 from windrow.spark.sources.named_files import ARRIVED, LENGTH, PATH, TASK
-from windrow.spark.sources.parquet_files import ParquetRows, Read, as_uri, local_path
+from windrow.spark.sources.parquet_files import ParquetRows, Read, as_uri, coded_type, local_path
 from windrow.spark.sources.refuted import refuted
 from windrow.spark.sources.shares import Part, shares
 
@@ -30,7 +33,8 @@ class Reading:
     """How rows are read of files: `columns` of the files, `partitions` of their names, and what is evaluated of them.
 
     `time` is None where events happen as they arrive. `timing` are the columns that it needs, and `types` those of
-    expressions. Where `wheres` are all refuted by the statistics of a row group, only times are read of it.
+    expressions. Where `wheres` are all refuted by the statistics of a row group, only times are read of it. Columns
+    that are `coded` are handed over as dictionaries.
     """
 
     columns: dict[str, pa.DataType]
@@ -44,6 +48,7 @@ class Reading:
     wheres: tuple[str, ...]
     tasks: int
     ignores_missing: bool
+    coded: tuple[str, ...] = ()
 
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The events of one task, from all names of the batch: as slicers take them.
@@ -61,7 +66,7 @@ class Reading:
     def _read(self, told: dict, part: Part) -> Iterator[pa.RecordBatch]:
         path = local_path(told[PATH])
         try:
-            file = ParquetRows(path, self.columns)
+            file = ParquetRows(path, self.columns, self.coded)
         except FileNotFoundError as error:
             if self.ignores_missing:
                 return
@@ -95,13 +100,20 @@ class Reading:
         arrived = pa.repeat(told[ARRIVED], rows)
         events = {reject.TIME: arrived if self.time is None else _microseconds(evaluate_text(self.time, batch))}
         for i, (text, type) in enumerate(zip(self.texts, self.types)):
-            events[expression_column(i)] = evaluate_text(text, batch) if needed else pa.nulls(rows, type)
+            events[expression_column(i)] = self._value(text, batch) if needed else self._unknown(text, type, rows)
         if self.failing:
             failed = sum((_true(evaluate_text(text, batch)) for text in self.failing), np.zeros(rows, np.int64))
             events[FAILED] = pa.array(failed, pa.int64())
         if self.arrives:
             events[reject.ARRIVED] = arrived
         return pa.record_batch(events)
+
+    def _value(self, text: str, batch: pa.RecordBatch) -> pa.Array:
+        name = bare_column(text, self.coded)
+        return evaluate_text(text, batch) if name is None else batch.column(name)
+
+    def _unknown(self, text: str, type: pa.DataType, rows: int) -> pa.Array:
+        return pa.nulls(rows, type if bare_column(text, self.coded) is None else coded_type(type))
 
 
 def _named(batch: pa.RecordBatch) -> list[dict]:
@@ -112,6 +124,19 @@ def _named(batch: pa.RecordBatch) -> list[dict]:
         {name: values[i] for name, values in plain.items()} | {name: batch.column(name)[i] for name in kept}
         for i in range(batch.num_rows)
     ]
+
+
+@lru_cache(maxsize=1024)
+def bare_column(text: str, names: tuple[str, ...]) -> str | None:
+    """The one of `names` that an expression is, and nothing else.
+
+    >>> bare_column("`Symbol`", ("symbol",)), bare_column("symbol || 'x'", ("symbol",))
+    ('symbol', None)
+    """
+    tree = parse_expression(text)
+    if not isinstance(tree, exp.Column) or len(tree.parts) != 1:
+        return None
+    return next((name for name in names if name.lower() == tree.name.lower()), None)
 
 
 def _true(told: pa.Array) -> np.ndarray:

@@ -18,7 +18,7 @@ from windrow.spark.expressions import guarded
 from windrow.spark.sinks.covered import ZONES, is_plain
 from windrow.spark.sources.failures import failing_conditions
 from windrow.spark.sources.named_files import NamedFiles
-from windrow.spark.sources.reading import Reading
+from windrow.spark.sources.reading import Reading, bare_column
 from windrow.spark.sources.source import Source
 
 _ZONELESS = (exp.And, exp.Or, exp.Coalesce, exp.If, exp.Case, exp.Abs, exp.Greatest, exp.Least)
@@ -29,13 +29,15 @@ _ZONELESS = (exp.And, exp.Or, exp.Coalesce, exp.If, exp.Case, exp.Abs, exp.Great
 class Asked:
     """What slicers read of an event: row expressions, perhaps the event as JSON, perhaps when its batch arrived.
 
-    An event that is true for none of `wheres` is in no window; without any, every one may be.
+    An event that is true for none of `wheres` is in no window; without any, every one may be. Those of the expressions
+    that are `keys` may come as dictionaries.
     """
 
     texts: tuple[str, ...]
     keeps_rejected: bool
     arrives: bool
     wheres: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 class _NotCovered(Exception):
@@ -65,12 +67,13 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
     failing = tuple(failing_conditions(frame, asked.texts))
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or ""
     types = []
-    for text in (*texts, *failing, *([] if time is None else [time])):
+    others = [*failing, *([] if time is None else [time])]
+    for text in (*texts, *others):
         types.append(_type(text, frame, schema))
         if zone not in ZONES and not _zoneless(parse_expression(text), schema):
             raise _NotCovered(f"the time zone is {zone}, and {text} may ask for it")
     timing = () if time is None else _columns([time], schema)
-    needed = _columns([*texts, *failing, *([] if time is None else [time])], schema)
+    needed = _columns([*texts, *others], schema)
     apart = {name.lower(): name for name in files.partitions}
     for name in needed:
         if not is_plain(schema.field(name).type):
@@ -88,7 +91,17 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
         wheres=() if failing else asked.wheres,
         tasks=frame.sparkSession.sparkContext.defaultParallelism,
         ignores_missing=files.ignores_missing,
+        coded=tuple(name for name in _coded(asked, texts, others, schema) if name.lower() not in apart),
     )
+
+
+def _coded(asked: Asked, texts: tuple[str, ...], others: list[str], schema: pa.Schema) -> tuple[str, ...]:
+    """Columns of texts that are only asked for as keys: they are told apart in the files already."""
+    names = tuple(schema.names)
+    alone = {text for text, whole in zip(texts, asked.texts) if whole in asked.keys and bare_column(text, names)}
+    needed = _columns([*others, *(text for text in texts if text not in alone)], schema)
+    named = [name for name in _columns(alone, schema) if schema.field(name).type == pa.string()]
+    return tuple(name for name in named if name not in needed)
 
 
 def _type(text: str, frame: DataFrame, schema: pa.Schema) -> pa.DataType:

@@ -54,7 +54,8 @@ def asked_of(plan: StreamPlan) -> Asked:
     arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
     wheres = [space.where for space in plan.spaces]
     known = tuple(where for where in wheres if where is not None)
-    return Asked(plan.expressions, plan.keeps_rejected, arrives, known if len(known) == len(wheres) else ())
+    keys = () if plan.numbered else tuple(key.sql for space in plan.spaces for key in space.keys)
+    return Asked(plan.expressions, plan.keeps_rejected, arrives, known if len(known) == len(wheres) else (), keys)
 
 
 def sliced_source(
