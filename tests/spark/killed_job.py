@@ -42,8 +42,7 @@ def run(spark: SparkSession, source: Path, output: Path, files_a_batch: int = 1,
     session = windrow.Session(spark, shards=2)
     schema = "ts TIMESTAMP, k STRING, x DOUBLE, i BIGINT"
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", files_a_batch).parquet(str(source))
-    limit = {"maxFilesPerTrigger": files_a_batch}
-    session.stream_files("ticks", str(source), schema=schema, time="ts", lateness="3 seconds", **limit)
+    session.stream("ticks", stream, time="ts", lateness="3 seconds")
     session.stream("patient", stream, time="ts", lateness="10 seconds")  # none is late, whatever its batches
     for name, text in QUERIES.items():
         session.query(name, text)
