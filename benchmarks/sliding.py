@@ -19,6 +19,7 @@ from rich.table import Table
 import windrow
 
 from .bench_spark import bench_spark
+from .floor import fold_floor
 from .size import Size
 from .ticks import BEGIN_US, SCHEMA, Ticks
 
@@ -27,7 +28,9 @@ VWAP = """
     FROM ticks [RANGE {range} SLIDE {slide}] GROUP BY symbol"""
 
 
-LARGE, SCAN = "windrow, batches of 2,000,000", "bare scan, batches of 2,000,000"
+SIZES = (600_000, 2_000_000, 10_000_000)
+"""Rows of a batch at which Windrow is held against the least that must be done: see `Bench.floor`."""
+
 MANY = "windrow, 100,000 groups"
 
 
@@ -69,8 +72,13 @@ class Bench:
 
     def windrow(self, ticks: Ticks, range: str, slide: str) -> DataFrame:
         session = windrow.Session(self.spark, shards=2)
-        session.stream("ticks", self.stream(ticks), time="ts")
+        files = ticks.files_per_batch
+        session.stream_files("ticks", str(ticks.folder), schema=SCHEMA, time="ts", maxFilesPerTrigger=files)
         return session.sql(VWAP.format(range=range, slide=slide))
+
+    def floor(self, ticks: Ticks) -> DataFrame:
+        """The least that must be done for such a query: see `fold_floor`."""
+        return fold_floor(self.spark, ticks)
 
     def spark_window(self, ticks: Ticks, range: str, slide: str) -> DataFrame:
         """The same query in Spark's own words."""
@@ -87,10 +95,13 @@ class Bench:
         query.awaitTermination()
         return [batch for batch in query.recentProgress if batch["numInputRows"]]
 
-    def measure(self, case: str, ratio: int, results: DataFrame, rows_per_batch: int = 0) -> Measurement:
+    def measure(
+        self, case: str, ratio: int, results: DataFrame, rows_per_batch: int = 0, ticks: Ticks | None = None
+    ) -> Measurement:
+        """Where Spark counts names of files, `ticks` say how many events a batch has."""
         batches = self.run(results)[1:]
         seconds = [batch["durationMs"]["triggerExecution"] / 1000 for batch in batches]
-        events = sum(batch["numInputRows"] for batch in batches)
+        events = sum(batch["numInputRows"] if ticks is None else ticks.rows for batch in batches)
         rows, median = rows_per_batch * len(batches), statistics.median(seconds)
         found = Measurement(case, ratio, events, rows, sum(seconds), median)
         note = f", {found.results_per_second:,.0f} results/s" if rows_per_batch else ""
@@ -142,14 +153,14 @@ def measure_all(bench: Bench) -> list[Measurement]:
     ranges = ((60, "1 MINUTE"), (600, "10 MINUTES"), (3600, "1 HOUR"))
     for ratio, range in bench.size.of(ranges[:1], ranges, ranges):
         per_batch = rows // ticks.rate * ticks.symbols
-        found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch))
+        found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch, ticks))
     found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
     if bench.size.is_full:
-        large = bench.ticks("large", 2_000_000, 6)
-        found.append(bench.measure(LARGE, 600, bench.windrow(large, "10 MINUTES", "1 SECOND")))
-        found.append(bench.measure(SCAN, 0, bench.stream(large)))
+        found += [measurement for rows in SIZES for measurement in beside_floor(bench, rows, 5)]
         many = bench.ticks("many", 600_000, 4, symbols=100_000)
-        found.append(bench.measure(MANY, 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), 60 * 100_000))
+        found.append(bench.measure(MANY, 600, bench.windrow(many, "10 MINUTES", "1 SECOND"), 60 * 100_000, many))
+    else:
+        found += beside_floor(bench, rows, batches)
     for ratio, rows in ((60, 15_000), (600, 15_000), (3600, 1_500)):  # the last takes 3 minutes for 15,000 events
         if bench.size.is_full or ratio == 60:
             few = bench.ticks(f"few-{rows}", bench.size.of(300, rows, rows), bench.size.of(2, 4, 4))
@@ -159,11 +170,23 @@ def measure_all(bench: Bench) -> list[Measurement]:
     return found
 
 
+def beside_floor(bench: Bench, rows: int, batches: int) -> list[Measurement]:
+    """One size of batches: Windrow, the least that must be done, a bare scan and Spark's own tumbling window."""
+    ticks, size = bench.ticks(f"floor-{rows}", rows, batches), f"batches of {rows:,}"
+    window = bench.spark_window(ticks, "1 second", "1 second")
+    return [
+        bench.measure(f"windrow, {size}", 600, bench.windrow(ticks, "10 MINUTES", "1 SECOND"), ticks=ticks),
+        bench.measure(f"floor, {size}", 0, bench.floor(ticks), ticks=ticks),
+        bench.measure(f"bare scan, {size}", 0, bench.stream(ticks)),
+        bench.measure(f"spark tumbling, {size}", 1, window),
+    ]
+
+
 def small_batch(bench: Bench) -> float:
     """The median time of a batch with few rows."""
     ticks = bench.ticks("small", 1_000, bench.size.of(2, 8, 20))
     results = bench.windrow(ticks, "10 MINUTES", "1 SECOND")
-    return bench.measure("windrow, batches of 1,000", 600, results).median_batch_seconds
+    return bench.measure("windrow, batches of 1,000", 600, results, ticks=ticks).median_batch_seconds
 
 
 def report(found: list[Measurement], small: float) -> None:
@@ -180,7 +203,7 @@ def report(found: list[Measurement], small: float) -> None:
         ("windrow at 3600 / spark window() at 3600", ("windrow", 3600), ("spark window()", 3600), 300),
         ("windrow at 3600 / windrow at 60", ("windrow", 3600), ("windrow", 60), 0.7),
         ("windrow at 600 / spark tumbling", ("windrow", 600), ("spark tumbling", 1), 0.6),
-        ("windrow / bare scan, batches of 2,000,000", (LARGE, 600), (SCAN, 0), 0.25),
+        *(aim for rows in SIZES for aim in aims_at(rows)),
     ]
     for text, above, below, aim in aims:
         if above in speed and below in speed:
@@ -189,6 +212,18 @@ def report(found: list[Measurement], small: float) -> None:
         if m.case == MANY:
             console.print(f"100,000 groups: {m.results_per_second:,.0f} result rows/s (aim 500,000)")
     console.print(f"batch of 1,000 rows: {small:.2f} s (aim under 0.6)")
+
+
+def aims_at(rows: int) -> list[tuple[str, tuple[str, int], tuple[str, int], float]]:
+    """What Windrow is held against in batches of so many rows."""
+    own, beside = (f"windrow, batches of {rows:,}", 600), {2_000_000: (0.4, 1.2), 10_000_000: (0.6, 2.0)}
+    aims = [(f"windrow / floor, batches of {rows:,}", own, (f"floor, batches of {rows:,}", 0), 0.8)]
+    if rows in beside:
+        scan, tumbling = beside[rows]
+        aims.append((f"windrow / bare scan, batches of {rows:,}", own, (f"bare scan, batches of {rows:,}", 0), scan))
+        window = (f"spark tumbling, batches of {rows:,}", 1)
+        aims.append((f"windrow / spark tumbling, batches of {rows:,}", own, window, tumbling))
+    return aims
 
 
 def plot(found: list[Measurement], path: Path) -> None:

@@ -28,7 +28,8 @@ from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_
 from windrow.session import Session
 from windrow.spark.sinks.writers import OWN_FORMATS
 from windrow.spark.sources.file_columns import missing_column
-from windrow.spark.sources.read import FILES, missing_format, missing_path, read_stream, read_table
+from windrow.spark.sources.named_files import name_files
+from windrow.spark.sources.read import FILES, bounded, missing_format, missing_path, read_stream, read_table
 
 Span = tuple[int, int]
 
@@ -80,11 +81,12 @@ class Application:
         options = self._options(stream)
         with self._placed(stream.name_span):
             frame, corrupt = read_stream(self.session.spark, stream.format, options, _columns(stream))
+            files = name_files(self.session.spark, stream.format, bounded(stream.format, options), frame)
         by = stream.timestamp_by
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
         lateness = duration_sql(stream.lateness_us)
         with self._placed(place or stream.name_span):
-            self.session.stream(
+            self.session.declare_stream(
                 stream.name,
                 frame,
                 time,
@@ -92,6 +94,7 @@ class Application:
                 idle_clock=stream.idle_clock,
                 ahead=ahead_text(stream.ahead_us),
                 corrupt=corrupt,
+                files=files,
             )
         self._streams.append(stream.name)
 

@@ -46,8 +46,10 @@ from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.sinks.results import typed_results
-from windrow.spark.sources.read import table_rows, time_expression
-from windrow.spark.stages.pipeline import Source, packed_results
+from windrow.spark.sources.named_files import NamedFiles, name_files
+from windrow.spark.sources.read import bounded, missing_path, read_stream, table_rows, time_expression
+from windrow.spark.sources.source import Source
+from windrow.spark.stages.pipeline import packed_results, ways_of
 
 
 class Session:
@@ -118,6 +120,53 @@ class Session:
         you say otherwise, "unbounded" for no limit, which is what jobs have that only work off what is there. `corrupt`
         names the column that holds the text of rows that could not be read, if there is one.
         """
+        self.declare_stream(
+            name, dataframe, time, lateness, idle_clock=idle_clock, ahead=ahead, corrupt=corrupt, files=None
+        )
+
+    def stream_files(
+        self,
+        name: str,
+        path: str,
+        *,
+        schema: str | None = None,
+        time: str | None = None,
+        lateness: str = "0 seconds",
+        idle_clock: bool = False,
+        ahead: str | None = None,
+        format: str = "parquet",
+        **options: str | int | bool,
+    ) -> None:
+        """Register the files at `path`, and those that come there, as a stream.
+
+        `schema` are the columns as in CREATE STREAM, "ts TIMESTAMP, price DOUBLE"; without it they are those that the
+        files now there have. `options` are those of Spark's source of files, such as maxFilesPerTrigger=10. Parquet
+        files are read by the tasks that fold their rows, where these know all that queries ask of a row; `explain`
+        tells. `time` and what follows it are as in `stream`.
+        """
+        given = {"path": str(path), **{key: _option(value) for key, value in options.items()}}
+        wrong = missing_path(format, given)
+        if wrong is not None:
+            raise SettingsError(f"stream {name!r}: {wrong}")
+        frame, corrupt = read_stream(self.spark, format, given, schema)
+        files = name_files(self.spark, format, bounded(format, given), frame)
+        self.declare_stream(
+            name, frame, time, lateness, idle_clock=idle_clock, ahead=ahead, corrupt=corrupt, files=files
+        )
+
+    def declare_stream(
+        self,
+        name: str,
+        dataframe: DataFrame,
+        time: str | None,
+        lateness: str,
+        *,
+        idle_clock: bool,
+        ahead: str | None,
+        corrupt: str | None,
+        files: NamedFiles | str | None,
+    ) -> None:
+        """Register a stream whose rows are in `dataframe`, and perhaps in files that tasks can read by their names."""
         self._check_name(name)
         if name.startswith(CHANGES_OF):
             raise SettingsError(
@@ -129,7 +178,7 @@ class Session:
         if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
             what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
             raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
-        self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt)
+        self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt, files, time)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")
         self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit)
@@ -282,7 +331,8 @@ class Session:
         queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
         runs = dict.fromkeys(query.run for query in queries)
         plans = [self.stream_plan([query for query in queries if query.run == run]) for run in runs]
-        return explain_plans(plans, self.shards, self._compiler.wishes.keeping, self._measured())
+        ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
+        return explain_plans(plans, self.shards, self._compiler.wishes.keeping, self._measured(), ways)
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
@@ -310,3 +360,7 @@ class Session:
     def _check_name(self, name: str) -> None:
         if name in self._streams or name in self._tables:
             raise SettingsError(f"there is a stream or table {name!r} already")
+
+
+def _option(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

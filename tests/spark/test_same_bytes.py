@@ -13,8 +13,9 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 import windrow
 from windrow.spark.job.measures import SLIDE_MEASURES
+from windrow.spark.sources.source import Source
 from windrow.spark.stages import slide_shard
-from windrow.spark.stages.pipeline import Source, _sliced
+from windrow.spark.stages.pipeline import _sliced
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.slice import PAYLOAD
 from windrow.spark.stages.slide import SlideProcessor

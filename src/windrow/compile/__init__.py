@@ -13,6 +13,8 @@ compile                 Queries as text to what runs for them: read this first
 count_distinct          Count distinct values by counting the rows that DISTINCT leaves
 cut_into_stages         Cut a plan that no key can spread into stages that a key can: between them, rows go to other
                         shards
+derive_streams          Windows over windows: a sub-query with a window behind it becomes a stream, whose events are its
+                        answers
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
@@ -26,8 +28,11 @@ look_up_tables          A table that tells more of a group, and nothing of its r
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
 place_expiry            Decide who lets rows expire: the scans, the operators, or a step of its own above the joins
-plan_changes            From bound queries over changes to what runs
-plan_query              From bound queries to what runs
+plan_changes            From bound queries over changes to plans: how they expire, by what their rows are spread, what
+                        they need
+plan_query              From bound queries to plans, and what a stage does with one stream
+plan_stages             All queries that run together, as stages: what one key can spread, and what goes from one stage
+                        to the next
 push_distinct           Take duplicates out before a join or a union rather than after it
 read_choose             What users ask for by name, read and checked: the wishes of a session, of a query, or of a
                         command
@@ -41,4 +46,6 @@ share_clusters          Queries that cluster the same points by the same algorit
                         they ask of them
 share_panes             Queries over the same rows and groups share panes: one space, whatever their windows and
                         aggregates
+stay_in_shard           Whether a window over the answers of another is folded in the shards that give them, or in a
+                        stage more
 """

@@ -38,21 +38,25 @@ def explain_plans(
     shards: int,
     keeping: Keeping = PARTIALS_FIRST,
     figures: Mapping[str, Figures] = MappingProxyType({}),
+    ways: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
 
-    `figures` are what is measured, by stream. It begins with a summary in three lines.
+    `figures` are what is measured, and `ways` how rows come from their files, by stream. It begins with a summary in
+    three lines.
     """
     texts = ["\n".join(summary(plans))]
     for plan in plans:
         folding = [stream for stream in plan.stages[0].streams if stream.spaces]
-        texts += [_stream(stream, shards, keeping, figures.get(stream.stream, Figures())) for stream in folding]
-        texts += [explain_changes(plan, shards)] if plan.changing else []
+        for stream in folding:
+            texts.append(_stream(stream, shards, keeping, figures.get(stream.stream, Figures()), ways))
+        texts += [explain_changes(plan, shards, ways)] if plan.changing else []
     return "\n\n".join(texts)
 
 
-def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:
+def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures, ways: Mapping[str, str]) -> str:
     lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
+    lines += [f"  {ways[plan.stream]}"] if plan.stream in ways else []
     users = _users(plan)
     lines += [f"  evaluates {text}{_once(users.get(text, []))}" for text in plan.expressions]
     lines += joined_lines(plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
 from windrow.compile.place_expiry import place_expiry
@@ -28,10 +29,11 @@ from windrow.plan.nodes.stage import StagePlan
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
 
 
-def explain_changes(plan: StagePlan, shards: int) -> str:
-    """The text of all queries over changes that read the same streams."""
+def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text of all queries over changes that read the same streams; `ways` are how rows come from their files."""
     names = ", ".join(stream.stream for stream in plan.streams)
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
+    lines += [f"  {stream.stream}: {ways[stream.stream]}" for stream in plan.stages[0].read if stream.stream in ways]
     for stream in plan.stages[0].streams:
         if stream.ahead_us is not None:
             limit = duration_sql(stream.ahead_us)

@@ -22,6 +22,8 @@ def missing(array: pa.Array) -> Missing:
     >>> missing(pa.array([1, None])).tolist()
     [False, True]
     """
+    if not array.null_count:
+        return np.zeros(len(array), bool)
     nulls: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
     return nulls
 
@@ -51,7 +53,8 @@ def column(numbers: np.ndarray, absent: Missing, kind: pa.DataType) -> pa.Array:
     """
     storage = INT if kind == DATE else BIGINT if pa.types.is_timestamp(kind) else kind
     numbers = np.ascontiguousarray(numbers.astype(storage.to_pandas_dtype(), copy=False))
-    return pa.array(numbers, storage, mask=absent, from_pandas=False).view(kind)
+    mask = absent if absent.any() else None
+    return pa.array(numbers, storage, mask=mask, from_pandas=False).view(kind)
 
 
 def integral_column(numbers: np.ndarray, absent: np.ndarray, kind: pa.DataType) -> pa.Array:

@@ -6,12 +6,15 @@ windows/          Windows as values: where each begins and ends, over time and o
 aggregate_plugin  What a user's aggregate is: what it must have, what it may have, and what a class says that it can do
 ahead             How far ahead of its batch an event may be, as users say it
 catalog           What a query may name: streams, tables, clusterings, and the aggregates that users have registered
+change_names      The names of state over changes, declared as those in `state_names`: a text for each step of a plan
 expiry            How rows of joins, set operators and windows without a slide expire, as users say it
 instants          The instants that an event may have and that an answer can show: those of the years 1 to 9999
 known_options     The options of the formats that are known well enough to tell a misspelt one
 lateness          How late events may come, as users say it
 memory            How much memory a shard may use: a size as people write it
 sink              Where results go
+state_names       The names that state has in a checkpoint: declared here, word for word, and never how a class happens
+                  to print
 timing            How the events of a stream are timed, and what moves its clock on
 user_aggregates   What a user's aggregate must be, before any query names it
 """

@@ -6,6 +6,7 @@ rows/          Windows over rows: of the whole stream, of each key, and from con
 slice/         Events to payloads: what a map task does, before anything is shuffled
 time/          Windows over time: panes, how they are folded, and whose turn it is
 contracts      What a shard, a space of state and a slicer are: every part of the runtime is used through one of these
+feed           Answers as events: windows over the answers of other windows
 groups         The groups of a space: which slot each has, and when it may go
 keys           Group keys as columns: equal keys get equal codes, whatever their number and types
 outcome        What a batch gave
@@ -15,6 +16,7 @@ reject         Events that no window takes: shipped as they came, since only a s
 set_aside      State that the running queries do not know: kept as it is, unread, until it is asked for again or dropped
 shard          One shard's work: payloads and state in, results and state out
 states         The state of a space, by the kind of its windows
+stream_state   One stream in a shard: its clock, and the windows that are folded over it
 unknown_state  What a snapshot tells of state that the queries of its job do not know
 wall_clock     What the wall clock, which heartbeats carry, says about a stream's clock
 """

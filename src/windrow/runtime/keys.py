@@ -73,8 +73,26 @@ def _numbered(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
         numbers = encoded.indices.to_numpy(zero_copy_only=False)
         _, first = np.unique(numbers, return_index=True)
         return numbers.astype(np.int64), column.take(pa.array(first))
+    if pa.types.is_dictionary(column.type):
+        return _renumbered(column)
     encoded = column.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False), encoded.dictionary
+
+
+def _renumbered(column: pa.DictionaryArray) -> tuple[np.ndarray, pa.Array]:
+    """The same of a dictionary, in which a value may stand twice, and NULL is no value.
+
+    >>> codes, distinct = _renumbered(pa.DictionaryArray.from_arrays([2, 0, None, 1], ["a", "b", "a"]))
+    >>> codes.tolist(), distinct.to_pylist()
+    ([0, 0, 2, 1], ['a', 'b', None])
+    """
+    values = column.dictionary
+    if column.indices.null_count:
+        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+    encoded = values.dictionary_encode(null_encoding="encode")
+    numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    places = pc.fill_null(column.indices.cast(pa.int64()), len(column.dictionary)).to_numpy(zero_copy_only=False)
+    return numbers[places], encoded.dictionary
 
 
 def identity_of(columns: Sequence[pa.Array]) -> pa.Array:

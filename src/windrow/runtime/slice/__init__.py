@@ -1,10 +1,10 @@
 """Events to payloads: what a map task does, before anything is shuffled.
 
-changes            Events of one stream into rows for the shards, for queries over changes: what a map task does
 chunk              A chunk of events, and what several spaces want to know of it, found out once
 classes            Rows by which predicates they pass: as many classes as the data shows, never two to the number of
                    predicates
-events             Events into panes: what a map task does, before anything is shuffled
+events             Events of one stream into panes and rows for the shards: what a map task does, before anything is
+                   shuffled
 expression_column  What the columns of row expressions are called on their way to the slicers
 joined_chunks      Chunks of joined rows: joined here, in the map task, or before the engine has evaluated its
                    expressions
@@ -12,6 +12,7 @@ lift               Events into entries, one a pane and group; and entries into f
 measure            How many groups there are: counted in the first events of a chunk
 places             Which pane and group each event goes to, as one dense number
 rows               Events into rows that wait for their numbers: what a map task does for windows that count rows
+scans              Events of one stream as rows for pipelines over changes, each to the shard of its key
 split_chunks       Rows that were joined before the engine evaluated its expressions, told apart from the events that
                    they come from
 table_index        Where a table has the rows of a key: hashed once, asked for each chunk of events

@@ -19,7 +19,8 @@ from windrow.runtime.keys import encode_keys
 class Chunk:
     """Some events with their times; only those that are `timed` can be used.
 
-    `names` gives the column of each row expression.
+    `names` gives the column of each row expression. Those that are keys may come as dictionaries, which spares telling
+    their values apart once more.
     """
 
     def __init__(self, batch: pa.RecordBatch, names: Mapping[str, str], times: np.ndarray, timed: np.ndarray) -> None:
@@ -34,7 +35,8 @@ class Chunk:
 
     def column(self, text: str) -> pa.Array:
         """The values of a row expression."""
-        return self._batch.column(self._names[text])
+        found = self._batch.column(self._names[text])
+        return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
 
     def passed(self, condition: str) -> np.ndarray:
         """Which events a condition is true for."""
@@ -52,7 +54,7 @@ class Chunk:
     def groups(self, keys: tuple[Key, ...]) -> tuple[np.ndarray, list[pa.Array]]:
         """The number of each event's group, and the keys of the group of each number."""
         if keys not in self._groups:
-            self._groups[keys] = encode_keys([self.column(key.sql) for key in keys], len(self))
+            self._groups[keys] = encode_keys([self._batch.column(self._names[key.sql]) for key in keys], len(self))
         return self._groups[keys]
 
     def rows(self, partial: Partial) -> Rows:

@@ -1,29 +1,30 @@
 """A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint.
 
-checkpoint    What Windrow itself keeps in a checkpoint, beside Spark's
-clean_state   State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and its
-              end
-file_names    Names that people give to streams and queries, as names of files: whatever is in them, they lead nowhere
-              else
-forget_state  State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes the
-              same
-hold          One job a checkpoint: whoever comes second is told who has it
-job           A running job: one Spark query a stream, all its results written to their sinks, and queries that come and
-              go
-keepers       Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is kept
-              once
-letters       Letters to a running job from another process: files in its checkpoint, each answered by another
-measures      What differs each time a task runs: how long it took, what its worker had in memory
-progress      How a job is doing, as figures to print and to read: `job.progress()`
-reset_clock   Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
-runs          From plans to what runs: one Spark query a stream, and a writer for each sink
-spark_query   One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
-              stopped
-state_at      Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
-              checkpoint
-stream_run    One stream of a job: the Spark query that runs over it
-watched       What the batches of a job report, added up: from Spark's own progress and the counts that slide sends
-              along
-words         Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more
-              source
+checkpoint      What Windrow itself keeps in a checkpoint, beside Spark's
+clean_state     State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and
+                its end
+file_names      Names that people give to streams and queries, as names of files: whatever is in them, they lead nowhere
+                else
+forget_state    State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
+                the same
+hold            One job a checkpoint: whoever comes second is told who has it
+job             A running job: one Spark query a stream, all its results written to their sinks, and queries that come
+                and go
+keepers         Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
+                kept once
+letters         Letters to a running job from another process: files in its checkpoint, each answered by another
+measures        What differs each time a task runs: how long it took, what its worker had in memory
+progress        How a job is doing, as figures to print and to read: `job.progress()`
+reset_clock     Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
+runs            From plans to what runs: one Spark query a stream, and a writer for each sink
+spark_query     One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
+                stopped
+state_at        Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
+                checkpoint
+stream_run      One stream of a job: the Spark query that runs over it
+table_editions  Tables as a checkpoint has them: which batch joins with which rows, written down before it runs
+watched         What the batches of a job report, added up: from Spark's own progress and the counts that slide sends
+                along
+words           Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more
+                source
 """

@@ -17,7 +17,7 @@ METRICS = "windrow"
 """The observation that has the counts of a batch; those that only measure are called by it and their stage. Results
 that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
-SLICE_MEASURES = ("scan_us", "slice_us")
+SLICE_MEASURES = ("scan_us", "slice_us", "events")
 SLIDE_MEASURES = ("memory", "slide_us", "state_us", "state_read", "state_written")
 
 

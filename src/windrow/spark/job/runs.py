@@ -20,7 +20,7 @@ from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.writers import MEMORY, Writer, mark_of, writer_for
-from windrow.spark.stages.pipeline import Source
+from windrow.spark.sources.source import Source
 
 
 class Runs:

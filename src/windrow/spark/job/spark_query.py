@@ -63,6 +63,8 @@ def reason(error: StreamingQueryException) -> str:
         return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"
     if file:
         return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
+    if "Invalid batch: path" in text:  # names have other columns than when the stream was declared
+        return "folders have come that are named by columns, as in day=2024-01-31: start the job again, which sees them"
     own = re.search(r"windrow\.errors\.\w+: (.+)", text)
     if own:
         return own.group(1)

@@ -27,7 +27,7 @@ from windrow.spark.sinks.writers import Writer
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing
 from windrow.spark.sources.read import spark_reason
-from windrow.spark.stages.pipeline import Sources, packed_results
+from windrow.spark.stages.pipeline import BY_NAME, Sources, packed_results, ways_of
 
 Trigger = str | Mapping[str, Any] | None
 
@@ -63,6 +63,7 @@ class StreamRun:
         for stream in plan.stages[0].read:
             if len(plan.stages[0].read) == 1:  # several streams together are timed by their events
                 keep_timing(self._folder, stream)
+        self._by_name = BY_NAME in ways_of(sources, plan).values()
         self._delivery = Delivery(spark, plan.queries, writers, rejected)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
@@ -89,7 +90,7 @@ class StreamRun:
                 "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
             ) from error
         started.set_result(query)
-        watched.watch(self.plan.run, query, os.path.abspath(self._control))
+        watched.watch(self.plan.run, query, os.path.abspath(self._control), self._by_name)
         return query
 
     def flush(self) -> None:

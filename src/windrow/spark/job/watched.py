@@ -32,6 +32,7 @@ _OFTEN = 25
 class _Totals:
     query: StreamingQuery | None = None
     control: str = ""
+    by_name: bool = False
     seen: int = -1
     batches: int = 0
     events: int = 0
@@ -62,11 +63,14 @@ class Watched:
         self._live, self._lock = live, Lock()
         self._streams: dict[str, _Totals] = {}
 
-    def watch(self, stream: str, query: StreamingQuery, control: str) -> None:
-        """Follow the Spark query of a stream, whose shards get their words from the folder `control`."""
+    def watch(self, stream: str, query: StreamingQuery, control: str, by_name: bool = False) -> None:
+        """Follow the Spark query of a stream, whose shards get their words from the folder `control`.
+
+        Where Spark reads files only `by_name`, its own count of rows is one of names.
+        """
         watched = self._streams.setdefault(stream, _Totals())
         self._update(watched)
-        watched.query, watched.seen, watched.control = query, -1, control
+        watched.query, watched.seen, watched.control, watched.by_name = query, -1, control, by_name
 
     @contextmanager
     def writing(self, stream: str) -> Iterator[None]:
@@ -124,7 +128,7 @@ def _add(watched: _Totals, batch: Any) -> None:
         return
     measures = total_measures(batch["observedMetrics"])
     watched.batches += 1
-    events = _events(batch, watched.control)
+    events = measures["events"] if watched.by_name else _events(batch, watched.control)
     watched.events += events
     for name, cause in {"late": LATE, **CAUSES, "unplaced": UNPLACED}.items():
         if counts[name]:

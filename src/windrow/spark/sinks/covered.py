@@ -15,7 +15,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.sinks.results import finished_by_spark, spark_schema
 
-_ZONES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
+ZONES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 """Our expressions count the time of day in this zone."""
 
 _PLAIN = (
@@ -35,20 +35,20 @@ def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Sch
     except (WindrowError, pa.ArrowException):
         return None
     same = wanted.names == own.names and wanted.types == own.types
-    return wanted if same and all(map(_is_plain, wanted.types)) else None
+    return wanted if same and all(map(is_plain, wanted.types)) else None
 
 
 def _in_zone(query: QueryPlan, spark: SparkSession) -> bool:
     """Whether the session's time zone is ours, or no expression can ask for it."""
-    if spark.conf.get("spark.sql.session.timeZone") in _ZONES:
+    if spark.conf.get("spark.sql.session.timeZone") in ZONES:
         return True
     texts = [*(output.sql for output in query.outputs), *(term.sql for term in query.order), query.having]
     trees = [parse_expression(text) for text in texts if text is not None]
     return query.emit == SNAPSHOT and all(isinstance(tree, exp.Column) for tree in trees)
 
 
-def _is_plain(kind: pa.DataType) -> bool:
+def is_plain(kind: pa.DataType) -> bool:
     """Whether readers of a file find this type as Spark would have written it."""
     if pa.types.is_nested(kind):
-        return all(_is_plain(kind.field(i).type) for i in range(kind.num_fields))
+        return all(is_plain(kind.field(i).type) for i in range(kind.num_fields))
     return any(check(kind) for check in _PLAIN)

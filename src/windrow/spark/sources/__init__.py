@@ -7,5 +7,16 @@ file_columns   Whether files have the columns that are declared of them: Spark w
 heartbeat      The heartbeat of a stream on Spark: a source with a row for each beat, so that a batch runs though no
                event comes
 missing_files  Input files that are gone by the time a batch reads them
+named_files    Parquet files by name: Spark lists, limits, logs and replays their names, and opens none of them
+parquet_files  Reads Parquet files as Spark would: only wanted columns, in their declared types, some row groups at a
+               time
+parquet_types  Which columns of Parquet files can be read as which declared types: those that Spark reads, with Spark's
+               values
 read           Streams and tables on Spark
+reading        What a slice task does with names of files: reads what it needs of its share, and evaluates row
+               expressions
+refuted        Row groups that no query needs a row of: their statistics say that every WHERE is false for all of it
+shares         Which task reads which part of which file: every task is told all names, and comes to the same answer
+source         A stream on Spark, as a session has registered it
+ways           Which way the rows of files come to the slicers: read by their tasks, or by Spark, and why
 """

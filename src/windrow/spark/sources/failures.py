@@ -16,6 +16,12 @@ from windrow.spark.long_chains import in_long_chain
 
 def failures(frame: DataFrame, texts: Iterable[str]) -> Column | None:
     """How many of the operations in `texts` fail in a row; None if none of them can."""
+    counted = [F.when(F.expr(condition), 1).otherwise(0) for condition in failing_conditions(frame, texts)]
+    return sum(counted[1:], counted[0]).cast("bigint") if counted else None
+
+
+def failing_conditions(frame: DataFrame, texts: Iterable[str]) -> list[str]:
+    """The conditions under which an operation in `texts` fails, each once."""
     conditions: dict[str, None] = {}
     for text in texts:
         # What a lambda does to an element happens once for each of them, and cannot be asked for outside of it.
@@ -23,10 +29,7 @@ def failures(frame: DataFrame, texts: Iterable[str]) -> Column | None:
             condition = None if in_long_chain(node) else _fails(node, frame)
             if condition is not None:
                 conditions[condition] = None
-    if not conditions:
-        return None
-    counted = [F.when(F.expr(condition), 1).otherwise(0) for condition in conditions]
-    return sum(counted[1:], counted[0]).cast("bigint")
+    return list(conditions)
 
 
 @deep

@@ -26,7 +26,7 @@ def missing_column(format: str, options: Mapping[str, str], declared: Sequence[s
     A column that some files lack is one that came later, or went, and is NULL there.
     """
     lowered = {name.lower(): value for name, value in options.items()}
-    files = list(islice(_files(lowered.get("path", ""), lowered), MOST + 1))
+    files = list(islice(files_of(lowered.get("path", ""), lowered), MOST + 1))
     if len(files) > MOST or not declared:
         return None
     found = [names for file in files if (names := _columns(format.lower(), file, lowered)) is not None]
@@ -58,7 +58,7 @@ def _out_of_order(wanted: Sequence[str], found: list[list[str]]) -> tuple[str, s
     return None
 
 
-def _files(path: str, options: Mapping[str, str]) -> Iterator[str]:
+def files_of(path: str, options: Mapping[str, str]) -> Iterator[str]:
     """The files that a path stands for, on this machine; names that begin with _ or . are nobody's rows."""
     if not path or ("://" in path and not path.startswith("file:")):
         return

@@ -28,6 +28,9 @@ TEXTS = ("csv", "json")
 """Formats whose single rows may be unreadable."""
 
 CORRUPT = "_corrupt_record"
+BATCH_BYTES = 1 << 30
+"""A batch reads about so many bytes of files, where a stream does not say how many; of a larger file, all of it."""
+
 _DAY = 86_400_000_000
 
 
@@ -38,7 +41,7 @@ def read_stream(
 
     Columns that are not given are found in the files that are there.
     """
-    reader = spark.readStream.format(format).options(**options)
+    reader = spark.readStream.format(format).options(**bounded(format, options))
     if ddl is None and format not in FILES:
         return _loaded(reader, format), None
     schema = _found(spark, format, options) if ddl is None else cast(StructType, StructType.fromDDL(ddl))
@@ -47,6 +50,21 @@ def read_stream(
     corrupt = options.get("columnNameOfCorruptRecord", CORRUPT)
     kept = StructType([*schema.fields, StructField(corrupt, StringType())])
     return _loaded(reader.option("columnNameOfCorruptRecord", corrupt).schema(kept), format), corrupt
+
+
+def bounded(format: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a stream of files, with a bound on what a batch reads, where none is said.
+
+    The first batch of a large backlog would else be all of it. Spark passes over `maxFileAge` where the latest files
+    come first and there is a bound, so none is set there.
+
+    >>> bounded("parquet", {"path": "in"}), bounded("parquet", {"MAXFILESPERTRIGGER": "9"})
+    ({'path': 'in', 'maxBytesPerTrigger': '1073741824'}, {'MAXFILESPERTRIGGER': '9'})
+    """
+    said = {name.lower() for name in options}
+    if format.lower() not in FILES or said & {"maxfilespertrigger", "maxbytespertrigger", "latestfirst"}:
+        return dict(options)
+    return {**options, "maxBytesPerTrigger": str(BATCH_BYTES)}
 
 
 def read_table(spark: SparkSession, format: str, options: Mapping[str, str], ddl: str | None) -> DataFrame:

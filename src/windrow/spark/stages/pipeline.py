@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
 
@@ -15,25 +14,19 @@ from windrow.plan.nodes.stage import StagePlan, without_tables
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.sources.source import Source
+from windrow.spark.sources.ways import way_of
 from windrow.spark.stages.look_up import look_up
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.ship_tables import Edition, ShippedTables, as_read
-from windrow.spark.stages.slice import NO_PROBE, slice_stream
+from windrow.spark.stages.slice import NO_PROBE, asked_of, slice_stream
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A stream on Spark: its rows, when each happened, and the column that holds what could not be read."""
-
-    frame: DataFrame
-    time_sql: str
-    corrupt: str | None = None
-
-
 Sources = Mapping[str, Source]
+JOINED_FIRST = "it evaluates expressions over them and a table"
+BY_NAME = "files are read by the tasks that fold their rows; Spark lists the names"
 
 
 def packed_results(
@@ -96,10 +89,20 @@ def _sliced(
 ) -> DataFrame:
     parts = []
     for number, stream in enumerate(plan.read):
-        source = sources[stream.stream]
-        own = (source.frame, stream, source.time_sql, keys, source.corrupt, metrics, number)
+        own = (sources[stream.stream], stream, keys, metrics, number)
         parts.append(slice_stream(*own, shipped.get(stream.stream)))
     return reduce(DataFrame.unionByName, parts)
+
+
+def ways_of(sources: Sources, plan: StagePlan) -> dict[str, str]:
+    """How the rows of each stream of `plan` come to its slicers, where there is a choice."""
+    told: dict[str, str] = {}
+    for stream in plan.stages[0].read:
+        source = sources[stream.stream]
+        if source.files is not None:
+            reason = JOINED_FIRST if stream.joins_first else way_of(source, asked_of(stream))
+            told[stream.stream] = f"rows come through Spark: {reason}" if isinstance(reason, str) else BY_NAME
+    return told
 
 
 def _words(lines: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""The stateless step: row expressions by Spark, panes and partials in the map tasks."""
+"""The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map tasks."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from windrow.spark.expressions import guarded
 from windrow.spark.job.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
 from windrow.spark.sources.failures import failures
 from windrow.spark.sources.heartbeat import NOW_SQL
+from windrow.spark.sources.reading import Reading
+from windrow.spark.sources.source import Source
+from windrow.spark.sources.ways import Asked, way_of
 from windrow.spark.stages.in_utc import in_utc
 from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
@@ -54,30 +57,54 @@ TASKS = 1 << 16
 
 
 def slice_stream(
-    stream: DataFrame,
+    source: Source,
     plan: StreamPlan,
-    time_sql: str,
     shards: list[int],
-    corrupt: str | None = None,
     metrics: str = METRICS,
     number: int = 0,
     tables: ShippedTables | None = None,
 ) -> DataFrame:
-    """The payloads of `stream`: one row for each shard, and one for each space that the shard gets something of.
+    """The payloads of a stream: one row for each shard, and one for each space that the shard gets something of.
 
-    It is the stream with this `number` of all that are read together.
+    It is the stream with this `number` of all that are read together; `tables` are what it is joined with.
     """
-    arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
-    joined = tables is not None and plan.joins_first
-    texts = () if joined else plan.expressions
-    columns = event_columns(stream, texts, time_sql, corrupt, plan.keeps_rejected, arrives)
-    events = joined_first(stream, plan, columns, tables) if tables and joined else stream.select(*columns)
+    first = tables is not None and plan.joins_first
 
     def slicer(task: int) -> Slicer:
-        joins = SplitChunks(plan) if joined else None if tables is None else tables.joins()
+        joins = SplitChunks(plan) if first else None if tables is None else tables.joins()
         return Slicer(plan, TASKS * number + task, shards, joins)
 
-    return sliced(events, slicer, f"slice {number}", metrics)
+    asked, stage = asked_of(plan), f"slice {number}"
+    if tables is None or not first:
+        return sliced_source(source, asked, slicer, stage, metrics)
+    about = (source.time_sql, source.corrupt, plan.keeps_rejected, asked.arrives)
+    columns = event_columns(source.frame, (), *about)
+    return sliced(joined_first(source.frame, plan, columns, tables), slicer, stage, metrics)
+
+
+def asked_of(plan: StreamPlan) -> Asked:
+    """What the slicers of `plan` read of an event."""
+    arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
+    wheres = [space.where for space in plan.spaces]
+    known = tuple(where for where in wheres if where is not None)
+    others = plan.scans or plan.joined  # which want all rows, as they are
+    keys = () if plan.numbered or others else tuple(key.sql for space in plan.spaces for key in space.keys)
+    decide = len(known) == len(wheres) and not others
+    return Asked(plan.expressions, plan.keeps_rejected, arrives, known if decide else (), keys)
+
+
+def sliced_source(
+    source: Source, asked: Asked, slicer_of: Callable[[int], AnySlicer], stage: str, metrics: str
+) -> DataFrame:
+    """The payloads of a stream: its files are read by the tasks where they can, else its rows come through Spark."""
+    reading = way_of(source, asked)
+    if isinstance(reading, Reading):
+        assert source.files is not None and not isinstance(source.files, str)
+        return sliced(source.files.told(reading.tasks), slicer_of, stage, metrics, reading)
+    columns = event_columns(
+        source.frame, asked.texts, source.time_sql, source.corrupt, asked.keeps_rejected, asked.arrives
+    )
+    return sliced(source.frame.select(*columns), slicer_of, stage, metrics)
 
 
 def event_columns(
@@ -101,26 +128,34 @@ def event_columns(
     return columns
 
 
-def sliced(events: DataFrame, slicer_of: Callable[[int], AnySlicer], stage: str, metrics: str) -> DataFrame:
+def sliced(
+    events: DataFrame,
+    slicer_of: Callable[[int], AnySlicer],
+    stage: str,
+    metrics: str,
+    reading: Reading | None = None,
+) -> DataFrame:
     """The payloads of `events`: each map task has a slicer of its own, by the number of the task.
 
-    How long the tasks took is observed as that of `stage`.
+    Where they are names of files, `reading` says what is made of them. How long the tasks took, and how many events
+    they had, is observed as that of `stage`.
     """
 
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         slicer = slicer_of(context.partitionId() if context else 0)
-        scan = cut = 0
+        scan = cut = events = 0
         mark = time.perf_counter_ns()
-        for batch in batches:
+        for batch in batches if reading is None else reading.rows(batches):
             now = time.perf_counter_ns()
+            events += batch.num_rows
             slicer.add(in_utc(batch))
             scan, mark, cut = scan + now - mark, time.perf_counter_ns(), cut + time.perf_counter_ns() - now
         scan, mark = scan + time.perf_counter_ns() - mark, time.perf_counter_ns()
         payloads = slicer.payloads()
         cut += time.perf_counter_ns() - mark
         if payloads:
-            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000})
+            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000, "events": events})
         set_loaded_aside()
 
     payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))

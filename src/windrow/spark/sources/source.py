@@ -1,0 +1,24 @@
+"""A stream on Spark, as a session has registered it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from windrow.spark.sources.named_files import NamedFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream on Spark: its rows, when each happened, and the column that holds what could not be read.
+
+    `files` are the names of its files where tasks may read them, or why they may not; None where it is not one of
+    files. `time` is the expression that `time_sql` was made of, None where events happen as they arrive.
+    """
+
+    frame: DataFrame
+    time_sql: str
+    corrupt: str | None = None
+    files: NamedFiles | str | None = None
+    time: str | None = None

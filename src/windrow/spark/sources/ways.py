@@ -1,0 +1,139 @@
+"""Which way the rows of files come to the slicers: read by their tasks, or by Spark, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from sqlglot import exp
+
+from windrow.errors import NotSupportedYet, WindrowError
+from windrow.expressions.evaluate import type_of
+from windrow.language import parse_expression
+from windrow.spark.expressions import guarded
+from windrow.spark.sinks.covered import ZONES, is_plain
+from windrow.spark.sources.failures import failing_conditions
+from windrow.spark.sources.named_files import NamedFiles
+from windrow.spark.sources.reading import Reading, bare_column
+from windrow.spark.sources.source import Source
+
+_ZONELESS = (exp.And, exp.Or, exp.Coalesce, exp.If, exp.Case, exp.Abs, exp.Greatest, exp.Least)
+"""Functions whose answers no time zone changes, whatever numbers and texts they are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What slicers read of an event: row expressions, perhaps the event as JSON, perhaps when its batch arrived.
+
+    An event that is true for none of `wheres` is in no window; without any, every one may be. Those of the expressions
+    that are `keys` may come as dictionaries.
+    """
+
+    texts: tuple[str, ...]
+    keeps_rejected: bool
+    arrives: bool
+    wheres: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+class _NotCovered(Exception):
+    """Why something has to be done by Spark."""
+
+
+def way_of(source: Source, asked: Asked) -> Reading | str:
+    """How tasks read the files of a stream, or why its rows have to come through Spark."""
+    files = source.files
+    if files is None:
+        return "it is a DataFrame"
+    if isinstance(files, str):
+        return files
+    if asked.keeps_rejected:
+        return "rejected events are kept as Spark writes them"
+    try:
+        reading = _reading(source, files, asked)
+    except _NotCovered as reason:
+        return str(reason)
+    return files.unlike(reading.columns) or reading
+
+
+def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
+    frame, schema = source.frame, files.schema
+    time = None if source.time is None else guarded(source.time, frame)
+    texts = tuple(guarded(text, frame) for text in asked.texts)
+    failing = tuple(failing_conditions(frame, asked.texts))
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or ""
+    types = []
+    others = [*failing, *([] if time is None else [time])]
+    for text in (*texts, *others):
+        types.append(_type(text, frame, schema))
+        if zone not in ZONES and not _zoneless(parse_expression(text), schema):
+            raise _NotCovered(f"the time zone is {zone}, and {text} may ask for it")
+    timing = () if time is None else _columns([time], schema)
+    needed = _columns([*texts, *others], schema)
+    apart = {name.lower(): name for name in files.partitions}
+    for name in needed:
+        if not is_plain(schema.field(name).type):
+            raise _NotCovered(f"column {name} is of a type that only Spark has")
+    fields = {name: schema.field(name).type for name in needed}
+    return Reading(
+        columns={name: type for name, type in fields.items() if name.lower() not in apart},
+        partitions={name: schema.field(name).type for name in files.partitions},
+        time=time,
+        timing=timing,
+        texts=texts,
+        types=tuple(types[: len(texts)]),
+        failing=failing,
+        arrives=asked.arrives,
+        wheres=() if failing else asked.wheres,
+        tasks=frame.sparkSession.sparkContext.defaultParallelism,
+        ignores_missing=files.ignores_missing,
+        coded=tuple(name for name in _coded(asked, texts, others, schema) if name.lower() not in apart),
+    )
+
+
+def _coded(asked: Asked, texts: tuple[str, ...], others: list[str], schema: pa.Schema) -> tuple[str, ...]:
+    """Columns of texts that are only asked for as keys: they are told apart in the files already."""
+    names = tuple(schema.names)
+    alone = {text for text, whole in zip(texts, asked.texts) if whole in asked.keys and bare_column(text, names)}
+    needed = _columns([*others, *(text for text in texts if text not in alone)], schema)
+    named = [name for name in _columns(alone, schema) if schema.field(name).type == pa.string()]
+    return tuple(name for name in named if name not in needed)
+
+
+def _type(text: str, frame: DataFrame, schema: pa.Schema) -> pa.DataType:
+    """The type of an expression, which has to be the one that Spark gives it."""
+    theirs = to_arrow_type(frame.select(F.expr(text)).schema[0].dataType, timezone="UTC")
+    try:
+        own = type_of(parse_expression(text), schema)
+    except NotSupportedYet as error:
+        raise _NotCovered(error.message.replace("replay does", "tasks do")) from None
+    except (WindrowError, pa.ArrowException) as error:
+        raise _NotCovered(f"tasks do not evaluate {text}: {str(error).splitlines()[0]}") from None
+    if own != theirs:
+        raise _NotCovered(f"{text} is {theirs} in Spark, and {own} in tasks")
+    return own
+
+
+def _columns(texts: Iterable[str], schema: pa.Schema) -> tuple[str, ...]:
+    """The columns that expressions read, as they are declared."""
+    known = {name.lower(): name for name in schema.names}
+    found: dict[str, None] = {}
+    for text in texts:
+        for node in parse_expression(text).find_all(exp.Column):
+            named = (known.get(part.name.lower()) for part in node.parts)
+            found.update((name, None) for name in named if name is not None)
+    return tuple(found)
+
+
+def _zoneless(tree: exp.Expr, schema: pa.Schema) -> bool:
+    """Whether an expression gives the same in every time zone, as far as can be seen."""
+    if isinstance(tree, exp.Column):
+        return True
+    times = [name for name in _columns([tree.sql("spark")], schema) if pa.types.is_temporal(schema.field(name).type)]
+    casts = all(node.to.is_type(*exp.DataType.NUMERIC_TYPES) for node in tree.find_all(exp.Cast))
+    calls = (node for node in tree.find_all(exp.Func) if not isinstance(node, exp.Cast | exp.Binary))
+    return not times and casts and all(isinstance(node, _ZONELESS) for node in calls)
