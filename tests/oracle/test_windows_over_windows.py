@@ -238,6 +238,10 @@ def test_answers_are_rows_for_joins_distinct_and_row_windows_too():
             f"SELECT MAX(s) AS m FROM ({EACH} ORDER BY s LIMIT 2) AS q [RANGE 5 SECONDS SLIDE 5 SECONDS]",
             "ORDER BY and LIMIT in what a stream is made of",
         ),
+        (
+            f"SELECT e.x FROM ev [RANGE 2 SECONDS] AS e JOIN ({EACH}) AS q [RANGE 2 SECONDS] ON e.x = q.s",
+            "a stream of events with one that is made of answers",
+        ),
         (f"SELECT MAX(z) AS m FROM ({EACH}) AS q [RANGE 5 SECONDS SLIDE 5 SECONDS]", "unknown column 'z'"),
     ],
 )

@@ -16,7 +16,7 @@ from math import inf
 import pyarrow as pa
 
 from windrow.compile.check_wishes import refuse_vain, refuse_wishes
-from windrow.compile.derive_streams import derive_streams, stream_of
+from windrow.compile.derive_streams import derive_streams, refuse_mixed, stream_of
 from windrow.compile.keep_rows import Figures, Keeping
 from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.plan_changes import plan_change, tables_of
@@ -77,7 +77,9 @@ class Compiler:
         if is_over_changes(query.tree, Scope(catalog, query.text)):
             expiry = read_expiry(choose.over(self.wishes.wanted).get("expiry"))
             asked = NOTHING if expiry is None else Wanted((("expiry", expiry.value),))
-            changes = plan_change(name, bind_changes(query, catalog), expiry, asked)
+            bound = bind_changes(query, catalog)
+            refuse_mixed(bound.streams, query)
+            changes = plan_change(name, bound, expiry, asked)
             refuse_wishes(changes, choose)
             return changes
         folded = [other for other in beside if isinstance(other, QueryPlan)]
