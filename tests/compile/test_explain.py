@@ -51,7 +51,7 @@ def test_a_plan_reads_as_it_did(name: str):
 def test_it_says_what_was_asked_for_and_what_cannot_be():
     texts = ["SELECT MAX(price) AS most, SUM(volume) AS v FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS]"]
     plan = plan_of(texts, SCHEMA, choose={"maintenance": "exclude", "schedule": "graph"})
-    lines = explain_plans([plan], shards=2).splitlines()
+    lines = explain_plans([StagePlan.of(plan)], shards=2).splitlines()
     assert lines[:3] == [
         "reads ticks, one scan each, for 1 query",
         "keeps 1 space of panes or rows, 0 of them shared",

@@ -140,9 +140,6 @@ WRONG = [
     "SELECT k FROM e {} WHERE k IN (SELECT k FROM e {})",
     "SELECT k FROM e {} SORT BY k",
     "SELECT map('a', n) AS m, COUNT(*) AS c FROM e {} GROUP BY map('a', n)",
-    "WITH q AS (SELECT k FROM e {}) SELECT COUNT(*) AS c FROM q {}",
-    "WITH q AS (SELECT k FROM e {}) SELECT k FROM q {}",
-    "WITH q AS (SELECT COUNT(*) AS c FROM e {}) SELECT c FROM q {}",
 ]
 SLIDING = [
     "[RANGE 5 SECONDS SLIDE 5 SECONDS]",

@@ -74,10 +74,10 @@ def plan_over(*streams: str, stages: int = 1) -> ChangePlan:
 
 
 def test_queries_over_other_streams_run_apart_whatever_those_are_called():
-    assert plan_over("a", "b").stream == "changes-a+b"
-    assert plan_over("a", stages=2).stream == "changes-2-a"
+    assert plan_over("a", "b").run == "changes-a+b"
+    assert plan_over("a", stages=2).run == "changes-2-a"
     plans = [plan_over("a+b"), plan_over("a", "b"), plan_over("a%2Bb"), plan_over("2-a"), plan_over("a", stages=2)]
-    assert len({plan.stream for plan in plans}) == len(plans)
+    assert len({plan.run for plan in plans}) == len(plans)
 
 
 @pytest.fixture

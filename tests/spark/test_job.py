@@ -46,7 +46,7 @@ class FakeQuery:
 
 class FakeRun:
     def __init__(self, stream: str, keeps: bool) -> None:
-        self.plan, self.keeps, self.started = SimpleNamespace(stream=stream, user_code=()), keeps, []
+        self.plan, self.keeps, self.started = SimpleNamespace(run=stream, user_code=(), stages=(), tables={}), keeps, []
 
     def start(self, trigger: Any, progress: Any) -> FakeQuery:
         if self.plan.stream == "wrong":
@@ -88,7 +88,7 @@ def over(name: str, *streams: str) -> Any:
     """A query over changes of several streams, or with windows over one."""
     if len(streams) > 1:
         return ChangePlan(name, streams, None, "CHANGES")  # type: ignore[arg-type]
-    return SimpleNamespace(name=name, stream=streams[0], about_us=None)
+    return SimpleNamespace(name=name, stream=streams[0], run=streams[0], sources=streams, about_us=None)
 
 
 def job_of(folder: Path, planner: FakePlanner, *queries: Any) -> Job:

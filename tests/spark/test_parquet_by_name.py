@@ -201,7 +201,7 @@ def test_joins_and_rows_and_times_of_other_types(spark: SparkSession, tmp_path: 
         job = session.start(str(tmp_path / f"checkpoint{number}"), sinks, trigger="available now")
         finish(job)
         answers.append(sorted(rows_of(tmp_path / f"pairs{number}"), key=repr))
-        assert job.progress()["changes-ev"]["events"] == 60
+        assert job.progress()["ev"]["events"] == 60
     assert answers[0] == answers[1] and answers[0]
 
 
@@ -236,7 +236,7 @@ def test_options_formats_and_files_that_are_spark_s(spark: SparkSession, tmp_pat
     ) -> str:
         session = windrow.Session(spark, shards=1)
         declare(session)
-        return session.explain(text).splitlines()[1].strip()
+        return session.explain(text).splitlines()[5].strip()
 
     assert reason(lambda s: by_name(s, tmp_path / "in")) == BY_NAME  # nobody asks for the odd column
     summed = "SELECT SUM(x) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE]"
