@@ -81,7 +81,7 @@ class FakePlanner:
 
     def keeping(self) -> list[str]:
         """The Spark queries that run and keep rejected events."""
-        return [run.plan.stream for run in self.runs for query in run.started if query.isActive and run.keeps]
+        return [run.plan.run for run in self.runs for query in run.started if query.isActive and run.keeps]
 
 
 def over(name: str, *streams: str) -> Any:
