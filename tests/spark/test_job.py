@@ -49,7 +49,7 @@ class FakeRun:
         self.plan, self.keeps, self.started = SimpleNamespace(run=stream, user_code=(), stages=(), tables={}), keeps, []
 
     def start(self, trigger: Any, progress: Any) -> FakeQuery:
-        if self.plan.stream == "wrong":
+        if self.plan.run == "wrong":
             raise RuntimeError("it does not start")
         self.started.append(FakeQuery())
         return self.started[-1]
@@ -70,7 +70,7 @@ class FakePlanner:
         return [keeper for stream, keeper in self.keepers.items() if before.get(stream) != keeper]
 
     def run_of(self, queries: Sequence[Any], sinks: Any, figures: Any) -> FakeRun:
-        self.runs.append(FakeRun(queries[0].stream, queries[0].stream in self.keepers.values()))
+        self.runs.append(FakeRun(queries[0].run, queries[0].run in self.keepers.values()))
         return self.runs[-1]
 
     def plan(self, name: str, text: str, beside: Any) -> Any:
@@ -166,9 +166,9 @@ def test_a_checkpoint_of_the_users_stays(tmp_path: Path):
 
 def test_one_spark_query_keeps_what_a_stream_rejects():
     joined, windowed, alone = over("j", "a", "b"), over("w", "a"), over("c", "c", "b")
-    assert choose_keepers([joined, windowed, alone], {}) == {"a": "a", "b": "changes-a+b", "c": "changes-c+b"}
-    kept = {"a": "changes-a+b", "b": "changes-c+b"}
-    assert choose_keepers([joined, windowed, alone], kept) == kept | {"c": "changes-c+b"}, "as it was, while it runs"
+    assert choose_keepers([joined, windowed, alone], {}) == {"a": "a", "b": "changes-a+b", "c": "changes-b+c"}
+    kept = {"a": "changes-a+b", "b": "changes-b+c"}
+    assert choose_keepers([joined, windowed, alone], kept) == kept | {"c": "changes-b+c"}, "as it was, while it runs"
     assert choose_keepers([joined], kept) == {"a": "changes-a+b", "b": "changes-a+b"}
 
 

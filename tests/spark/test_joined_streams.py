@@ -94,7 +94,7 @@ def test_spark_answers_as_replay_does(folder: Path, name: str):
 def test_all_run_over_one_scan_and_those_of_equal_rows_share_panes(spark: SparkSession, tmp_path: Path):
     (tmp_path / "a").mkdir()
     told = session_over(spark, tmp_path, TABLE, QUERIES).explain()
-    assert told.count("one scan") == 1
+    assert told.count("one scan,") == 1
     assert "shared by 4 queries: sums, longer, early, first" in told
     assert "inner join with table fav on `item` = `fav.item`" in told
 
