@@ -14,6 +14,7 @@ import pytest
 import windrow
 from windrow.errors import ChangeError, JobError, SettingsError, StateError
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.job import Job
@@ -46,7 +47,7 @@ class FakeQuery:
 
 class FakeRun:
     def __init__(self, stream: str, keeps: bool) -> None:
-        self.plan, self.keeps, self.started = SimpleNamespace(run=stream, user_code=(), stages=(), tables={}), keeps, []
+        self.plan, self.keeps, self.started = StagePlan((), run=stream), keeps, []
 
     def start(self, trigger: Any, progress: Any) -> FakeQuery:
         if self.plan.run == "wrong":
