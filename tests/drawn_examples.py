@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-FEWEST = 4
+FEWEST = 2
 
 
 def examples(wanted: int) -> int:
