@@ -27,6 +27,7 @@ demo: $(READY)  ## run the main job live: a stream of stock ticks, several queri
 	@. scripts/java.sh && $(BIN)/windrow demo
 
 test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random streams
+	@$(BIN)/python -m compileall -q src tests benchmarks  # tests start many processes, also where Python may write none
 	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER))
 
 torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows

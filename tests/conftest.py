@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from drawn_order import drawn
 from left_behind import ProcessState, SparkState, stop_streams
-from quick_spark import SHORT_LIVED, WARM, see_tests, use_installed_modules
+from quick_spark import SHORT_LIVED, see_tests, use_installed_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,7 +71,7 @@ def quick_processes() -> None:
 def spark(quick_processes: None, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     from windrow.spark.settings import local_spark
 
-    session = local_spark("local[2]", SHORT_LIVED | WARM)
+    session = local_spark("local[2]", SHORT_LIVED)
     request.config.stash[UNUSED] = SparkState(session)
     yield session
     session.stop()

@@ -15,7 +15,7 @@ KEPT = (dict, list, set)
 """What modules keep from call to call lies in one of these."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-NOT_OURS = ("PYTEST_", "KMP_", "PYSPARK_", "SPARK_", "MALLOC_ARENA_MAX")
+NOT_OURS = ("PYTEST_", "KMP_", "PYSPARK_", "SPARK_", "WINDROW_WARM", "MALLOC_ARENA_MAX")
 """How variables of the environment begin that pytest, scikit-learn and Spark set for the whole process."""
 
 

@@ -26,9 +26,6 @@ SHORT_LIVED = {
 each file that it writes to a checkpoint, so that this should be cheap, and there should be no second file with
 checksums beside each; and if there is an archive of its classes, it need not read them."""
 
-WARM = {"spark.python.daemon.module": "warm_workers"}
-"""Workers come from a daemon that has loaded what they need."""
-
 
 def use_installed_modules() -> None:
     """Have Spark's Python processes load pyspark from where it is installed."""

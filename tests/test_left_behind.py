@@ -16,7 +16,7 @@ from windrow.runtime import shard
 from windrow.spark.stages import slide_shard
 
 FOLDER = Path(__file__).parent
-FOR_A_WHOLE_PROCESS = ("quick_spark.py", "warm_workers.py")
+FOR_A_WHOLE_PROCESS = ("quick_spark.py",)
 """Files that say what is so for all tests of a process, or for all workers."""
 
 

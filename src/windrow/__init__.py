@@ -16,13 +16,13 @@ from windrow.errors import (
     StorageError,
     WindrowError,
 )
-from windrow.plan.sink import Sink, sink
 
 if TYPE_CHECKING:
     from windrow.clustering.plugin import Clusters, Moves
     from windrow.clustering.plugin import Plugin as ClusteringPlugin
     from windrow.local.replay import Replay, replay
     from windrow.plan.aggregate_plugin import AggregatePlugin
+    from windrow.plan.sink import Sink, sink
     from windrow.session import Session
     from windrow.spark.job.job import Job
     from windrow.spark.job.progress import Progress, StreamProgress
@@ -63,10 +63,12 @@ _LATER = {
     "Progress": ("spark.job.progress", "Progress"),
     "Replay": ("local.replay", "Replay"),
     "Session": ("session", "Session"),
+    "Sink": ("plan.sink", "Sink"),
     "StreamProgress": ("spark.job.progress", "StreamProgress"),
     "replay": ("local.replay", "replay"),
+    "sink": ("plan.sink", "sink"),
 }
-"""What is loaded when it is first asked for: Spark, replay and plug-ins. Workers need none of them."""
+"""What is loaded when it is first asked for, so that each process loads only what it needs."""
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import windrow
-from quick_spark import SHORT_LIVED, WARM
+from quick_spark import SHORT_LIVED
 from windrow.spark.job.job import Job
 from windrow.spark.settings import local_spark
 
@@ -30,5 +30,5 @@ def start(spark: SparkSession, source: Path, output: Path) -> Job:
 
 if __name__ == "__main__":
     source, output = map(Path, sys.argv[1:])
-    job = start(local_spark("local[2]", SHORT_LIVED | WARM), source, output)
+    job = start(local_spark("local[2]", SHORT_LIVED), source, output)
     job.wait()

@@ -8,7 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import windrow
-from quick_spark import SHORT_LIVED, WARM
+from quick_spark import SHORT_LIVED
 from windrow.spark.settings import local_spark
 
 FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parquet"} | {
@@ -55,4 +55,4 @@ def run(spark: SparkSession, source: Path, output: Path, files_a_batch: int = 1,
 
 
 if __name__ == "__main__":
-    run(local_spark("local[2]", SHORT_LIVED | WARM), *map(Path, sys.argv[1:]))
+    run(local_spark("local[2]", SHORT_LIVED), *map(Path, sys.argv[1:]))

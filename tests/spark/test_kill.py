@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 from . import killed_job
@@ -150,13 +151,17 @@ def moments(output: Output) -> list[Moment]:
     ]
 
 
-def test_none_lost_and_none_twice_however_often_it_is_killed(spark: SparkSession, tmp_path: Path):
+@pytest.mark.parametrize(
+    "chosen",
+    [pytest.param(slice(1, None, 2), id="twice"), pytest.param(slice(None), id="often", marks=pytest.mark.slow)],
+)
+def test_none_lost_and_none_twice_however_often_it_is_killed(spark: SparkSession, tmp_path: Path, chosen: slice):
     source, output = tmp_path / "in", Output(tmp_path / "killed")
     events = some_events()
     put(source, *events)
     output.folder.mkdir()
     delays = random.Random(SEED)
-    for moment in moments(output):
+    for moment in moments(output)[chosen]:
         with child(source, output.folder) as process:
             watch(process, output, moment())
             time.sleep(delays.choice([0, 0.05, 0.3]))

@@ -4,6 +4,8 @@ job/          A running job: start, watch, restart, add, drop, progress, and wha
 sinks/        What becomes of a batch's rows: files that tasks stage, answers, tables of databases, views
 sources/      Where rows come from: files and their columns, any streaming DataFrame, heartbeats
 stages/       The steps of a batch: slice, premerge, regroup, slide
+workers/      Spark's Python workers, warm: one process loads what they need while the JVM starts, and is forked for
+              each
 expressions   Row expressions as Spark evaluates them, with NULL for what fails
 lambda_types  The types of expressions inside of lambdas: Spark is asked what a function gives that has them for its
               body

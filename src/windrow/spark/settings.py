@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
+from windrow.spark.workers.warm import DAEMON, start_warming
 
 STORE_MB = 128
 """What the state stores of all shards on this machine keep in memory together. Without a bound each may fill several
@@ -78,6 +79,9 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         f"{_ROCKSDB_OPTIONS}.boundedMemoryUsage": "true",
         f"{_ROCKSDB_OPTIONS}.maxMemoryUsageMB": str(STORE_MB),
     }
+    if master.startswith("local") and SparkSession.getActiveSession() is None:
+        start_warming()
+        quiet |= DAEMON
     for name, value in (quiet | (options or {})).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
