@@ -41,7 +41,11 @@ def events(seed: int, rows: int = 40) -> pa.Table:
 
 
 def run(
-    spark: SparkSession, place: Path, declare: Callable[[windrow.Session], None], queries: dict[str, str] = QUERIES
+    spark: SparkSession,
+    place: Path,
+    declare: Callable[[windrow.Session], None],
+    queries: dict[str, str] = QUERIES,
+    flush: bool = False,
 ) -> tuple[dict[str, list], Any]:
     """All answers of the queries over a stream that `declare` registers, and the figures of the job."""
     session = windrow.Session(spark, shards=2)
@@ -50,7 +54,7 @@ def run(
         session.query(name, text)
     sinks = {name: windrow.sink("parquet", path=place / name) for name in queries}
     job = session.start(str(place / "checkpoint"), sinks, trigger="available now")
-    finish(job, flush=False)
+    finish(job, flush=flush)
     found = {name: sorted(rows_of(place / name), key=repr) for name in queries}
     return found, job.progress()["ev"]
 
@@ -206,7 +210,7 @@ def test_what_tasks_do_not_know_goes_through_spark_and_explain_says_why(
     by_name(session, tmp_path / "in")
     told = [line.strip() for line in session.explain(text).splitlines() if "rows come through Spark" in line]
     assert told == [f"rows come through Spark: {reason}"]
-    run(spark, tmp_path, lambda s: by_name(s, tmp_path / "in"), {"q": text})
+    run(spark, tmp_path, lambda s: by_name(s, tmp_path / "in"), {"q": text}, flush=True)
 
 
 def test_options_formats_and_files_that_are_spark_s(spark: SparkSession, tmp_path: Path):
@@ -250,8 +254,9 @@ def test_a_job_goes_on_the_other_way(spark: SparkSession, tmp_path: Path):
         last = max(int(name) for name in os.listdir(commits) if name.isdigit())
         for name in (f"{last}", f".{last}.crc") if number < 2 else ():  # as if it had been killed before it was done
             (commits / name).unlink(missing_ok=True)
+    asked = {"sums": QUERIES["sums"]}
     expected, _ = run(
-        spark, tmp_path, lambda s: through_spark(s, tmp_path / "in", maxFilesPerTrigger=1), {"sums": QUERIES["sums"]}
+        spark, tmp_path, lambda s: through_spark(s, tmp_path / "in", maxFilesPerTrigger=1), asked, flush=True
     )
     assert sorted(rows_of(place / "sums"), key=repr) == expected["sums"]
 
