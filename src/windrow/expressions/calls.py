@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
+from windrow.language import expression_sql, parse_expression
 
 Call = tuple[str, list[exp.Expr]]
 
@@ -38,6 +40,8 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 # Functions whose arguments sqlglot keeps in Spark's order, under a name of its own.
 _RENAMED: dict[type[exp.Expr], str] = {
+    exp.ArraySize: "size",
+    exp.JSONFormat: "to_json",
     exp.Pow: "power",
     exp.DayOfWeek: "dayofweek",
     exp.DayOfMonth: "dayofmonth",
@@ -55,8 +59,20 @@ _RENAMED: dict[type[exp.Expr], str] = {
     exp.UnixSeconds: "unix_seconds",
     exp.DateFromUnixDate: "date_from_unix_date",
 }
-# Where sqlglot writes out the format that UNIX_TIMESTAMP has by itself.
-_UNIX_FORMAT = "%Y-%m"
+# What sqlglot takes apart: formats of times, JSON paths, and arguments that it turns round or leaves out.
+_TAKEN_APART = (
+    *(exp.StrToTime, exp.StrToUnix, exp.TimeToStr, exp.UnixToStr, exp.TsOrDsToDate, exp.TsOrDsToTimestamp),
+    *(
+        exp.JSONExtractScalar,
+        exp.JSONExtract,
+        exp.RegexpExtract,
+        exp.RegexpExtractAll,
+        exp.RegexpReplace,
+        exp.RegexpSplit,
+    ),
+    *(exp.ArraySort, exp.ArraySlice, exp.VarMap, exp.TimestampDiff, exp.DateDiff, exp.ArrayToString),
+)
+_MARK = "as_written_"
 
 
 def call_of(node: exp.Expr) -> Call:
@@ -69,6 +85,8 @@ def call_of(node: exp.Expr) -> Call:
     """
     if special := _SPECIAL.get(type(node)):
         return special(node)
+    if isinstance(node, _TAKEN_APART):
+        return as_written(node)
     if isinstance(node, exp.Anonymous):
         name, arguments = node.name.lower(), node.expressions
         if name in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
@@ -107,10 +125,23 @@ def _days_added(node: exp.Expr) -> Call:
     return "date_add", [node.this, node.expression]
 
 
-def _unix_timestamp(node: exp.Expr) -> Call:
-    if not node.text("format").startswith(_UNIX_FORMAT):
-        raise NotSupportedYet("replay does not evaluate unix_timestamp with a format")
-    return "unix_timestamp", [node.this]
+def as_written(node: exp.Expr) -> Call:
+    """The call with its arguments as Spark would read them.
+
+    >>> from windrow.language import parse_expression
+    >>> name, arguments = as_written(parse_expression("date_format(ts, 'yyyy-MM')"))
+    >>> name, arguments[1].name
+    ('date_format', 'yyyy-MM')
+    """
+    return _read_again(expression_sql(node))
+
+
+@lru_cache(maxsize=1024)
+def _read_again(text: str) -> Call:
+    call = parse_expression(_MARK + text)
+    if not isinstance(call, exp.Anonymous):
+        raise NotSupportedYet(f"replay does not evaluate {text}")
+    return call.name.removeprefix(_MARK).lower(), call.expressions
 
 
 def _part(part: str, of: exp.Expr) -> Call:
@@ -133,9 +164,7 @@ _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], Call]] = {
         node, "lpad" if node.args.get("is_left") else "rpad", "this", "expression", "fill_pattern"
     ),
     exp.TsOrDsAdd: _days_added,
-    exp.TsOrDsToDate: lambda node: _named(node, "to_date", "this"),
-    exp.DateDiff: lambda node: _named(node, "datediff", "this", "expression"),
-    exp.StrToUnix: _unix_timestamp,
+    exp.Overlay: lambda node: _named(node, "overlay", "this", "expression", "from_", "for_"),
     exp.TimestampTrunc: _unit_first,
     exp.DateTrunc: lambda node: _named(node, "trunc", "this", "unit"),
     exp.Extract: lambda node: _part(node.name, node.expression),

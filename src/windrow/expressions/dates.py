@@ -52,7 +52,7 @@ _part("dayofweek", lambda date: pc.day_of_week(date, count_from_zero=False, week
 _part("weekday", lambda date: pc.day_of_week(date, count_from_zero=True, week_start=1))
 
 
-@function("to_date", "date", takes=[DATE])
+@function("date", takes=[DATE])
 def to_date(date: pa.Array) -> pa.Array:
     return date
 

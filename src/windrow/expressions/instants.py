@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
@@ -28,7 +27,6 @@ _UNIT_US = {
     "WEEK": 7 * DAY_US,
 }
 _WRITTEN_PART = re.compile(r"\s*([+-]?\s*[0-9.]+)\s+([A-Za-z]+)")
-TIME = Taken(types.TIMESTAMP, types.is_time)
 INSTANT = Taken(types.TIMESTAMP, lambda kind: kind in (types.TIMESTAMP, types.TIMESTAMP_NTZ))
 
 
@@ -41,7 +39,7 @@ _clock("minute", pc.minute)
 _clock("second", pc.second)
 
 
-@function("to_timestamp", "timestamp", takes=[TIMESTAMP])
+@function("timestamp", takes=[TIMESTAMP])
 def to_timestamp(instant: pa.Array) -> pa.Array:
     return instant
 
@@ -59,13 +57,6 @@ def millis(instant: pa.Array) -> pa.Array:
 @function("unix_seconds", takes=[INSTANT])
 def seconds(instant: pa.Array) -> pa.Array:
     return column(values(instant) // MICROS, missing(instant), types.BIGINT)
-
-
-@function("unix_timestamp", "to_unix_timestamp", takes=[TIME])
-def seconds_toward_zero(instant: pa.Array) -> pa.Array:
-    """Whole seconds; before 1970 they are cut toward zero, where `unix_seconds` goes down."""
-    since = values(instant)
-    return column(np.sign(since) * (np.abs(since) // MICROS), missing(instant), types.BIGINT)
 
 
 @function("timestamp_seconds", takes=[ANY])
