@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from listed import listed
+from more_cases import CALENDAR, CODES, NUMBER_TEXTS, WORDS
 from nested_cases import ARRAYS, JSON
 from pattern_cases import REGEXES, TIME_PATTERNS
 
@@ -164,4 +165,8 @@ FAMILIES = {
     "regular expressions": REGEXES,
     "arrays": ARRAYS,
     "json": JSON,
+    "codes": CODES,
+    "words": WORDS,
+    "numbers as texts": NUMBER_TEXTS,
+    "calendar": CALENDAR,
 }

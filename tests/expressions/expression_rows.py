@@ -123,7 +123,7 @@ POOLS |= {
     "z": (pa.string(), ["", *CLOCKED.replace("\n", "").split("|")]),
     "js": (pa.string(), JSON.replace("\n", "").split("|")),
     "url": (pa.string(), ["", *URLS.replace("\n", "").split("|")]),
-    "bi": (pa.binary(), [b"", b"a", b"\x00\xff", "straße".encode(), bytes(range(40)), b"abcdefgh" * 5]),
+    "bi": (pa.binary(), [b"", b"a", b"\x00\xff", "straße".encode(), bytes(range(40)), b"abcdefgh" * 9]),
     "ai": (pa.list_(pa.int32()), [[], [1], [3, None, 1], [None], [2, 2, -5, 2], [2**31 - 1, 0], [7, 8, 9, 10, 11]]),
     "ax": (pa.list_(pa.string()), [[], ["a"], ["b", None, "a"], ["", "日", "😀", "a"], [None, None], ["x", "x"]]),
     "ad": (pa.list_(pa.float64()), [[], [NAN, 1.0], [0.0, -0.0, None], [INF, -INF, NAN, 2.5], [1.5, 1.5]]),

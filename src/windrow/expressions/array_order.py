@@ -11,9 +11,7 @@ from windrow.errors import QueryError
 from . import types
 from .columns import missing, only, values
 from .lists import ARRAY, ATOMS, Elements, arrays_of, elements_of
-from .registry import NUMBER_WRITTEN, Taken, function
-
-WRITTEN_TRUTH = Taken(types.BOOLEAN, lambda kind: kind == types.BOOLEAN, constant=True)
+from .registry import NUMBER_WRITTEN, TRUTH_WRITTEN, function
 
 
 def _ranks(array: pa.Array) -> np.ndarray:
@@ -47,7 +45,7 @@ def _sorted(arrays: pa.Array, *, down: bool, nulls_first: bool) -> pa.Array:
     return arrays_of(held.values.take(pa.array(order)), held.lengths, held.absent, arrays.type)
 
 
-@function("sort_array", takes=[ATOMS, WRITTEN_TRUTH], least=1)
+@function("sort_array", takes=[ATOMS, TRUTH_WRITTEN], least=1)
 def sort_array(arrays: pa.Array, upward: pa.Array | None = None) -> pa.Array:
     """The elements in order: NULLs come before all others, and last where the order is downward."""
     up = upward is None or only(upward)

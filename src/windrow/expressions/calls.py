@@ -31,6 +31,13 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Or: "or",
     exp.Not: "not",
     exp.Neg: "negative",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
+    exp.BitwiseNot: "~",
+    exp.BitwiseLeftShift: "shiftleft",
+    exp.BitwiseRightShift: "shiftright",
+    exp.BitwiseCount: "bit_count",
     exp.DPipe: "||",
     exp.RegexpLike: "rlike",
     exp.SafeAdd: "try_add",
@@ -42,6 +49,11 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 _RENAMED: dict[type[exp.Expr], str] = {
     exp.ArraySize: "size",
     exp.JSONFormat: "to_json",
+    exp.ToBase64: "base64",
+    exp.BitLength: "bit_length",
+    exp.Format: "format_string",
+    exp.MD5: "md5",
+    exp.TimestampFromParts: "make_timestamp",
     exp.Pow: "power",
     exp.DayOfWeek: "dayofweek",
     exp.DayOfMonth: "dayofmonth",
@@ -70,8 +82,10 @@ _TAKEN_APART = (
         exp.RegexpReplace,
         exp.RegexpSplit,
     ),
-    *(exp.ArraySort, exp.ArraySlice, exp.VarMap, exp.TimestampDiff, exp.DateDiff, exp.ArrayToString),
+    *(exp.ArraySort, exp.ArraySlice, exp.VarMap, exp.TimestampAdd, exp.TimestampDiff, exp.DateDiff, exp.ArrayToString),
 )
+_BY_UNIT = {"dateadd": "timestampadd", "date_add": "timestampadd", "timestampadd": "timestampadd"}
+_BY_UNIT |= {"datediff": "timestampdiff", "date_diff": "timestampdiff", "timestampdiff": "timestampdiff"}
 _MARK = "as_written_"
 
 
@@ -86,14 +100,21 @@ def call_of(node: exp.Expr) -> Call:
     if special := _SPECIAL.get(type(node)):
         return special(node)
     if isinstance(node, _TAKEN_APART):
-        return as_written(node)
+        return _with_unit(*as_written(node))
     if isinstance(node, exp.Anonymous):
         name, arguments = node.name.lower(), node.expressions
         if name in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
             return _part(arguments[0].name, arguments[1])
-        return name, arguments
+        return _with_unit(name, arguments)
     known = _OPERATORS.get(type(node)) or _RENAMED.get(type(node))
     return known or (node.sql_name() if isinstance(node, exp.Func) else type(node).__name__).lower(), _given(node)
+
+
+def _with_unit(name: str, arguments: list[exp.Expr]) -> Call:
+    """The call with the unit, which is written like a column, as a text; such calls have other names here."""
+    if name in _BY_UNIT and len(arguments) == 3:
+        return _BY_UNIT[name], [exp.Literal.string(arguments[0].name), *arguments[1:]]
+    return name, arguments
 
 
 def _given(node: exp.Expr) -> list[exp.Expr]:
@@ -144,11 +165,15 @@ def _read_again(text: str) -> Call:
     return call.name.removeprefix(_MARK).lower(), call.expressions
 
 
+_PARTS = {name: name for name in ("year", "quarter", "month", "day", "dayofweek", "hour", "minute")}
+_PARTS |= {"week": "weekofyear", "dow": "dayofweek", "doy": "dayofyear", "second": "second_part"}
+
+
 def _part(part: str, of: exp.Expr) -> Call:
     name = part.lower()
-    if name not in {"year", "quarter", "month", "week", "day", "dayofweek", "hour", "minute"}:
+    if name not in _PARTS:
         raise NotSupportedYet(f"replay does not evaluate extract of {name}")
-    return "weekofyear" if name == "week" else name, [of]
+    return _PARTS[name], [of]
 
 
 def _unit_first(node: exp.Expr) -> Call:

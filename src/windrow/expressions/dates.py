@@ -72,17 +72,6 @@ def days_between(end: pa.Array, start: pa.Array) -> pa.Array:
     return column(values(end) - values(start), missing(end) | missing(start), types.INT)
 
 
-@function("add_months", takes=[DATE, INT])
-def add_months(date: pa.Array, months: pa.Array) -> pa.Array:
-    """The same day so many months on, or the last day of a month that is too short."""
-    days = values(date).astype("datetime64[D]")
-    month = days.astype("datetime64[M]")
-    target = month + values(months)
-    day = np.minimum(days - month.astype("datetime64[D]"), _last(target) - target.astype("datetime64[D]"))
-    result = (target.astype("datetime64[D]") + day).astype(np.int64)
-    return column(result, missing(date) | missing(months), types.DATE)
-
-
 @function("last_day", takes=[DATE])
 def last_day(date: pa.Array) -> pa.Array:
     month = values(date).astype("datetime64[D]").astype("datetime64[M]")

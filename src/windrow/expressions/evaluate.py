@@ -32,7 +32,8 @@ _BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", 
 _DAYS_MOVED = {"+": "date_add", "-": "date_sub"}
 
 assert FAMILIES  # they have registered what they have
-FUNCTIONS = frozenset(name for name in REGISTRY if name.isidentifier() and name not in _WORDS) | _NAMED_FORMS
+_INNER = {"second_part"}
+FUNCTIONS = frozenset(filter(str.isidentifier, REGISTRY)) - _WORDS - _INNER | _NAMED_FORMS
 """The names of all functions that replay evaluates."""
 
 

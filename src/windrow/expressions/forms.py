@@ -16,7 +16,7 @@ from .casts import cast, coerce
 from .choose import choose
 from .columns import normal, repeat
 from .compare import CONDITION, among, among_many, at_least, at_most, both, equal
-from .instants import is_interval, shift
+from .intervals import is_interval, shift
 from .literals import constant_columns, written_number
 from .made_values import field_of, find_name
 from .registry import call

@@ -66,11 +66,12 @@ class _Read:
 
     def hour(self) -> np.ndarray:
         if "k" in self._groups:
-            clock: np.ndarray = self.number("k") % 24
+            clock: np.ndarray = np.mod(self.number("k"), 24)
             return clock
         hour = self.number("h") % 12 + self.number("K") + self.number("H")
         late = _truth(pc.equal(pc.ascii_upper(self.text("a")), "PM"))
-        return np.where(late, hour + 12, hour)
+        shown: np.ndarray = np.where(late, hour + 12, hour)
+        return shown
 
     def days(self) -> np.ndarray:
         """Days since 1970-01-01."""

@@ -42,6 +42,7 @@ INT = Taken(types.INT, lambda kind: kind in (types.TINYINT, types.SMALLINT, type
 BINARY = Taken(types.BINARY, lambda kind: kind in (types.BINARY, types.STRING))
 PATTERN = Taken(types.STRING, lambda kind: kind == types.STRING, constant=True)
 NUMBER_WRITTEN = Taken(types.INT, lambda kind: kind == types.INT, constant=True)
+TRUTH_WRITTEN = Taken(types.BOOLEAN, lambda kind: kind == types.BOOLEAN, constant=True)
 DATE = Taken(types.DATE, lambda kind: types.is_time(kind) or kind == types.STRING)
 TIMESTAMP = Taken(types.TIMESTAMP, lambda kind: types.is_time(kind) or kind == types.STRING)
 
