@@ -102,6 +102,10 @@ MISTAKES = {
         (STREAM + QUERY).replace("BY ts", "BY timestamp_seconds(CAST(rand() AS INT))"),
         ["RAND is another one each time", "(line 3, column 16)", " ^^^^^^^"],
     ),
+    "an answer by chance": (
+        STREAM + QUERY.replace("SUM(volume)", "SUM(volume * randn(1))"),
+        ["RANDN is another one each time", "(line 4", "^^^^^", "hint: hash(...) of columns"],
+    ),
     "a window of Spark's own": (
         STREAM + QUERY.replace("GROUP BY symbol", "GROUP BY symbol, window(ts, '1 minute')"),
         ["WINDOW is Spark's own window", "(line 6, column 18)", "^^^^^^\n", "hint: [RANGE 10 MINUTES SLIDE 1 MINUTE]"],

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from listed import listed
+from more_cases import CALENDAR, CODES, NUMBER_TEXTS, WORDS
+from nested_cases import ARRAYS, JSON
+from pattern_cases import REGEXES, TIME_PATTERNS
+
 
 def each(names: str, *arguments: str, shape: str = "{}({})") -> Iterator[str]:
     """Every function with every one of the arguments, which are separated by blanks or else given singly."""
@@ -13,11 +18,6 @@ def each(names: str, *arguments: str, shape: str = "{}({})") -> Iterator[str]:
 
 def pairs(left: str, operations: str, right: str) -> Iterator[str]:
     return (f"{a} {operation} {b}" for operation in operations.split() for a in left.split() for b in right.split())
-
-
-def listed(text: str) -> list[str]:
-    """Cases written one after the other, with semicolons and line ends between them."""
-    return [case.strip() for line in text.strip().split("\n") for case in line.split(";") if case.strip()]
 
 
 def family(*parts: Iterable[str]) -> list[str]:
@@ -161,4 +161,12 @@ FAMILIES = {
     "maths": MATHS,
     "texts": TEXTS,
     "times": TIMES,
+    "time patterns": TIME_PATTERNS,
+    "regular expressions": REGEXES,
+    "arrays": ARRAYS,
+    "json": JSON,
+    "codes": CODES,
+    "words": WORDS,
+    "numbers as texts": NUMBER_TEXTS,
+    "calendar": CALENDAR,
 }

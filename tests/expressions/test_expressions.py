@@ -36,6 +36,9 @@ def answers(spark) -> dict[str, pa.Array]:
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.session.timeZone", "UTC")
+    # To compile two thousand expressions takes longer than to interpret them over these rows.
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     # Spark reads timestamps without a zone as TIMESTAMP, unless told.
     frame = session.createDataFrame(TABLE).selectExpr("* EXCEPT (nt)", "CAST(nt AS TIMESTAMP_NTZ) AS nt")
     cases = list(dict.fromkeys(case for family in FAMILIES.values() for case in family))
@@ -57,6 +60,10 @@ def plain(array: pa.Array) -> list[Any]:
 
 
 def agree(mine: Any, sparks: Any, *, exact: bool) -> bool:
+    if isinstance(mine, list | tuple) and isinstance(sparks, list | tuple):
+        return len(mine) == len(sparks) and all(agree(*pair, exact=exact) for pair in zip(mine, sparks, strict=True))
+    if isinstance(mine, dict) and isinstance(sparks, dict):
+        return list(mine) == list(sparks) and agree(list(mine.values()), list(sparks.values()), exact=exact)
     if not (isinstance(mine, float) and isinstance(sparks, float)):
         return mine == sparks and type(mine) is type(sparks)
     if math.isnan(sparks) or math.isnan(mine):
@@ -124,20 +131,31 @@ def test_arrow_types_that_spark_reads_as_one_are_one() -> None:
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        ("soundex(x)", "replay does not evaluate soundex"),
+        ("histogram_numeric_of(x)", "replay does not evaluate histogram_numeric_of"),
         ("my_udf(x)", "replay does not evaluate my_udf"),
         ("bigint(d)", "replay does not evaluate bigint"),
         ("ceil(d, 1)", "replay does not evaluate ceil of 2 arguments"),
-        ("to_date(x, 'yyyy')", "replay does not evaluate to_date with format"),
+        ("to_date(x, 'YYYY')", "replay does not evaluate the pattern 'YYYY': at 'YYYY'"),
+        ("to_date(x, y)", "replay does not evaluate to_date with y, only constants"),
+        ("to_timestamp(x, 'yyyyMMddHHmmssSSS')", "replay does not evaluate the pattern"),
+        ("to_timestamp(x, 'HH a')", "one field decides on another"),
+        ("regexp_replace(x, 'x*', '-')", "the regular expression 'x.', which may be empty"),
+        ("split(x, y)", "replay does not evaluate split with y, only constants"),
+        ("regexp_extract(x, '(a*)*', 1)", r"at '\(a\*\)\*'"),
+        ("get_json_object(x, '$[*].a')", "replay does not evaluate the JSON path"),
+        ("map(x, i)", "replay does not evaluate maps of keys that are no constants"),
         ("ts - us", "replay does not evaluate - of TIMESTAMP"),
-        ("ts + INTERVAL 1 MONTH", "replay does not evaluate intervals in MONTH"),
-        ("x RLIKE '(?i)a'", "replay does not evaluate the regular expression"),
+        ("ts + INTERVAL 1 MONTH 1 DAY", "replay does not evaluate intervals in MONTH and others, whose length varies"),
+        ("from_utc_timestamp(ts, 'CST')", "replay does not know the time zone 'CST'"),
+        ("format_string('%tY', ts)", "replay does not evaluate format_string of '%tY'"),
+        ("encode(x, 'US-ASCII')", "replay does not evaluate the charset 'US-ASCII'"),
+        ("hash(ai)", "replay does not hash"),
+        ("x RLIKE '(?m)a'", "replay does not evaluate the regular expression"),
         ("round(d, t)", "replay does not evaluate round to places that are no constant"),
-        ("CAST(x AS BINARY)", "replay does not evaluate casts to BINARY"),
+        ("CAST(x AS INTERVAL DAY)", "replay does not evaluate casts to INTERVAL DAY"),
         ("substring(x, l)", "replay does not evaluate substring of BIGINT"),
         ("CAST(1.2345678901234567e18 AS STRING)", "replay does not write the number 1.2345678901234568e.18 as a text"),
         ("SUM(i)", r"replay does not evaluate SUM\(i\) as a row expression"),
-        ("i & j", "replay does not evaluate bitwiseand"),
     ],
 )
 def test_what_replay_lacks_is_refused_by_name(case: str, message: str) -> None:

@@ -152,6 +152,13 @@ def without_windows(text: str, instant: int) -> str:
             "price",
         ),
         ("SELECT window(ts, '5 seconds') AS w FROM a [RANGE 5 SECONDS]", "Spark's own window", "window(ts"),
+        ("SELECT item, uuid() AS u FROM a [RANGE 5 SECONDS]", "UUID is another one each time", "uuid()"),
+        ("SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS] WHERE rand() < 0.5", "RAND is another one each", "rand()"),
+        (
+            "SELECT SUM(qty) AS s FROM a [RANGE 5 SECONDS] GROUP BY monotonically_increasing_id()",
+            "MONOTONICALLY_INCREASING_ID is another one each time.*hash",
+            "monotonically_increasing_id()",
+        ),
     ],
 )
 def test_what_has_no_meaning_is_said_where_it_stands(text: str, told: str, place: str):

@@ -30,6 +30,7 @@ from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind
+from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
 from windrow.plan.expiry import read_expiry
 from windrow.plan.memory import DEFAULT_BYTES
@@ -73,6 +74,7 @@ class Compiler:
         """What one query asks for, to be run beside others; `choose` is asked for it alone, before what all ask."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
+        refuse_chance(query.tree, query.text)
         query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))
         if is_over_changes(query.tree, Scope(catalog, query.text)):
             expiry = read_expiry(choose.over(self.wishes.wanted).get("expiry"))

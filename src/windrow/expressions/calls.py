@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
+from windrow.language import expression_sql, parse_expression
 
 Call = tuple[str, list[exp.Expr]]
 
@@ -29,6 +31,13 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Or: "or",
     exp.Not: "not",
     exp.Neg: "negative",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
+    exp.BitwiseNot: "~",
+    exp.BitwiseLeftShift: "shiftleft",
+    exp.BitwiseRightShift: "shiftright",
+    exp.BitwiseCount: "bit_count",
     exp.DPipe: "||",
     exp.RegexpLike: "rlike",
     exp.SafeAdd: "try_add",
@@ -38,6 +47,13 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 # Functions whose arguments sqlglot keeps in Spark's order, under a name of its own.
 _RENAMED: dict[type[exp.Expr], str] = {
+    exp.ArraySize: "size",
+    exp.JSONFormat: "to_json",
+    exp.ToBase64: "base64",
+    exp.BitLength: "bit_length",
+    exp.Format: "format_string",
+    exp.MD5: "md5",
+    exp.TimestampFromParts: "make_timestamp",
     exp.Pow: "power",
     exp.DayOfWeek: "dayofweek",
     exp.DayOfMonth: "dayofmonth",
@@ -55,8 +71,22 @@ _RENAMED: dict[type[exp.Expr], str] = {
     exp.UnixSeconds: "unix_seconds",
     exp.DateFromUnixDate: "date_from_unix_date",
 }
-# Where sqlglot writes out the format that UNIX_TIMESTAMP has by itself.
-_UNIX_FORMAT = "%Y-%m"
+# What sqlglot takes apart: formats of times, JSON paths, and arguments that it turns round or leaves out.
+_TAKEN_APART = (
+    *(exp.StrToTime, exp.StrToUnix, exp.TimeToStr, exp.UnixToStr, exp.TsOrDsToDate, exp.TsOrDsToTimestamp),
+    *(
+        exp.JSONExtractScalar,
+        exp.JSONExtract,
+        exp.RegexpExtract,
+        exp.RegexpExtractAll,
+        exp.RegexpReplace,
+        exp.RegexpSplit,
+    ),
+    *(exp.ArraySort, exp.ArraySlice, exp.VarMap, exp.TimestampAdd, exp.TimestampDiff, exp.DateDiff, exp.ArrayToString),
+)
+_BY_UNIT = {"dateadd": "timestampadd", "date_add": "timestampadd", "timestampadd": "timestampadd"}
+_BY_UNIT |= {"datediff": "timestampdiff", "date_diff": "timestampdiff", "timestampdiff": "timestampdiff"}
+_MARK = "as_written_"
 
 
 def call_of(node: exp.Expr) -> Call:
@@ -69,13 +99,22 @@ def call_of(node: exp.Expr) -> Call:
     """
     if special := _SPECIAL.get(type(node)):
         return special(node)
+    if isinstance(node, _TAKEN_APART):
+        return _with_unit(*as_written(node))
     if isinstance(node, exp.Anonymous):
         name, arguments = node.name.lower(), node.expressions
         if name in ("date_part", "datepart") and len(arguments) == 2 and arguments[0].is_string:
             return _part(arguments[0].name, arguments[1])
-        return name, arguments
+        return _with_unit(name, arguments)
     known = _OPERATORS.get(type(node)) or _RENAMED.get(type(node))
     return known or (node.sql_name() if isinstance(node, exp.Func) else type(node).__name__).lower(), _given(node)
+
+
+def _with_unit(name: str, arguments: list[exp.Expr]) -> Call:
+    """The call with the unit, which is written like a column, as a text; such calls have other names here."""
+    if name in _BY_UNIT and len(arguments) == 3:
+        return _BY_UNIT[name], [exp.Literal.string(arguments[0].name), *arguments[1:]]
+    return name, arguments
 
 
 def _given(node: exp.Expr) -> list[exp.Expr]:
@@ -107,17 +146,34 @@ def _days_added(node: exp.Expr) -> Call:
     return "date_add", [node.this, node.expression]
 
 
-def _unix_timestamp(node: exp.Expr) -> Call:
-    if not node.text("format").startswith(_UNIX_FORMAT):
-        raise NotSupportedYet("replay does not evaluate unix_timestamp with a format")
-    return "unix_timestamp", [node.this]
+def as_written(node: exp.Expr) -> Call:
+    """The call with its arguments as Spark would read them.
+
+    >>> from windrow.language import parse_expression
+    >>> name, arguments = as_written(parse_expression("date_format(ts, 'yyyy-MM')"))
+    >>> name, arguments[1].name
+    ('date_format', 'yyyy-MM')
+    """
+    return _read_again(expression_sql(node))
+
+
+@lru_cache(maxsize=1024)
+def _read_again(text: str) -> Call:
+    call = parse_expression(_MARK + text)
+    if not isinstance(call, exp.Anonymous):
+        raise NotSupportedYet(f"replay does not evaluate {text}")
+    return call.name.removeprefix(_MARK).lower(), call.expressions
+
+
+_PARTS = {name: name for name in ("year", "quarter", "month", "day", "dayofweek", "hour", "minute")}
+_PARTS |= {"week": "weekofyear", "dow": "dayofweek", "doy": "dayofyear", "second": "second_part"}
 
 
 def _part(part: str, of: exp.Expr) -> Call:
     name = part.lower()
-    if name not in {"year", "quarter", "month", "week", "day", "dayofweek", "hour", "minute"}:
+    if name not in _PARTS:
         raise NotSupportedYet(f"replay does not evaluate extract of {name}")
-    return "weekofyear" if name == "week" else name, [of]
+    return _PARTS[name], [of]
 
 
 def _unit_first(node: exp.Expr) -> Call:
@@ -133,9 +189,7 @@ _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], Call]] = {
         node, "lpad" if node.args.get("is_left") else "rpad", "this", "expression", "fill_pattern"
     ),
     exp.TsOrDsAdd: _days_added,
-    exp.TsOrDsToDate: lambda node: _named(node, "to_date", "this"),
-    exp.DateDiff: lambda node: _named(node, "datediff", "this", "expression"),
-    exp.StrToUnix: _unix_timestamp,
+    exp.Overlay: lambda node: _named(node, "overlay", "this", "expression", "from_", "for_"),
     exp.TimestampTrunc: _unit_first,
     exp.DateTrunc: lambda node: _named(node, "trunc", "this", "unit"),
     exp.Extract: lambda node: _part(node.name, node.expression),

@@ -71,6 +71,8 @@ def _from_text(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return read_floating(array, kind)
     if kind == types.BOOLEAN:
         return read_boolean(array)
+    if kind == types.BINARY:
+        return array.cast(kind)
     if kind == types.DATE:
         return read_date(array)
     return read_timestamp(array, kind)

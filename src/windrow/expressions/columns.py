@@ -147,3 +147,8 @@ def normal(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_unsigned_integer(kind) or pa.types.is_float16(kind) or pa.types.is_decimal256(kind):
         raise NotSupportedYet(f"replay does not read columns of type {kind}, which Spark has not")
     return array
+
+
+def only(array: pa.Array) -> Any:
+    """The value of an argument that is written in the query, and so the same in every row."""
+    return array[0].as_py()

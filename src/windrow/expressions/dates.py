@@ -52,7 +52,7 @@ _part("dayofweek", lambda date: pc.day_of_week(date, count_from_zero=False, week
 _part("weekday", lambda date: pc.day_of_week(date, count_from_zero=True, week_start=1))
 
 
-@function("to_date", "date", takes=[DATE])
+@function("date", takes=[DATE])
 def to_date(date: pa.Array) -> pa.Array:
     return date
 
@@ -70,17 +70,6 @@ def subtract_days(date: pa.Array, days: pa.Array) -> pa.Array:
 @function("datediff", "date_diff", takes=[DATE, DATE])
 def days_between(end: pa.Array, start: pa.Array) -> pa.Array:
     return column(values(end) - values(start), missing(end) | missing(start), types.INT)
-
-
-@function("add_months", takes=[DATE, INT])
-def add_months(date: pa.Array, months: pa.Array) -> pa.Array:
-    """The same day so many months on, or the last day of a month that is too short."""
-    days = values(date).astype("datetime64[D]")
-    month = days.astype("datetime64[M]")
-    target = month + values(months)
-    day = np.minimum(days - month.astype("datetime64[D]"), _last(target) - target.astype("datetime64[D]"))
-    result = (target.astype("datetime64[D]") + day).astype(np.int64)
-    return column(result, missing(date) | missing(months), types.DATE)
 
 
 @function("last_day", takes=[DATE])

@@ -13,27 +13,27 @@ from sqlglot import exp
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import deep
 
-from . import arithmetic, choose, compare, dates, forms, instants, mathematics, rounding, search, texts
+from . import forms, made_values
 from .calls import call_of
 from .casts import coerce
 from .columns import repeat
-from .literals import literal_decimal, literal_number
+from .families import FAMILIES
+from .literals import is_constant, literal_decimal, literal_number
 from .registry import REGISTRY, call
 from .types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
 
-# Every file of functions registers its own by being imported.
-FAMILIES = (arithmetic, choose, compare, dates, instants, mathematics, rounding, search, texts)
-"""The files that functions are in."""
-
 _WORDS = {"and", "or", "not", "div"}
 _NAMED_FORMS = {"cast", "try_cast", "date_part", "datepart", "extract", "pi", "e"}
+_NAMED_FORMS |= {"array", "map", "struct", "named_struct"}
 # Arithmetic and comparisons, in which a whole number beside a decimal counts with its own digits.
 _BINARY = {"+", "-", "*", "/", "%", "mod", "div", "pmod", "=", "<>", "<", "<=", ">", ">=", "<=>"}
 _BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", "equal_null"}
 # DATE + INT is DATE_ADD by another name.
 _DAYS_MOVED = {"+": "date_add", "-": "date_sub"}
 
-FUNCTIONS = frozenset(name for name in REGISTRY if name.isidentifier() and name not in _WORDS) | _NAMED_FORMS
+assert FAMILIES  # they have registered what they have
+_INNER = {"second_part"}
+FUNCTIONS = frozenset(filter(str.isidentifier, REGISTRY)) - _WORDS - _INNER | _NAMED_FORMS
 """The names of all functions that replay evaluates."""
 
 
@@ -45,9 +45,9 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array
     >>> ticks = pa.table({"price": [1.5, None], "volume": pa.array([3, 4], pa.int32())})
     >>> evaluate(sqlglot.parse_one("ROUND(price * volume / 7, 2)", read="spark"), ticks).to_pylist()
     [0.64, None]
-    >>> evaluate(sqlglot.parse_one("SOUNDEX(symbol)", read="spark"), ticks)
+    >>> evaluate(sqlglot.parse_one("MY_FUNCTION(symbol)", read="spark"), ticks)
     Traceback (most recent call last):
-    windrow.errors.NotSupportedYet: replay does not evaluate soundex
+    windrow.errors.NotSupportedYet: replay does not evaluate my_function
     """
     if not table.num_rows:
         # Some types follow from the value of a literal, as ROUND's do, so there must be a row to show it.
@@ -103,11 +103,15 @@ class _Rows:
             case exp.Paren() | exp.Alias():
                 return self.of(node.this)
             case exp.Dot():
-                return forms.field_of(self.of(node.this), node.name)
+                return made_values.field_of(self.of(node.this), node.name)
             case exp.Bracket():
-                return forms.bracket_form(node, self.of)
+                return made_values.bracket_form(node, self.of)
             case exp.Struct():
-                return forms.struct_form(node, self.of)
+                return made_values.struct_form(node, self.of)
+            case exp.Array():
+                return made_values.array_form(node, self.of)
+            case exp.VarMap():
+                return made_values.map_form(node, self.of)
             case exp.Case():
                 return forms.case_form(node, self.of)
             case exp.Cast():
@@ -132,6 +136,9 @@ class _Rows:
             return self._constant(np.e, DOUBLE)
         if name not in REGISTRY:
             raise NotSupportedYet(f"replay does not evaluate {name}")
+        for place, argument in enumerate(nodes):
+            if REGISTRY[name].constant(place) and not is_constant(argument):
+                raise NotSupportedYet(f"replay does not evaluate {name} with {argument.sql('spark')}, only constants")
         arguments = [self.of(argument) for argument in nodes]
         if name in _BINARY and len(arguments) == 2:
             arguments = _fit_literals(nodes, arguments)

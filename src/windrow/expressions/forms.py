@@ -1,4 +1,4 @@
-"""The syntax that is no call: columns, literals, CASE, CAST, IN, BETWEEN, LIKE, intervals, structs and their fields."""
+"""The syntax that is no call: columns, literals, CASE, CAST, IN, BETWEEN, LIKE and intervals."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from .casts import cast, coerce
 from .choose import choose
 from .columns import normal, repeat
 from .compare import CONDITION, among, among_many, at_least, at_most, both, equal
-from .instants import is_interval, shift
+from .intervals import is_interval, shift
 from .literals import constant_columns, written_number
+from .made_values import field_of, find_name
 from .registry import call
 from .search import like
 
@@ -36,39 +37,17 @@ def column_form(node: exp.Column, table: pa.Table | pa.RecordBatch) -> pa.Array:
     [1.5]
     """
     names = table.schema.names
-    place = _find(node.name, names)
+    place = find_name(node.name, names)
     if place is not None:
         return normal(table.column(place))
     path = [part.name for part in node.parts]
     for depth, name in enumerate(path[:-1]):
-        if (outer := _find(name, names)) is not None and pa.types.is_struct(table.schema.field(outer).type):
+        if (outer := find_name(name, names)) is not None and pa.types.is_struct(table.schema.field(outer).type):
             value = normal(table.column(outer))
             for field in path[depth + 1 :]:
                 value = field_of(value, field)
             return value
     raise QueryError(f"unknown column {node.name!r}", hint=f"known columns: {', '.join(names)}")
-
-
-def _find(name: str, names: list[str]) -> int | None:
-    if name in names:
-        return names.index(name)
-    return next((place for place, known in enumerate(names) if known.lower() == name.lower()), None)
-
-
-def field_of(struct: pa.Array, name: str) -> pa.Array:
-    if not pa.types.is_struct(struct.type):
-        raise NotSupportedYet(f"replay does not take {name!r} out of {types.sql_name(struct.type)}")
-    fields = [field.name for field in struct.type]
-    place = _find(name, fields)
-    if place is None:
-        raise QueryError(f"unknown field {name!r}", hint=f"known fields: {', '.join(fields)}")
-    return normal(pc.struct_field(struct, [place]))
-
-
-def struct_form(node: exp.Struct, of: Of) -> pa.Array:
-    """STRUCT(a AS x, b AS y); a field without a name of its own has been named when it was read."""
-    fields = [(field.this.name, of(field.expression)) for field in node.expressions]
-    return pa.StructArray.from_arrays([value for _, value in fields], [name for name, _ in fields])
 
 
 def case_form(node: exp.Case, of: Of) -> pa.Array:
@@ -130,20 +109,3 @@ def interval_sum(node: exp.Add | exp.Sub, of: Of) -> pa.Array | None:
     if is_interval(node.left) and name == "+":
         return shift(name, of(node.right), node.left)
     return None
-
-
-def bracket_form(node: exp.Bracket, of: Of) -> pa.Array:
-    if len(node.expressions) == 1 and node.expressions[0].is_string:
-        return field_of(of(node.this), node.expressions[0].name)
-    if len(node.expressions) == 1 and node.expressions[0].is_int:
-        values = of(node.this)
-        if pa.types.is_list(values.type):
-            return _element(values, int(node.expressions[0].to_py()))
-    raise NotSupportedYet("replay does not evaluate elements of maps, nor elements of arrays but by a constant")
-
-
-def _element(lists: pa.ListArray, place: int) -> pa.Array:
-    """The element at `place` of each list, counted from 0; NULL where there is none."""
-    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    missing = (lengths <= place) | (place < 0)
-    return lists.values.take(pa.array(lists.offsets.to_numpy()[:-1] + place, mask=missing))

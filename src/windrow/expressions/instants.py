@@ -1,34 +1,20 @@
-"""Timestamps: the time of day in them, numbers of them, and intervals of fixed length added to them."""
+"""Timestamps: the time of day in them, and numbers of them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
-from windrow.errors import NotSupportedYet, QueryError
+from windrow.errors import NotSupportedYet
 
 from . import types
-from .casts import DAY_US, MICROS, cast
+from .casts import MICROS, cast
 from .columns import column, integral_column, missing, values
+from .decimals import decimal_column
 from .registry import ANY, INTEGRAL, TIMESTAMP, Taken, function
 
-_UNIT_US = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": MICROS,
-    "MINUTE": 60 * MICROS,
-    "HOUR": 3_600 * MICROS,
-    "DAY": DAY_US,
-    "WEEK": 7 * DAY_US,
-}
-_WRITTEN_PART = re.compile(r"\s*([+-]?\s*[0-9.]+)\s+([A-Za-z]+)")
-TIME = Taken(types.TIMESTAMP, types.is_time)
 INSTANT = Taken(types.TIMESTAMP, lambda kind: kind in (types.TIMESTAMP, types.TIMESTAMP_NTZ))
 
 
@@ -41,7 +27,13 @@ _clock("minute", pc.minute)
 _clock("second", pc.second)
 
 
-@function("to_timestamp", "timestamp", takes=[TIMESTAMP])
+@function("second_part", takes=[TIMESTAMP])
+def second_part(instant: pa.Array) -> pa.Array:
+    """EXTRACT(SECOND FROM ...): seconds with their fraction."""
+    return decimal_column((values(instant) % (60 * MICROS)).astype(object), missing(instant), pa.decimal128(8, 6))
+
+
+@function("timestamp", takes=[TIMESTAMP])
 def to_timestamp(instant: pa.Array) -> pa.Array:
     return instant
 
@@ -59,13 +51,6 @@ def millis(instant: pa.Array) -> pa.Array:
 @function("unix_seconds", takes=[INSTANT])
 def seconds(instant: pa.Array) -> pa.Array:
     return column(values(instant) // MICROS, missing(instant), types.BIGINT)
-
-
-@function("unix_timestamp", "to_unix_timestamp", takes=[TIME])
-def seconds_toward_zero(instant: pa.Array) -> pa.Array:
-    """Whole seconds; before 1970 they are cut toward zero, where `unix_seconds` goes down."""
-    since = values(instant)
-    return column(np.sign(since) * (np.abs(since) // MICROS), missing(instant), types.BIGINT)
 
 
 @function("timestamp_seconds", takes=[ANY])
@@ -90,56 +75,3 @@ def of_micros(number: pa.Array) -> pa.Array:
 def _scaled(number: pa.Array, unit_us: int) -> pa.Array:
     exact = values(number).astype(object) * unit_us
     return integral_column(exact, missing(number), types.BIGINT).view(types.TIMESTAMP)
-
-
-def is_interval(node: exp.Expr) -> bool:
-    """Whether the node is an interval, or several in a row."""
-    node = node.unnest()
-    if isinstance(node, exp.Add):
-        return is_interval(node.left) and is_interval(node.right)
-    return isinstance(node, exp.Interval)
-
-
-def interval_us(node: exp.Expr) -> tuple[int, bool]:
-    """The length of an interval, and whether it was given in whole days.
-
-    >>> import sqlglot
-    >>> interval_us(sqlglot.parse_one("INTERVAL '1.5' SECOND", read="spark"))
-    (1500000, False)
-    """
-    node = node.unnest()
-    if isinstance(node, exp.Add):
-        (first, days), (second, more_days) = interval_us(node.left), interval_us(node.right)
-        return first + second, days and more_days
-    unit, amount = node.args.get("unit"), node.this
-    sign = -1 if isinstance(amount, exp.Neg) else 1
-    amount = amount.this if isinstance(amount, exp.Neg) else amount
-    if not isinstance(amount, exp.Literal) or not (unit is None or isinstance(unit, exp.Var)):
-        raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')}")
-    parts = [(amount.name, unit.name)] if unit is not None else _WRITTEN_PART.findall(amount.name)
-    if unit is None and _WRITTEN_PART.sub("", amount.name).strip():
-        raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')}")
-    lengths = [_part_us(number.replace(" ", ""), name) for number, name in parts]
-    return sign * sum(lengths), all(name.upper().rstrip("S") in ("DAY", "WEEK") for _, name in parts)
-
-
-def _part_us(number: str, unit: str) -> int:
-    name = unit.upper().rstrip("S")
-    if name not in _UNIT_US:
-        raise NotSupportedYet(f"replay does not evaluate intervals in {unit.upper()}, whose length varies")
-    if not re.fullmatch(r"[+-]?\d+" + (r"(\.\d{0,9})?" if name == "SECOND" else ""), number):
-        raise QueryError(f"{number!r} is no number of {unit.upper()}")
-    return int(Decimal(number) * _UNIT_US[name])
-
-
-def shift(name: str, times: pa.Array, interval: exp.Expr) -> pa.Array:
-    """`times` + or - the interval: a date stays one if the interval is of whole days."""
-    length, days = interval_us(interval)
-    if times.type == types.VOID or not types.is_time(times.type):
-        raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(times.type)} and an interval")
-    length = -length if name == "-" else length
-    if times.type == types.DATE and days:
-        return column(values(times) + length // DAY_US, missing(times), types.DATE)
-    instants = cast(times, types.TIMESTAMP) if times.type == types.DATE else times
-    moved = values(instants).astype(object) + length
-    return integral_column(moved, missing(instants), types.BIGINT).view(instants.type)

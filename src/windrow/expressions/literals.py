@@ -75,3 +75,13 @@ def literal_decimal(node: exp.Expr) -> pa.DataType | None:
     if text is None or not text.lstrip("-").isdigit():
         return None
     return pa.decimal128(min(len(str(abs(int(text)))), types.MAX_PRECISION), 0)
+
+
+def is_constant(node: exp.Expr) -> bool:
+    """Whether `node` is a value that is written in the query.
+
+    >>> is_constant(exp.Literal.string("yyyy")), is_constant(exp.column("pattern"))
+    (True, False)
+    """
+    node = node.unnest()
+    return literal_number(node) is not None or isinstance(node, exp.Literal | exp.RawString | exp.Boolean)

@@ -15,10 +15,14 @@ from .casts import coerce
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an argument is taken as: `kind` from any type that `accepts` lets in, or the argument itself."""
+    """What an argument is taken as: `kind` from any type that `accepts` lets in, or the argument itself.
+
+    One that is `constant` has to be written in the query: what a pattern means is then known before any row is read.
+    """
 
     kind: pa.DataType | None
     accepts: Callable[[pa.DataType], bool]
+    constant: bool = False
 
     def take(self, name: str, argument: pa.Array) -> pa.Array:
         if argument.type == types.VOID and self.kind is not None:
@@ -35,6 +39,10 @@ TEXT = Taken(types.STRING, types.is_atom)
 DOUBLE = Taken(types.DOUBLE, lambda kind: types.is_number(kind) or kind == types.STRING)
 # Spark also takes BIGINT where it needs INT, and wraps it; nobody means that.
 INT = Taken(types.INT, lambda kind: kind in (types.TINYINT, types.SMALLINT, types.INT))
+BINARY = Taken(types.BINARY, lambda kind: kind in (types.BINARY, types.STRING))
+PATTERN = Taken(types.STRING, lambda kind: kind == types.STRING, constant=True)
+NUMBER_WRITTEN = Taken(types.INT, lambda kind: kind == types.INT, constant=True)
+TRUTH_WRITTEN = Taken(types.BOOLEAN, lambda kind: kind == types.BOOLEAN, constant=True)
 DATE = Taken(types.DATE, lambda kind: types.is_time(kind) or kind == types.STRING)
 TIMESTAMP = Taken(types.TIMESTAMP, lambda kind: types.is_time(kind) or kind == types.STRING)
 
@@ -48,6 +56,10 @@ class Function:
     takes: tuple[Taken, ...]
     least: int
     variadic: bool
+
+    def constant(self, place: int) -> bool:
+        """Whether the argument at `place` has to be written in the query."""
+        return bool(self.takes) and self.takes[min(place, len(self.takes) - 1)].constant
 
     def __call__(self, arguments: list[pa.Array]) -> pa.Array:
         if len(arguments) < self.least:
@@ -84,9 +96,9 @@ def function(
 def call(name: str, arguments: list[pa.Array]) -> pa.Array:
     """The function `name` of the arguments.
 
-    >>> call("soundex", [])
+    >>> call("my_function", [])
     Traceback (most recent call last):
-    windrow.errors.NotSupportedYet: replay does not evaluate soundex
+    windrow.errors.NotSupportedYet: replay does not evaluate my_function
     """
     if name not in REGISTRY:
         raise NotSupportedYet(f"replay does not evaluate {name}")

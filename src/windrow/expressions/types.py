@@ -13,6 +13,7 @@ from windrow.errors import NotSupportedYet
 TINYINT, SMALLINT, INT, BIGINT = pa.int8(), pa.int16(), pa.int32(), pa.int64()
 FLOAT, DOUBLE = pa.float32(), pa.float64()
 BOOLEAN, STRING, DATE, VOID = pa.bool_(), pa.string(), pa.date32(), pa.null()
+BINARY = pa.binary()
 TIMESTAMP, TIMESTAMP_NTZ = pa.timestamp("us", "UTC"), pa.timestamp("us")
 
 INTEGRALS = (TINYINT, SMALLINT, INT, BIGINT)
@@ -31,6 +32,7 @@ _NAMES = {
     DOUBLE: "DOUBLE",
     BOOLEAN: "BOOLEAN",
     STRING: "STRING",
+    BINARY: "BINARY",
     DATE: "DATE",
     VOID: "VOID",
     TIMESTAMP: "TIMESTAMP",
@@ -46,6 +48,7 @@ _WRITTEN = {
     exp.DType.DOUBLE: DOUBLE,
     exp.DType.BOOLEAN: BOOLEAN,
     exp.DType.TEXT: STRING,
+    exp.DType.BINARY: BINARY,
     exp.DType.DATE: DATE,
     exp.DType.TIMESTAMP: TIMESTAMP,
     exp.DType.TIMESTAMPTZ: TIMESTAMP,

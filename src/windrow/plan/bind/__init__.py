@@ -32,7 +32,8 @@ quantile_arguments     The arguments of QUANTILE and APPROX_QUANTILE: what is as
 query                  From syntax to a bound query
 refuse                 Clauses that the language has and this version does not run: refused where they stand, never
                        dropped
-refuse_time_functions  Functions of time that do not go with windows of ours: refused where they stand
+refuse_time_functions  Functions that do not go with windows of ours, or are another one each time: refused where they
+                       stand
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
 stream_first           A join that begins with a table, written so that it begins with a stream
 typing                 Types of row expressions, asked of the engine, with the smallest wrong piece underlined

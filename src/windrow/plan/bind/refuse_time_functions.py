@@ -1,4 +1,4 @@
-"""Functions of time that do not go with windows of ours: refused where they stand."""
+"""Functions that do not go with windows of ours, or are another one each time: refused where they stand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from windrow.language import error_at
 
 _SPARK_WINDOWS = ("window", "session_window", "window_time")
 _CHANCE = (exp.Rand, exp.Randn, exp.Uuid, exp.Shuffle)
-_CHANCE_NAMES = ("monotonically_increasing_id", "random", "randstr", "uniform")
+_CHANCE_NAMES = ("monotonically_increasing_id", "random", "randstr", "uniform", "spark_partition_id")
 
 
 def refuse_spark_windows(part: exp.Expr, text: str) -> None:
@@ -17,6 +17,25 @@ def refuse_spark_windows(part: exp.Expr, text: str) -> None:
         if call.name.lower() in _SPARK_WINDOWS:
             way_out = "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the stream's name gives window_start and window_end"
             raise error_at(call, f"{call.name.upper()} is Spark's own window, and has no meaning here", text, way_out)
+
+
+def refuse_chance(tree: exp.Expr, text: str) -> None:
+    """Raise for a function that gives another value each time: a batch that runs again has to give the same bits.
+
+    `current_timestamp()` is none of them: Spark has one for each batch, and keeps it.
+    """
+    for node in tree.walk():
+        name = _chance(node)
+        if name is not None:
+            message = f"{name} is another one each time: a batch that runs again would answer otherwise"
+            raise error_at(node, message, text, "hash(...) of columns scatters rows, too, and is the same each time")
+
+
+def _chance(node: exp.Expr) -> str | None:
+    """The name of a function that is another one each time."""
+    if isinstance(node, _CHANCE):
+        return node.key.upper()
+    return node.name.upper() if isinstance(node, exp.Anonymous) and node.name.lower() in _CHANCE_NAMES else None
 
 
 def wrong_time(time: exp.Expr) -> str | None:
@@ -30,6 +49,6 @@ def wrong_time(time: exp.Expr) -> str | None:
         name = node.name if isinstance(node, exp.Anonymous) else "OVER" if isinstance(node, exp.Window) else node.key
         if isinstance(node, exp.AggFunc | exp.Window | exp.UDTF | exp.Explode) or name.lower() in _SPARK_WINDOWS:
             return f"{name.upper()} is no expression of one event"
-        if isinstance(node, _CHANCE) or name.lower() in _CHANCE_NAMES:
+        if _chance(node) is not None:
             return f"{name.upper()} is another one each time: a batch that runs again would answer otherwise"
     return None

@@ -1,0 +1,123 @@
+"""DATE_FORMAT and FROM_UNIXTIME: times written by a pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from . import types
+from .casts import DAY_US, MICROS
+from .columns import column, missing, only, over_distinct, repeat, values
+from .registry import INTEGRAL, PATTERN, TIMESTAMP, function
+from .time_patterns import DAYS, HALVES, MONTHS, Field, flat, parts_of
+
+_PLAIN = "yyyy-MM-dd HH:mm:ss"
+
+
+class _Clock:
+    """The fields of instants, as the clock of the session shows them."""
+
+    def __init__(self, instants: pa.Array) -> None:
+        since = values(instants)
+        self.day, self.time = since // DAY_US, since % DAY_US
+        self.date = self.day.astype("datetime64[D]")
+        self.month = self.date.astype("datetime64[M]")
+
+    def number(self, letter: str) -> np.ndarray:
+        """The number that a letter stands for."""
+        found: np.ndarray = _NUMBERS[letter](self)
+        return found
+
+
+def _hour(clock: _Clock) -> np.ndarray:
+    hour: np.ndarray = clock.time // (3_600 * MICROS)
+    return hour
+
+
+def _from_one(number: np.ndarray, most: int) -> np.ndarray:
+    counted: np.ndarray = (number - 1) % most + 1
+    return counted
+
+
+def _month(clock: _Clock) -> np.ndarray:
+    return clock.month.astype(np.int64) % 12 + 1
+
+
+_NUMBERS: dict[str, Callable[[_Clock], np.ndarray]] = {
+    "y": lambda clock: clock.date.astype("datetime64[Y]").astype(np.int64) + 1970,
+    "M": _month,
+    "L": _month,
+    "d": lambda clock: (clock.date - clock.month.astype("datetime64[D]")).astype(np.int64) + 1,
+    "D": lambda clock: (clock.date - clock.date.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.int64) + 1,
+    "E": lambda clock: (clock.day + 3) % 7,
+    "H": _hour,
+    "h": lambda clock: _from_one(_hour(clock), 12),
+    "K": lambda clock: _hour(clock) % 12,
+    "k": lambda clock: _from_one(_hour(clock), 24),
+    "m": lambda clock: clock.time // (60 * MICROS) % 60,
+    "s": lambda clock: clock.time // MICROS % 60,
+    "S": lambda clock: clock.time % MICROS,
+    "a": lambda clock: _hour(clock) // 12,
+}
+
+
+def _writer(field: Field) -> Callable[[int], str]:
+    """How a number is written."""
+    count = field.count
+    match field.letter:
+        case "y" if count == 2:
+            return lambda year: f"{year % 100:02d}"
+        case "y" if count == 4:
+            # A year beyond its four digits has a sign.
+            return lambda year: f"{'+' if year > 9999 else '-' if year < 0 else ''}{abs(year):04d}"
+        case "M" | "L" if count > 2:
+            return lambda month: MONTHS[month - 1][: 3 if count == 3 else None]
+        case "E":
+            return lambda day: DAYS[day][: 3 if count < 4 else None]
+        case "a":
+            return lambda half: HALVES[half]
+        case "S":
+            return lambda micros: f"{micros:06d}000"[:count]
+        case _:
+            return lambda number: f"{number:0{count}d}"
+
+
+_ZERO_OFFSETS = {"X": ("Z", "Z", "Z"), "x": ("+00", "+0000", "+00:00"), "Z": ("+0000", "+0000", "+0000")}
+
+
+def write_by(pattern: str, instants: pa.Array) -> pa.Array:
+    """Instants as texts; each number that a field shows is written once.
+
+    >>> write_by("d MMM yy, h a", pa.array([0], types.TIMESTAMP)).to_pylist()
+    ['1 Jan 70, 12 AM']
+    """
+    clock = _Clock(instants)
+    pieces: list[pa.Array | str] = []
+    for part in flat(parts_of(pattern, reads=False)):
+        if isinstance(part, str):
+            pieces.append(part)
+        elif part.letter in _ZERO_OFFSETS:
+            pieces.append(_ZERO_OFFSETS[part.letter][part.count - 1])
+        else:
+            numbers = pa.array(clock.number(part.letter).astype(np.int64))
+            pieces.append(over_distinct(_writer(part), numbers, types.STRING))
+    if not pieces:
+        pieces.append("")
+    columns = [repeat(piece, len(instants), types.STRING) if isinstance(piece, str) else piece for piece in pieces]
+    written = pc.binary_join_element_wise(*columns, "")
+    return pc.if_else(instants.is_valid(), written, pa.scalar(None, types.STRING))
+
+
+@function("date_format", takes=[TIMESTAMP, PATTERN])
+def date_format(instants: pa.Array, pattern: pa.Array) -> pa.Array:
+    return write_by(only(pattern), instants)
+
+
+@function("from_unixtime", takes=[INTEGRAL, PATTERN], least=1)
+def from_unix_time(seconds: pa.Array, pattern: pa.Array | None = None) -> pa.Array:
+    """Seconds since 1970 as a text; those that no timestamp reaches come in at its other end, as in Spark."""
+    instants = column(values(seconds) * MICROS, missing(seconds), types.TIMESTAMP)
+    return write_by(_PLAIN if pattern is None else only(pattern), instants)
