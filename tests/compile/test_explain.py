@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from runtime.core import events_of, plan_of
+from windrow.compile.compile import Compiler, Wishes
 from windrow.compile.explain import explain_plans
+from windrow.language import parse_query
+from windrow.local.local_catalog import local_catalog
 from windrow.plan.nodes.stage import StagePlan
 
 SCHEMA = events_of(
@@ -60,3 +64,36 @@ def test_it_says_what_was_asked_for_and_what_cannot_be():
     assert "  schedule: graph, as asked for" in lines
     assert any(line.startswith("        exclude, as asked for: ") for line in lines)
     assert "        exclude was asked for, and cannot be right here" in lines
+
+
+def test_it_tells_what_streams_are_made_of_and_which_keys_take_one_more_stage():
+    settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
+    compiler = Compiler(
+        local_catalog({"ticks": SCHEMA.empty_table()}, {}, **settings), {}.__getitem__, Wishes(shards=2)
+    )
+    each = "SELECT symbol, volume, COUNT(*) AS n FROM ticks [RANGE 1 SECOND SLIDE 1 SECOND] GROUP BY symbol, volume"
+    compiler.catalog = compiler.catalog.with_stream(compiler.derived("each", parse_query(each)))
+    texts = {
+        "same": "SELECT volume, symbol, MAX(n) AS m FROM each [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY 1, 2",
+        "fewer": "SELECT symbol, MAX(n) AS m FROM each [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY symbol",
+        "distinct": "SELECT DISTINCT n FROM each [RANGE 9 SECONDS SLIDE 3 SECONDS]",
+        "deep": "SELECT SUM(m) AS s FROM (SELECT symbol, MAX(n) AS m FROM each [RANGE 3 SECONDS SLIDE 3 SECONDS]"
+        " GROUP BY symbol) AS q [RANGE 9 SECONDS SLIDE 3 SECONDS]",
+    }
+    plans = [compiler.scan([compiler.query(name, parse_query(text))]) for name, text in texts.items()]
+    told = [explain_plans([plan], shards=2) for plan in plans]
+    made = "stream each: made of the answers of query #each; its clock is that of ticks, and none is late"
+    assert all(made in text.splitlines() for text in told)
+    same, fewer, distinct, deep = told
+    assert "  in stage 1 of 1, in the shards that give the answers: groups have all their keys" in same
+    assert "ticks: 1 stage in each batch, for same" in same and "a Spark query each" not in same
+    assert "stage 2 of 2, one more in the same batch: groups by `symbol` lack `volume` of the answers' keys" in fewer
+    assert "changes-2-ticks: 2 stages in each batch, for fewer" in fewer and "a Spark query each" in fewer
+    assert (
+        "stage 2 of 2, one more in the same batch: operators over changes spread rows by keys of their own" in distinct
+    )
+    assert "stage 3 of 3, one more in the same batch: one group lacks `symbol` of the answers' keys" in deep
+    assert re.search(r"query deep: 3 windows deep, over #\w+ over each over ticks", deep)
+    both = explain_plans(plans[:2], shards=2)
+    assert both.splitlines()[0] == "reads ticks in 2 scans, for 2 queries"
+    assert "  ticks is scanned by each of ticks, changes-2-ticks" in both

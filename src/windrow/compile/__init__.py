@@ -19,6 +19,8 @@ explain                 Plans as text: what runs, what is kept, and why it was c
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_rows            Windows that count rows as text: what they keep, and why
+explain_stages          Stages, and streams that are made of answers, as text: of which query, whose clock, in which
+                        stage, and why there
 explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
                         what was asked for
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed

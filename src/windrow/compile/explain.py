@@ -12,6 +12,7 @@ from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_changes import explain_changes
 from windrow.compile.explain_joined import joined_lines, look_up_lines
 from windrow.compile.explain_rows import row_space_lines, row_state_line
+from windrow.compile.explain_stages import explain_stages, feeds_of, made_lines
 from windrow.compile.explain_summary import summary
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.nest_windows import nest_windows
@@ -47,17 +48,23 @@ def explain_plans(
     """
     texts = ["\n".join(summary(plans))]
     for plan in plans:
-        folding = [stream for stream in plan.stages[0].streams if stream.spaces]
-        for stream in folding:
-            texts.append(_stream(stream, shards, keeping, figures.get(stream.stream, Figures()), ways))
-        texts += [explain_changes(plan, shards, ways)] if plan.changing else []
+        staged = explain_stages(plan, plans)
+        texts += ["\n".join(staged)] if staged else []
+        for number, stage in enumerate(plan.stages):
+            made = feeds_of(plan, number)
+            for stream in (stream for stream in stage.streams if stream.spaces or stream.stream in made):
+                first = [f"stream {stream.stream}: one scan, {_timing(stream)}"]
+                first += [f"  {ways[stream.stream]}"] if stream.stream in ways else []
+                first = made_lines(plan, stream, number) if stream.stream in made else first
+                texts.append(_stream(first, stream, shards, keeping, figures.get(stream.stream, Figures())))
+        texts += [explain_changes(plan, shards, ways)] if any(stage.changing for stage in plan.stages) else []
     return "\n\n".join(texts)
 
 
-def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures, ways: Mapping[str, str]) -> str:
-    lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
-    lines += [f"  {ways[plan.stream]}"] if plan.stream in ways else []
-    users = _users(plan)
+def _stream(first: list[str], plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures) -> str:
+    if not plan.spaces:
+        return "\n".join(first)
+    lines, users = first, _users(plan)
     lines += [f"  evaluates {text}{_once(users.get(text, []))}" for text in plan.expressions]
     lines += joined_lines(plan)
     for space in plan.spaces:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from windrow.compile.choose_maintenance import NAMES
@@ -13,14 +14,15 @@ from windrow.plan.nodes.stage import StagePlan
 def summary(plans: Sequence[StagePlan]) -> list[str]:
     """Three lines for all that runs."""
     queries = [query for plan in plans for query in plan.queries]
-    streams = dict.fromkeys(stream.stream for plan in plans for stream in plan.stages[0].read)
+    streams = Counter(stream.stream for plan in plans for stream in plan.stages[0].read)
+    read = ", ".join(name if scans == 1 else f"{name} in {scans} scans" for name, scans in streams.items())
     spaces = [(stream, space) for stream in _streams(plans) for space in stream.spaces]
     shared = sum(len(stream.queries_of(space)) > 1 for stream, space in spaces)
     kept = [_counted(len(spaces), "space") + f" of panes or rows, {shared} of them shared"] if spaces else []
-    changes = sum(bool(plan.changing) for plan in plans)
+    changes = sum(any(stage.changing for stage in plan.stages) for plan in plans)
     kept += [_counted(changes, "set") + " of rows that come and go"] if changes else []
     return [
-        f"reads {', '.join(streams)}, one scan each, for {_counted(len(queries), 'query')}",
+        f"reads {read}, {'one scan each, ' if max(streams.values()) == 1 else ''}for {_counted(len(queries), 'query')}",
         f"keeps {' and '.join(kept)}",
         f"chooses {', '.join(_chosen(plans)) or 'nothing'}; {_asked(plans)}",
     ]

@@ -57,6 +57,11 @@ class ChangePlan:
     """Which of its streams are made of the answers of other queries."""
 
     @property
+    def below(self) -> tuple[tuple[str, AnyQuery], ...]:
+        """Its streams that are made of the answers of other queries, each with its query."""
+        return self.made_of
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The streams that come from outside, which it reads, or of which those that it reads are made."""
         made = {name: query.sources for name, query in self.made_of}

@@ -92,6 +92,11 @@ class QueryPlan:
     choose: Wanted = NOTHING
 
     @property
+    def below(self) -> tuple[tuple[str, AnyQuery], ...]:
+        """Its streams that are made of the answers of other queries, each with its query."""
+        return () if self.made_of is None else ((self.stream, self.made_of),)
+
+    @property
     def sources(self) -> tuple[str, ...]:
         """The streams that come from outside, of which its own is one or is made."""
         return (self.stream,) if self.made_of is None else self.made_of.sources

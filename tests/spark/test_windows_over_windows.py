@@ -1,0 +1,169 @@
+"""Windows over windows on Spark: the answers of replay and of DuckDB, in the same batch, also where a job goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.session import Session
+
+from .streams import SECOND, START, Rows, finish, instants, put, rows_of, stream_of, table_of, until
+
+SCHEMA = "ts TIMESTAMP, item STRING, qty BIGINT, price BIGINT"
+FILES, ROWS = 4, 60
+LATENESS = 2 * SECOND
+TABLE = pa.table({"item": ["nut", "nut", "gear"], "who": ["ann", "bob", "bob"]})
+DERIVED = {
+    "per_second": """SELECT item, qty, SUM(price) AS s, COUNT(*) AS n FROM a [RANGE 1 SECOND SLIDE 1 SECOND]
+                     GROUP BY item, qty"""
+}
+LONG = "[RANGE 10 SECONDS SLIDE 2 SECONDS]"
+EACH = "SELECT item, SUM(price) AS s FROM a [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY item"
+FIVE = "SELECT item, MAX(s) AS s FROM per_second [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY item"
+QUERIES = {
+    "plain": f"SELECT item, COUNT(*) AS n FROM a {LONG} GROUP BY item",
+    "same": f"SELECT item, qty, MAX(n) AS m, COUNT(*) AS c FROM per_second {LONG} GROUP BY item, qty",
+    "fewer": f"SELECT item, SUM(n) AS m, MAX(s) AS s FROM per_second {LONG} GROUP BY item",
+    "inline": f"SELECT MAX(s) AS s, COUNT(*) AS n FROM ({EACH}) AS q {LONG} WHERE s > 3",
+    "deep": f"WITH five AS ({FIVE}) SELECT SUM(s) AS s, COUNT(*) AS n FROM five [RANGE 20 SECONDS SLIDE 10 SECONDS]",
+    "joined": f"""SELECT who, SUM(n) AS n FROM per_second {LONG} JOIN fav ON per_second.item = fav.item GROUP BY who""",
+    "changes": f"SELECT item, MAX(n) AS m FROM per_second {LONG} GROUP BY item EMIT CHANGES",
+    "distinct": "SELECT DISTINCT item, n FROM per_second [RANGE 4 SECONDS SLIDE 4 SECONDS]",
+    "rows": """SELECT MAX(n) AS m FROM (SELECT COUNT(*) AS n FROM a [RANGE 2 SECONDS SLIDE 1 SECOND]) AS q
+               [ROWS 5 SLIDE 2]""",
+}
+JUDGED = {
+    "same": ("per_second", 10, 2, "item, qty, MAX(n) AS m, COUNT(*) AS c", "item, qty"),
+    "fewer": ("per_second", 10, 2, "item, SUM(n) AS m, MAX(s) AS s", "item"),
+    "inline": ("(SELECT * FROM each WHERE s > 3)", 10, 2, "MAX(s) AS s, COUNT(*) AS n", None),
+    "deep": ("five", 20, 10, "SUM(s) AS s, COUNT(*) AS n", None),
+    "joined": ("(SELECT * FROM per_second JOIN fav USING (item))", 10, 2, "who, SUM(n) AS n", "who"),
+    "distinct": ("per_second", 4, 4, "item, n", "item, n"),
+}
+"""What DuckDB is asked: over whose rows, the range and slide in seconds, what, and by which groups."""
+
+
+def some_events() -> pa.Table:
+    random = np.random.default_rng(7)
+    rows = FILES * ROWS
+    times = START + np.sort(random.integers(0, 90 * SECOND, rows)) - random.integers(0, LATENESS, rows)
+    return pa.table(
+        {
+            "ts": instants(np.maximum(times, START).tolist()),
+            "item": pa.array(random.choice(["nut", "bolt", "gear", None], rows).tolist()),
+            "qty": pa.array(random.integers(1, 4, rows)),
+            "price": pa.array(random.integers(0, 5, rows)),
+        }
+    )
+
+
+def session_over(spark: SparkSession, folder: Path, queries: dict[str, str] = QUERIES) -> Session:
+    session = windrow.Session(spark, shards=2)
+    session.stream("a", stream_of(spark, folder / "a", SCHEMA), time="ts", lateness="2 seconds")
+    session.table("fav", spark.createDataFrame(TABLE))
+    for name, text in DERIVED.items():
+        session.derive(name, text)
+    for name, text in queries.items():
+        session.query(name, text)
+    return session
+
+
+def sinks_of(folder: Path, queries: dict[str, str] = QUERIES) -> dict[str, windrow.Sink]:
+    return {name: windrow.sink("parquet", path=folder / "out" / name) for name in queries}
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a job that was stopped after half of the files, and went on with the others."""
+    folder = tmp_path_factory.mktemp("over")
+    files = [some_events().slice(start, ROWS) for start in range(0, FILES * ROWS, ROWS)]
+    for half in (slice(0, FILES // 2), slice(FILES // 2, FILES)):
+        put(folder / "a", *files[half])
+        session = session_over(spark, folder)
+        job = session.start(str(folder / "checkpoint"), sinks_of(folder), trigger="available now")
+        finish(job, flush=half.stop == FILES)
+    return folder
+
+
+def replayed(name: str) -> pa.Table:
+    settings = {"tables": {"fav": TABLE}, "derived": DERIVED, "lateness": "2 seconds", "batch_rows": ROWS}
+    return windrow.replay(QUERIES[name], flush=True, a=some_events(), **settings)
+
+
+def sorted_rows(rows: Rows) -> list[str]:
+    return sorted(repr({name: value for name, value in row.items() if name != "window_start"}) for row in rows)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_spark_answers_as_replay_does(folder: Path, name: str):
+    expected = replayed(name)
+    assert expected.num_rows > 5
+    assert sorted_rows(rows_of(folder / "out" / name)) == sorted_rows(rows_of(expected))
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_window_holds_exactly_the_answers_that_lie_in_it(folder: Path, name: str):
+    with duckdb.connect() as db:
+        db.register("happened", some_events().append_column("t", some_events()["ts"].cast(pa.int64())))
+        db.register("fav", TABLE)
+
+        def over(
+            source: str, range_s: int, slide_s: int, what: str, keys: str | None, at: str = "window_end - 1"
+        ) -> str:
+            ends = f"SELECT unnest(generate_series({START}, {START + 200 * SECOND}, {slide_s * SECOND})) AS e"
+            group = "" if keys is None else f", {keys}"
+            within = f"{at} >= e - {range_s * SECOND} AND {at} < e"
+            return f"SELECT e AS window_end, {what} FROM (SELECT * FROM {source}), ({ends}) WHERE {within} GROUP BY e{group}"
+
+        def table(name: str, *asked: str | int | None) -> None:
+            db.execute(f"CREATE TABLE {name} AS {over(*asked)}")
+
+        table("per_second", "happened", 1, 1, "item, qty, SUM(price) AS s, COUNT(*) AS n", "item, qty", "t")
+        table("each", "happened", 2, 1, "item, SUM(price) AS s", "item", "t")
+        table("five", "(SELECT * RENAME (window_end AS t) FROM per_second)", 5, 5, "item, MAX(s) AS s", "item", "t - 1")
+        source, *asked = JUDGED[name]
+        renamed = f"(SELECT * RENAME (window_end AS t) FROM {source})"
+        expected = db.sql(over(renamed, *asked, at="t - 1")).to_arrow_table().to_pylist()
+    whole = [{k: v if isinstance(v, str | None) else int(v) for k, v in row.items()} for row in expected]
+    assert len(whole) > 5
+    assert sorted_rows(rows_of(folder / "out" / name)) == sorted_rows(whole)
+
+
+@pytest.mark.parametrize(("name", "slide"), [("plain", 2), ("same", 2), ("fewer", 2), ("inline", 2), ("deep", 10)])
+def test_the_outer_window_is_answered_in_the_batch_that_closes_the_inner(folder: Path, name: str, slide: int):
+    clock, times = START, some_events()["ts"].cast(pa.int64()).to_numpy()
+    for batch in range(FILES):
+        before, clock = clock, max(clock, int(times[: (batch + 1) * ROWS].max()) - LATENESS)
+        due = set(range(before // (slide * SECOND) * slide * SECOND, clock + 1, slide * SECOND))
+        due = {end for end in due if before < end <= clock}
+        found = table_of(folder / "out" / name, batch)["window_end"].cast(pa.int64()).to_pylist()
+        assert set(found) == due, f"batch {batch}"
+
+
+def test_a_query_with_more_stages_comes_to_a_running_job_and_stays(spark: SparkSession, tmp_path: Path):
+    """It runs in a Spark query of its own, since a checkpoint keeps the number of stages, and reads the stream anew."""
+    files = [some_events().slice(start, ROWS) for start in range(0, FILES * ROWS, ROWS)]
+    put(tmp_path / "a", *files[:2])
+    began = {"same": QUERIES["same"]}
+    start = (str(tmp_path / "checkpoint"), sinks_of(tmp_path, began))
+    job = session_over(spark, tmp_path, began).start(*start)
+    try:
+        until(lambda: job.progress().get("a", {}).get("batches", 0) >= 2)
+        job.add("fewer", QUERIES["fewer"], windrow.sink("parquet", path=tmp_path / "out" / "fewer"))
+        job.add("changes", QUERIES["changes"], windrow.sink("parquet", path=tmp_path / "out" / "changes"))
+        until(lambda: job.progress().get("changes-2-a", {}).get("batches", 0) >= 2)
+        job.drop("changes")
+    finally:
+        job.stop()
+    put(tmp_path / "a", *files[2:])
+    job = session_over(spark, tmp_path, began).start(*start, trigger="available now")
+    finish(job)
+    assert sorted(job.queries) == ["fewer", "same"]
+    for name in job.queries:
+        assert sorted_rows(rows_of(tmp_path / "out" / name)) == sorted_rows(rows_of(replayed(name)))
