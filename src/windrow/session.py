@@ -41,6 +41,7 @@ from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.job.checkpoint import Changes, kept_in
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
+from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.letters import Listener
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
@@ -91,6 +92,7 @@ class Session:
         self._aggregates: dict[str, UserAggregate] = {}
         self._clusterings: dict[str, type] = {}
         self._queries: dict[str, AnyQuery] = {}
+        self._texts: dict[str, Query] = {}
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine())
@@ -253,6 +255,7 @@ class Session:
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
         self._queries[name] = self._compiler.query(name, query, self._queries.values(), choose)
+        self._texts[name] = query
         return self._queries[name]
 
     def start(
@@ -300,6 +303,7 @@ class Session:
             check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
             check_places({name: sinks[name] for name in queries})
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
+            keep_expiry(checkpoint, queries, kept.expiry)
             known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
             runs = Runs(self.spark, checkpoint, kept, *known)
             job = Job(queries, sinks, trigger, runs, checkpoint, hold)
@@ -318,8 +322,11 @@ class Session:
         """The queries that run on a checkpoint; the sinks of those that came while it ran join `sinks`."""
         changes = Changes.read(checkpoint)
         queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
+        for name, way in kept_expiry(changes, queries, self._expiry and self._expiry.value).items():
+            wanted = Wanted((("expiry", way),))
+            queries[name] = self._compiler.query(name, self._texts[name], choose=wanted)
         for name, added in changes.added.items():
-            plan = self.plan(name, added.text, queries.values())
+            plan = self._compiler.query(name, parse_query(added.text), queries.values(), Wanted(added.choose))
             if added.slide_us is not None and isinstance(plan, QueryPlan):
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan

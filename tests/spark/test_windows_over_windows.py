@@ -11,12 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.errors import SettingsError
 from windrow.session import Session
+from windrow.spark.job.checkpoint import Changes
 
 from .streams import SECOND, START, Rows, finish, instants, put, rows_of, stream_of, table_of, until
 
 SCHEMA = "ts TIMESTAMP, item STRING, qty BIGINT, price BIGINT"
-FILES, ROWS = 4, 60
+FILES, ROWS = 3, 80
 LATENESS = 2 * SECOND
 TABLE = pa.table({"item": ["nut", "nut", "gear"], "who": ["ann", "bob", "bob"]})
 DERIVED = {
@@ -63,10 +65,12 @@ def some_events() -> pa.Table:
     )
 
 
-def session_over(spark: SparkSession, folder: Path, queries: dict[str, str] = QUERIES) -> Session:
+def session_over(
+    spark: SparkSession, folder: Path, queries: dict[str, str] = QUERIES, table: pa.Table = TABLE
+) -> Session:
     session = windrow.Session(spark, shards=2)
     session.stream("a", stream_of(spark, folder / "a", SCHEMA), time="ts", lateness="2 seconds")
-    session.table("fav", spark.createDataFrame(TABLE))
+    session.table("fav", spark.createDataFrame(table))
     for name, text in DERIVED.items():
         session.derive(name, text)
     for name, text in queries.items():
@@ -83,7 +87,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """The results of a job that was stopped after half of the files, and went on with the others."""
     folder = tmp_path_factory.mktemp("over")
     files = [some_events().slice(start, ROWS) for start in range(0, FILES * ROWS, ROWS)]
-    for half in (slice(0, FILES // 2), slice(FILES // 2, FILES)):
+    for half in (slice(0, 2), slice(2, FILES)):
         put(folder / "a", *files[half])
         session = session_over(spark, folder)
         job = session.start(str(folder / "checkpoint"), sinks_of(folder), trigger="available now")
@@ -149,21 +153,73 @@ def test_the_outer_window_is_answered_in_the_batch_that_closes_the_inner(folder:
 def test_a_query_with_more_stages_comes_to_a_running_job_and_stays(spark: SparkSession, tmp_path: Path):
     """It runs in a Spark query of its own, since a checkpoint keeps the number of stages, and reads the stream anew."""
     files = [some_events().slice(start, ROWS) for start in range(0, FILES * ROWS, ROWS)]
-    put(tmp_path / "a", *files[:2])
+    put(tmp_path / "a", *files[:1])
     began = {"same": QUERIES["same"]}
     start = (str(tmp_path / "checkpoint"), sinks_of(tmp_path, began))
     job = session_over(spark, tmp_path, began).start(*start)
     try:
-        until(lambda: job.progress().get("a", {}).get("batches", 0) >= 2)
-        job.add("fewer", QUERIES["fewer"], windrow.sink("parquet", path=tmp_path / "out" / "fewer"))
+        until(lambda: job.progress().get("a", {}).get("batches", 0) >= 1)
+        sink = windrow.sink("parquet", path=tmp_path / "out" / "fewer")
+        with pytest.raises(SettingsError, match="cannot have maintenance 'subtract'"):
+            job.add("fewer", QUERIES["fewer"], sink, choose={"maintenance": "subtract"})
+        job.add("fewer", QUERIES["fewer"], sink, choose={"maintenance": "DABA"})
         job.add("changes", QUERIES["changes"], windrow.sink("parquet", path=tmp_path / "out" / "changes"))
-        until(lambda: job.progress().get("changes-2-a", {}).get("batches", 0) >= 2)
+        until(lambda: job.progress().get("changes-2-a", {}).get("batches", 0) >= 1)
         job.drop("changes")
     finally:
         job.stop()
-    put(tmp_path / "a", *files[2:])
+    put(tmp_path / "a", *files[1:])
     job = session_over(spark, tmp_path, began).start(*start, trigger="available now")
     finish(job)
     assert sorted(job.queries) == ["fewer", "same"]
+    assert Changes.read(job.checkpoint).added["fewer"].choose == (("maintenance", "DABA"),)
     for name in job.queries:
         assert sorted_rows(rows_of(tmp_path / "out" / name)) == sorted_rows(rows_of(replayed(name)))
+
+
+CAPPED = {
+    name: f"SELECT {keys}, SUM(n * cap) AS c FROM per_second [RANGE 10 SECONDS SLIDE 10 SECONDS]"
+    f" JOIN caps ON per_second.item = caps.item GROUP BY {keys}"
+    for name, keys in {"here": "per_second.item, qty", "away": "per_second.item"}.items()
+}
+"""Answers that are joined in the shards that give them, and in a stage more."""
+
+
+def test_a_batch_that_runs_again_joins_answers_with_the_table_it_had(spark: SparkSession, tmp_path: Path):
+    files = [some_events().slice(start, ROWS) for start in range(0, FILES * ROWS, ROWS)]
+    old, new = (
+        pa.table({"item": ["nut", "gear"], "cap": pa.array(caps, pa.int64())})
+        for caps in ([1, 100], [10_000, 1000_000])
+    )
+    start = (str(tmp_path / "checkpoint"), sinks_of(tmp_path, CAPPED), "available now")
+    for table, some in ((old, files[:2]), (new, files[2:])):
+        put(tmp_path / "a", *some)
+        session = session_over(spark, tmp_path, {})
+        session.table("caps", spark.createDataFrame(table))
+        for name, text in CAPPED.items():
+            session.query(name, text)
+        finish(session.start(*start), flush=table is new)
+        if table is old:
+            before = {name: table_of(tmp_path / "out" / name, batch=1) for name in CAPPED}
+            for run in ("a", "changes-2-a"):
+                for log in (tmp_path / "checkpoint" / run / "spark" / "commits").glob("*1*"):
+                    log.unlink()  # as if the job had died before batch 1 was done
+    clock = int(some_events()["ts"].cast(pa.int64()).to_numpy()[: 2 * ROWS].max()) - LATENESS
+    with duckdb.connect() as db:
+        db.register("happened", some_events().append_column("t", some_events()["ts"].cast(pa.int64())))
+        db.register("old", old)
+        db.register("new", new)
+        db.execute(f"""CREATE TABLE each AS SELECT item, qty, t // {SECOND} + 1 AS second, COUNT(*) AS n FROM happened GROUP BY ALL;
+            CREATE TABLE joined AS SELECT e.*, n * if(second * {SECOND} <= {clock}, o.cap, w.cap) AS c,
+            (second - 1) // 10 * 10 + 10 AS w FROM each AS e JOIN old AS o USING (item) JOIN new AS w USING (item)""")
+        keys = {"here": "item, qty", "away": "item"}
+        expected = {
+            name: db.sql(f"SELECT w * {SECOND} AS window_end, {own}, SUM(c)::BIGINT AS c FROM joined GROUP BY ALL")
+            .to_arrow_table()
+            .to_pylist()
+            for name, own in keys.items()
+        }
+    for name in CAPPED:
+        assert table_of(tmp_path / "out" / name, batch=1).equals(before[name])
+        assert before[name].num_rows and any(row["c"] >= 10_000 for row in expected[name])
+        assert sorted_rows(rows_of(tmp_path / "out" / name)) == sorted_rows(expected[name])

@@ -125,7 +125,10 @@ def replay(
 
 
 class Replay(StageReplay):
-    """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`."""
+    """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`.
+
+    `choose` asks for ways by name, as that of `replay`.
+    """
 
     def __init__(
         self,
@@ -142,6 +145,7 @@ class Replay(StageReplay):
         blocks: Blocks | None = None,
         streams: Mapping[str, pa.Table] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
+        choose: Mapping[str, Any] | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
@@ -157,6 +161,6 @@ class Replay(StageReplay):
             clusterings=clusterings or {},
             states=states,
         )
-        compiler = Compiler(catalog, dict(tables or {}).__getitem__, Wishes())
+        compiler = Compiler(catalog, dict(tables or {}).__getitem__, Wishes(wanted=read_choose(choose)))
         asked = compiler.query("query", parse_query(query) if isinstance(query, str) else query)
         super().__init__(compiler.scan([asked]), catalog.streams, events, blocks)
