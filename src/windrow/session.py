@@ -37,6 +37,7 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
+from windrow.schedule import schedule_costs
 from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.job.checkpoint import Changes, kept_in
 from windrow.spark.job.hold import Hold
@@ -339,7 +340,8 @@ class Session:
         runs = dict.fromkeys(query.run for query in queries)
         plans = [self.stream_plan([query for query in queries if query.run == run]) for run in runs]
         ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
-        return explain_plans(plans, self.shards, self._compiler.wishes.keeping, self._measured(), ways)
+        keeping = self._compiler.wishes.keeping
+        return explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""

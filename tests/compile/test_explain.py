@@ -15,6 +15,7 @@ from windrow.compile.explain import explain_plans
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.nodes.stage import StagePlan
+from windrow.schedule import schedule_costs
 
 SCHEMA = events_of(
     [], symbol=pa.array([], pa.string()), price=pa.array([], pa.float64()), volume=pa.array([], pa.int32())
@@ -61,9 +62,29 @@ def test_it_says_what_was_asked_for_and_what_cannot_be():
         "keeps 1 space of panes or rows, 0 of them shared",
         "chooses exclude for 2, refold for 1; asked for: maintenance exclude, schedule graph",
     ]
-    assert "  schedule: graph, as asked for" in lines
+    assert "    schedule: graph, as asked for" in lines
     assert any(line.startswith("        exclude, as asked for: ") for line in lines)
     assert "        exclude was asked for, and cannot be right here" in lines
+
+
+def test_it_says_what_every_schedule_index_and_eviction_would_cost():
+    texts = [
+        "SELECT MAX(price) AS most FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS]",
+        "SELECT MIN(price) AS least FROM ticks [RANGE 12 SECONDS SLIDE 3 SECONDS]",
+        "SELECT COUNT(cid) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS] CLUSTER BY price AS cid USING C_BIRCH(1)",
+    ]
+    lines = explain_plans([StagePlan.of(plan_of(texts, SCHEMA))], 2, schedules=schedule_costs).splitlines()
+    asked = "one more with little in common would make the others look at every instant between"
+    costs = "tests an instant of the others: plain 3, grouped 2, graph 3, optimized graph 3"
+    assert f"    schedule: calendar 8.33, as long slides have: {asked}; {costs}" in lines
+    others = "scan, m a look-up; grid, O(1) a look-up; boxes, O(log m) a look-up"
+    assert f"  index: each context has what fits it; others: {others}" in lines
+    assert "  eviction: distance, 1 read a block; others: LRU, n reads a slide at worst; MRU, 1 read a block" in lines
+    plan = plan_of(texts, SCHEMA, choose={"schedule": "graph", "eviction": "MRU", "index": "grid"})
+    told = explain_plans([StagePlan.of(plan)], 2, schedules=schedule_costs)
+    assert "schedule: graph 3, as asked for; tests an instant of the others: plain 3, grouped 2" in told
+    assert "index: grid, as asked for, O(1) a look-up; others: scan" in told
+    assert "eviction: MRU, as asked for, 1 read a block; others: distance" in told
 
 
 def test_it_tells_what_streams_are_made_of_and_which_keys_take_one_more_stage():

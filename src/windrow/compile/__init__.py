@@ -17,6 +17,8 @@ derive_streams          Windows over windows: a sub-query with a window behind i
                         answers
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
+explain_choices         What a scan has one of, as text: its schedules, the index of its clusters, and which blocks
+                        leave memory
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_rows            Windows that count rows as text: what they keep, and why
 explain_stages          Stages, and streams that are made of answers, as text: of which query, whose clock, in which
