@@ -336,9 +336,8 @@ class Session:
 
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
-        queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
-        runs = dict.fromkeys(query.run for query in queries)
-        plans = [self.stream_plan([query for query in queries if query.run == run]) for run in runs]
+        queries = self._queries if text is None else {"query": self.plan("query", text)}
+        plans = list(self._compiler.program(queries, self._measured()).values())
         ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
         keeping = self._compiler.wishes.keeping
         return explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)

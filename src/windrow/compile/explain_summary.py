@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.pipeline import StreamPlan
-from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.nodes.stage import StagePlan
 
 
@@ -36,8 +35,7 @@ def _chosen(plans: Sequence[StagePlan]) -> list[str]:
     """The maintenances that windows have, those of most first."""
     counts: dict[str, int] = {}
     for space in (space for stream in _streams(plans) for space in stream.spaces):
-        folds = [space] if isinstance(space, RowSpace) else space.folds
-        for way in (way for fold in folds for way in fold.maintenance):
+        for way in space.ways:
             counts[NAMES.get(way, way)] = counts.get(NAMES.get(way, way), 0) + 1
     return [f"{way} for {count}" for way, count in sorted(counts.items(), key=lambda item: -item[1])]
 

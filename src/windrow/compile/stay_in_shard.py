@@ -32,7 +32,7 @@ def why_not(query: QueryPlan, inner: AnyQuery) -> str | None:
         return None
     columns = {output.name.lower(): output.sql for output in inner.outputs}
     counted = isinstance(query.window, CountWindow)
-    grouped = query.window.partition if isinstance(query.window, CountWindow) else [key.sql for key in query.keys]
+    grouped = query.window.partition if counted else tuple(key.sql for key in query.keys)
     if counted and not grouped:
         return "rows are numbered over all groups of the answers"
     reached = {columns.get(text.strip("`").lower()) for text in grouped}

@@ -8,9 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, Feed
-from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.answers.finish import finish_part
 from windrow.runtime.contracts import Joins
 from windrow.runtime.outcome import Outcome
@@ -46,5 +44,4 @@ def event_times(rows: pa.Table, query: AnyQuery) -> pa.ChunkedArray:
     last row, and is answered when the clock has passed it.
     """
     ends = pc.cast(rows["window_end"], pa.int64())
-    counts_rows = isinstance(query, QueryPlan) and isinstance(query.window, CountWindow)
-    return ends if counts_rows else pc.subtract(ends, 1)
+    return ends if query.ends_with_row else pc.subtract(ends, 1)

@@ -20,7 +20,6 @@ from windrow.compile.keep_rows import Figures
 from windrow.compile.read_choose import read_choose
 from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.instants import read_instant
-from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import Sink, check_places
@@ -139,7 +138,7 @@ class Job:
             check_places(self._sinks | {name: sink})
             self._planner.forget(name)
             changes = Changes.read(self.checkpoint)
-            changes.added[name] = Added(text, sink, _rounded_slide(plan), wanted.wishes)
+            changes.added[name] = Added(text, sink, plan.rounded_us, wanted.wishes)
             self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
     def drop(self, name: str) -> None:
@@ -343,11 +342,6 @@ def remove_checkpoint(folder: str, queries: Mapping[str, StreamingQuery]) -> Non
     """Remove a temporary checkpoint; what still ran on it would make it again."""
     stop_all(queries)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _rounded_slide(plan: AnyQuery) -> int | None:
-    """The slide that was chosen, where it need not be what was asked for."""
-    return plan.window.slide_us if isinstance(plan, QueryPlan) and plan.about_us is not None else None
 
 
 def check_beside(running: StagePlan, wanted: StagePlan) -> None:
