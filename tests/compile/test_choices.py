@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import windrow
-from windrow.cli.launch import read_launch
+from windrow.cli.launch import read_launch, read_wishes
 from windrow.cli.main import app
 from windrow.clustering import index as indexes
 from windrow.clustering.grid import AXES
@@ -421,6 +421,12 @@ def test_the_command_line_lists_and_asks():
     assert launch.choose == {"maintenance": "two stacks", "eviction": "LRU"}
     with pytest.raises(SettingsError, match=r"--set choose.schedule=wheel: there is no schedule 'wheel'"):
         read_launch("local[2]", ["choose.schedule=wheel"])
+    assert read_wishes(["choose.maintenance=DABA", "choose.schedule='graph'"]) == {
+        "maintenance": "DABA",
+        "schedule": "graph",
+    }
+    with pytest.raises(SettingsError, match="--set shards=3: a running job takes wishes alone"):
+        read_wishes(["shards=3"])
     shown = CliRunner().invoke(app, ["choices"], env={"COLUMNS": "80"})
     assert shown.exit_code == 0 and max(map(len, shown.output.splitlines())) <= 80
     flat = shown.output.replace("\n", "")

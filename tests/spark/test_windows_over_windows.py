@@ -11,9 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.errors import SettingsError
+from windrow.application import Application
+from windrow.errors import QueryError, SettingsError
 from windrow.session import Session
 from windrow.spark.job.checkpoint import Changes
+from windrow.spark.job.job import Job
 
 from .streams import SECOND, START, Rows, finish, instants, put, rows_of, stream_of, table_of, until
 
@@ -37,6 +39,8 @@ QUERIES = {
     "joined": f"""SELECT who, SUM(n) AS n FROM per_second {LONG} JOIN fav ON per_second.item = fav.item GROUP BY who""",
     "changes": f"SELECT item, MAX(n) AS m FROM per_second {LONG} GROUP BY item EMIT CHANGES",
     "distinct": "SELECT DISTINCT item, n FROM per_second [RANGE 4 SECONDS SLIDE 4 SECONDS]",
+    "levels": """SELECT item, SUM(n) AS n FROM per_second [RANGES 20 SECONDS, 10 SECONDS SLIDES 10 SECONDS, 5 SECONDS]
+                 GROUP BY item""",
     "rows": """SELECT MAX(n) AS m FROM (SELECT COUNT(*) AS n FROM a [RANGE 2 SECONDS SLIDE 1 SECOND]) AS q
                [ROWS 5 SLIDE 2]""",
 }
@@ -91,8 +95,24 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         put(folder / "a", *files[half])
         session = session_over(spark, folder)
         job = session.start(str(folder / "checkpoint"), sinks_of(folder), trigger="available now")
-        finish(job, flush=half.stop == FILES)
+        finish(job, flush=False)
+        if half.stop == FILES:
+            _check_horizon(job)
+            finish(job)
     return folder
+
+
+def _check_horizon(job: Job) -> None:
+    """What a query with levels holds is read from the stage that folds it, as of the last batch."""
+    at = job.state_at("levels", "15 seconds")
+    with duckdb.connect() as db:
+        db.register("happened", some_events().append_column("t", some_events()["ts"].cast(pa.int64())))
+        within = f"end_us > {at.start_us} AND end_us <= {at.end_us}"
+        expected = db.sql(
+            f"SELECT item, COUNT(*) FROM (SELECT item, (t // {SECOND} + 1) * {SECOND} AS end_us FROM happened) WHERE {within} GROUP BY item"
+        ).fetchall()
+    assert at.end_us - at.start_us >= 15 * SECOND
+    assert sorted(((row["item"], row["n"]) for row in at.rows.collect()), key=repr) == sorted(expected, key=repr)
 
 
 def replayed(name: str) -> pa.Table:
@@ -223,3 +243,25 @@ def test_a_batch_that_runs_again_joins_answers_with_the_table_it_had(spark: Spar
         assert table_of(tmp_path / "out" / name, batch=1).equals(before[name])
         assert before[name].num_rows and any(row["c"] >= 10_000 for row in expected[name])
         assert sorted_rows(rows_of(tmp_path / "out" / name)) == sorted_rows(expected[name])
+
+
+def test_a_script_makes_streams_of_answers(spark: SparkSession, tmp_path: Path):
+    put(tmp_path / "a", some_events().slice(0, 5))
+    made = Application(
+        windrow.Session(spark, shards=2),
+        f"""CREATE STREAM a (ts TIMESTAMP, item STRING, qty BIGINT, price BIGINT)
+              USING parquet OPTIONS (path '{tmp_path / "a"}') TIMESTAMP BY ts;
+            CREATE STREAM per_second AS {DERIVED["per_second"]};
+            CREATE SINK fewer USING parquet OPTIONS (path '{tmp_path / "out" / "fewer"}');
+            INSERT INTO fewer {QUERIES["fewer"]}""",
+    )
+    assert list(made.sinks) == ["fewer"]
+    told = made.session.explain()
+    assert "stream per_second: made of the answers of query #per_second; its clock is that of a" in told
+    assert "changes-2-a: 2 stages in each batch, for fewer" in told
+    with pytest.raises(QueryError, match="only whole answers are events of a stream"):
+        made.session.derive("told", f"{DERIVED['per_second']} EMIT CHANGES")
+    with pytest.raises(QueryError, match="only final answers are events of a stream"):
+        made.session.derive(
+            "early", "SELECT COUNT(*) AS n FROM a [RANGE 4 SECONDS SLIDE 4 SECONDS EMIT EVERY 1 SECOND]"
+        )
