@@ -37,8 +37,8 @@ fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)
 
 lint: $(READY)  ## style, types and who may import whom
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src lab tests benchmarks examples
+	$(BIN)/ruff format --check src lab tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 
 from windrow.errors import ChangeError, QueryError
@@ -15,7 +16,7 @@ def obey(job: Job, letter: Letter) -> Letter:
     """Do what a letter asks for; answers with what runs then."""
     match letter:
         case {"add": str(text)}:
-            return {"added": add_script(job, text), "queries": job.queries}
+            return {"added": add_script(job, text, letter.get("choose")), "queries": job.queries}
         case {"drop": str(name)}:
             job.drop(name)
             return {"dropped": [name], "queries": job.queries}
@@ -27,8 +28,11 @@ def obey(job: Job, letter: Letter) -> Letter:
     raise ChangeError(f"the job does not know what to do with {sorted(letter)}")
 
 
-def add_script(job: Job, text: str) -> list[str]:
-    """Add the queries of a script, which may create sinks for them; a SELECT by itself goes to the console."""
+def add_script(job: Job, text: str, choose: Mapping[str, str] | None = None) -> list[str]:
+    """Add the queries of a script, which may create sinks for them; a SELECT by itself goes to the console.
+
+    `choose` is asked for each of them.
+    """
     sinks: dict[str, Sink] = {}
     wanted: list[tuple[str, str, Sink]] = []
     for statement in parse_script(text):
@@ -59,5 +63,5 @@ def add_script(job: Job, text: str) -> list[str]:
     if not wanted:
         raise QueryError("there is no query to add", hint="SELECT ..., or CREATE SINK ...; INSERT INTO sink SELECT ...")
     for name, query, sink in wanted:
-        job.add(name, query, sink)
+        job.add(name, query, sink, choose=choose)
     return [name for name, _, _ in wanted]

@@ -37,10 +37,12 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
+from windrow.schedule import schedule_costs
 from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
+from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.letters import Listener
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
@@ -91,6 +93,7 @@ class Session:
         self._aggregates: dict[str, UserAggregate] = {}
         self._clusterings: dict[str, type] = {}
         self._queries: dict[str, AnyQuery] = {}
+        self._texts: dict[str, Query] = {}
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine())
@@ -253,6 +256,7 @@ class Session:
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
         self._queries[name] = self._compiler.query(name, query, self._queries.values(), choose)
+        self._texts[name] = query
         return self._queries[name]
 
     def start(
@@ -300,6 +304,7 @@ class Session:
             check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
             check_places({name: sinks[name] for name in queries})
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
+            keep_expiry(checkpoint, queries, kept.expiry)
             known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
             runs = Runs(self.spark, checkpoint, kept, *known)
             job = Job(queries, sinks, trigger, runs, checkpoint, hold)
@@ -318,8 +323,11 @@ class Session:
         """The queries that run on a checkpoint; the sinks of those that came while it ran join `sinks`."""
         changes = QueryEdits.read(checkpoint)
         queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
+        for name, way in kept_expiry(changes, queries, self._expiry and self._expiry.value).items():
+            wanted = Wanted((("expiry", way),))
+            queries[name] = self._compiler.query(name, self._texts[name], choose=wanted)
         for name, added in changes.added.items():
-            plan = self.plan(name, added.text, queries.values())
+            plan = self._compiler.query(name, parse_query(added.text), queries.values(), Wanted(added.choose))
             if added.slide_us is not None and isinstance(plan, QueryPlan):
                 plan = with_slide(plan, added.slide_us)
             queries[name] = plan
@@ -328,11 +336,11 @@ class Session:
 
     def explain(self, text: str | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen."""
-        queries = list(self._shared().values()) if text is None else [self.plan("query", text)]
-        runs = dict.fromkeys(query.run for query in queries)
-        plans = [self.stream_plan([query for query in queries if query.run == run]) for run in runs]
+        queries = self._queries if text is None else {"query": self.plan("query", text)}
+        plans = list(self._compiler.program(queries, self._measured()).values())
         ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
-        return explain_plans(plans, self.shards, self._compiler.wishes.keeping, self._measured(), ways)
+        keeping = self._compiler.wishes.keeping
+        return explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""

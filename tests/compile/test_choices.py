@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import windrow
-from windrow.cli.launch import read_launch
+from windrow.cli.launch import read_launch, read_wishes
 from windrow.cli.main import app
 from windrow.clustering import index as indexes
 from windrow.clustering.grid import AXES
@@ -133,6 +133,32 @@ def test_every_maintenance_of_aggregates_answers_as_duckdb(way, batch_rows, call
     assert calls[way] > 20
     for (range_s, slide_s), table in zip(((12, 2), (60, 10)), found.values()):
         assert told(table) == judged(events, answer, range_s, slide_s)
+
+
+def judged_rows(events: pa.Table, answer: str, rows: int, slide: int) -> list[tuple]:
+    """What DuckDB makes of every window of so many rows, by the number of its last row."""
+    numbered = events.append_column("number", pa.array(range(1, len(events) + 1)))
+    text = f"""SELECT w.last, symbol, {answer} FROM numbered
+               JOIN (SELECT unnest(range({slide}, {len(numbered) + 1}, {slide})) AS last) w
+               ON number > w.last - {rows} AND number <= w.last GROUP BY ALL ORDER BY ALL"""
+    return duckdb.sql(text).fetchall()
+
+
+def told_rows(found: pa.Table) -> list[tuple]:
+    return sorted(zip(*(found[name].to_pylist() for name in ("window_row", "symbol", "n", "v"))))
+
+
+@pytest.mark.parametrize(("rows", "slide"), [(40, 5), (33, 7), (6, 9)])
+@pytest.mark.parametrize("batch_rows", [None, 37])
+@pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
+def test_every_maintenance_of_windows_that_count_rows_answers_as_duckdb(way, batch_rows, rows, slide, calls):
+    """Also where many windows are due at once, which would else be folded together."""
+    events, answer = ticks(), SUMS if way in ("subtract", "exclude") else MOST
+    text = f"SELECT symbol, {answer} FROM ticks [ROWS {rows} SLIDE {slide}] GROUP BY symbol"
+    found = windrow.replay(text, ticks=events, batch_rows=batch_rows, flush=True, choose={"maintenance": way})
+    assert rows < slide or calls[way] >= len(events) // slide - 1  # a window of less than a cell has no whole one
+    expected = judged_rows(events, answer, rows, slide)
+    assert len(expected) > 50 and told_rows(found) == expected
 
 
 @pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
@@ -345,11 +371,62 @@ def test_a_restart_may_choose_another_maintenance(before, after):
     assert sorted(map(str, pa.concat_tables(rows).to_pylist())) == sorted(map(str, whole.to_pylist()))
 
 
+@pytest.mark.parametrize("after", ["tree", "refold", "DABA", None])
+@pytest.mark.parametrize("before", ["tree", "two stacks", None])
+def test_a_restart_may_choose_another_maintenance_of_windows_that_count_rows(before, after):
+    """Names of row state do not tell the maintenance: no window is lost, and none comes twice."""
+    events, text = ticks(), f"SELECT symbol, {MOST} FROM ticks [ROWS 40 SLIDE 5] GROUP BY symbol"
+    ways = [{} if way is None else {"maintenance": way} for way in (before, after)]
+    rows = pa.concat_tables(restarted(text, events, *ways))
+    assert told_rows(rows) == [row for row in judged_rows(events, MOST, 40, 5) if row in set(told_rows(rows))]
+    whole = windrow.replay(text, ticks=events, batch_rows=50)
+    assert told_rows(rows) == told_rows(whole)
+
+
+@pytest.mark.parametrize(("before", "after"), [("rows", "partials"), ("partials", "rows")])
+def test_a_restart_may_keep_rows_or_partials_and_goes_on_with_the_first_window_that_is_whole(before, after):
+    events, text = ticks(), f"SELECT symbol, {SUMS} FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
+    expected = judged(events, SUMS, 12, 2)
+    first, late = restarted(text, events, {"keep": before}, {"keep": after})
+    came = events["second"][250 - 1].as_py()
+    begins = min(row[0] for row in told(late)) - 12
+    assert came < begins <= came + 2, "it is the first window that begins after all that was kept the other way"
+    assert told(first) == [row for row in expected if row[0] <= came]
+    newest = events["second"][-1].as_py()
+    assert told(late) == [row for row in expected if begins + 12 <= row[0] <= newest]
+
+
+def restarted(text: str, events: pa.Table, before: dict[str, str], after: dict[str, str]) -> list[pa.Table]:
+    """What a job answers with the one wish, and after a restart with the other."""
+    blocks, snapshot, tables = MemoryBlocks(), None, []
+    for wish, start, stop in ((before, 0, 250), (after, 250, len(events))):
+        plan, stream = planned(text, events, **wish)
+        life = StageReplay(plan, {stream.name: stream}, {stream.name: events}, blocks)
+        life.shard = type(life.shard)(plan, blocks, snapshot)
+        tables.append(pa.concat_tables([t for at in range(start, stop, 50) for t in life.step(events.slice(at, 50))]))
+        snapshot = life.shard.save()
+    return tables
+
+
+def test_one_replay_is_asked_as_all_are(calls):
+    text = f"SELECT symbol, {MOST} FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
+    one = windrow.Replay(text, ticks=ticks(), choose={"maintenance": "DABA"})
+    assert one.run().equals(windrow.replay(text, ticks=ticks())) and calls["DABA"] > 20
+    with pytest.raises(SettingsError, match="there is no maintenance 'dabba'"):
+        windrow.Replay(text, ticks=ticks(), choose={"maintenance": "dabba"})
+
+
 def test_the_command_line_lists_and_asks():
     launch = read_launch("local[2]", ['choose.maintenance="two stacks"', "choose.eviction=LRU"])
     assert launch.choose == {"maintenance": "two stacks", "eviction": "LRU"}
     with pytest.raises(SettingsError, match=r"--set choose.schedule=wheel: there is no schedule 'wheel'"):
         read_launch("local[2]", ["choose.schedule=wheel"])
+    assert read_wishes(["choose.maintenance=DABA", "choose.schedule='graph'"]) == {
+        "maintenance": "DABA",
+        "schedule": "graph",
+    }
+    with pytest.raises(SettingsError, match="--set shards=3: a running job takes wishes alone"):
+        read_wishes(["shards=3"])
     shown = CliRunner().invoke(app, ["choices"], env={"COLUMNS": "80"})
     assert shown.exit_code == 0 and max(map(len, shown.output.splitlines())) <= 80
     flat = shown.output.replace("\n", "")

@@ -17,10 +17,7 @@ from windrow.language import Query, Windrow, parse_query, parse_script, to_sql
 from windrow.language.clauses import CONSUMERS, EXPRESSION, REFUSED_WHOLE, consumers_of
 from windrow.language.nodes import StreamWindow
 from windrow.local.local_catalog import local_catalog
-from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.changes import bind_changes
-from windrow.plan.bind.over_changes import is_over_changes
-from windrow.plan.bind.query import bind
+from windrow.plan.bind.bind import bind
 
 from .clauses_of_sql import STATEMENTS
 
@@ -171,7 +168,7 @@ def plan_of(tree: exp.Expr, text: str) -> object:
     catalog = local_catalog({"ev": EVENTS}, {"t": TABLE}, **plugged)
     query = Query(tree, text)
     try:
-        return bind_changes(query, catalog) if is_over_changes(tree, Scope(catalog, text)) else bind(query, catalog)
+        return bind(query, catalog)
     except (WindrowError, AttributeError, LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         return type(error)  # without a part that has to be there
 

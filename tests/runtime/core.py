@@ -12,7 +12,8 @@ import sqlglot
 from oracle.judge import TIME, plain_rows
 from windows.folds import Trail
 from windrow.clustering import KnownClusterings
-from windrow.compile.plan_query import plan_query, plan_stream
+from windrow.compile.compile import plan_query
+from windrow.compile.plan_stream import plan_stream
 from windrow.compile.read_choose import read_choose
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query

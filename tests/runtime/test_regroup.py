@@ -30,10 +30,10 @@ from operators.plans import (
     streams,
     table_of,
 )
+from windrow.compile.compile import plan_query
 from windrow.compile.cut_into_stages import stages_of
 from windrow.compile.explain_changes import explain_changes
 from windrow.compile.place_expiry import place_expiry
-from windrow.compile.plan_changes import plan_change
 from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.shard_key import shard_key
 from windrow.expressions.evaluate_text import evaluate_text
@@ -252,7 +252,7 @@ def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, da
         tables[name] = pa.table({"ts": times} | keys)
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog(tables, {}, **settings)
-    query = plan_change("q", bind_changes(parse_query(text), catalog))
+    query = plan_query("q", bind_changes(parse_query(text), catalog))
     plan = plan_stages([query], StageNeeds(catalog.streams, {}, {}))
     running = Stages(plan, restarts=True)
     for start in range(0, max(table.num_rows for table in tables.values()), 4):

@@ -1,4 +1,4 @@
-"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs eight queries over INPUT, into three formats."""
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs ten queries over INPUT, into three formats."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parque
     "early": "parquet",
     "trips": "parquet",
     "alike": "parquet",
+    "within": "parquet",
+    "over": "parquet",
 }
 QUERIES = {
     "sums": """SELECT k, COUNT(*) AS n, SUM(x) AS total, AVG(i) AS mean
@@ -34,6 +36,10 @@ QUERIES = {
                 FROM ticks [PARTITION BY k FROM i > 5 UNTIL i < -5 EMIT EVERY 10 SECONDS]""",
     "alike": """SELECT n, COUNT(*) AS keys, MAX(total) AS most FROM (SELECT k, COUNT(*) AS n, SUM(i) AS total
                 FROM patient [RANGE 20 SECONDS] GROUP BY k) AS each GROUP BY n""",
+    "within": """SELECT k, MAX(total) AS most, COUNT(*) AS n FROM (SELECT k, SUM(i) AS total
+                 FROM ticks [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k) AS each [RANGE 20 SECONDS SLIDE 2 SECONDS] GROUP BY k""",
+    "over": """SELECT MAX(total) AS most, COUNT(*) AS n FROM (SELECT k, SUM(i) AS total
+               FROM patient [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k) AS each [RANGE 20 SECONDS SLIDE 1 SECOND]""",
 }
 
 

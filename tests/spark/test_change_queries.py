@@ -79,17 +79,31 @@ def test_spark_sends_the_changes_that_replay_sends(folder: Path, name: str):
 
 @pytest.mark.parametrize("way", ["time probing", "negative tuples"])
 def test_every_way_to_expire_sends_the_same(spark: SparkSession, tmp_path: Path, way: str):
-    session = windrow.Session(spark, shards=2, expiry=way)
-    for seed, name in enumerate("ab"):
-        put(tmp_path / name, some_events(seed))
-        session.stream(name, stream_of(spark, tmp_path / name, SCHEMA), time="ts")
-    session.query("pairs", PAIRED)
+    """Asked for of all queries, or of one, whose checkpoint keeps it: a restart need not say it again."""
+    common = way if way == "time probing" else None
     sinks = {"pairs": windrow.sink("parquet", path=tmp_path / "out")}
-    finish(session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now"), flush=True)
+
+    def session_asking(expiry: str | None) -> windrow.Session:
+        session = windrow.Session(spark, shards=2, expiry=common)
+        for name in "ab":
+            session.stream(name, stream_of(spark, tmp_path / name, SCHEMA), time="ts")
+        session.query("pairs", PAIRED, choose=None if expiry is None else {"expiry": expiry})
+        return session
+
+    for half in (0, 2 * ROWS):
+        for seed, name in enumerate("ab"):
+            put(tmp_path / name, some_events(seed).slice(half, 2 * ROWS))
+        session = session_asking(None if common is not None or half else way)
+        job = session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now")
+        finish(job, flush=half > 0)
     streams = {stream: some_events(seed) for seed, stream in enumerate("ab")}
     assert sorted(map(repr, rows_of(tmp_path / "out"))) == sorted(
-        map(repr, rows_of(windrow.replay(PAIRED, flush=True, **streams)))
+        map(repr, rows_of(windrow.replay(PAIRED, flush=True, batch_rows=2 * ROWS, **streams)))
     )
+    if common is None:
+        with pytest.raises(SettingsError, match=f"query 'pairs' was started with expiry '{way}'"):
+            session_asking("hybrid").start(str(tmp_path / "checkpoint"), sinks)
+        return
     other = windrow.Session(spark, shards=2)
     other.stream("a", stream_of(spark, tmp_path / "a", SCHEMA), time="ts")
     other.query("pairs", QUERIES["distinct"])

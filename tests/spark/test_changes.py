@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import windrow
 from windrow.cli.main import app
-from windrow.control import add_script
+from windrow.control import add_script, obey
 from windrow.errors import ChangeError, QueryError
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.spark.job.checkpoint import Added, QueryEdits
@@ -141,12 +141,14 @@ def test_queries_without_a_sink_get_names_of_their_own():
         def __init__(self) -> None:
             self.queries, self.added = ["query_1", "sums"], []
 
-        def add(self, name: str, text: str, sink: object) -> None:
-            self.added.append(name)
+        def add(self, name: str, text: str, sink: object, *, choose: object) -> None:
+            self.added.append((name, choose))
 
     job = Running()
     text = "SELECT COUNT(*) AS n FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS]"
-    assert add_script(job, f"{text}; {text}") == job.added == ["query_2", "query_3"]
+    assert add_script(job, f"{text}; {text}") == ["query_2", "query_3"]
+    assert obey(job, {"add": text, "choose": {"maintenance": "DABA"}})["added"] == ["query_2"]
+    assert job.added == [("query_2", None), ("query_3", None), ("query_2", {"maintenance": "DABA"})]
 
 
 def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_path: Path):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
-from windrow.cli.launch import read_script
+from windrow.cli.launch import read_script, read_wishes
 from windrow.errors import ChangeError, SettingsError
 from windrow.plan.instants import read_instant, shown_instant
 from windrow.spark.job.letters import Letter, Letters
 from windrow.spark.job.reset_clock import reset_stopped
 
 
-def add_queries(checkpoint: Path, queries: str) -> None:
-    """Add the queries of a file, or of a text."""
-    told = _asked(checkpoint, {"add": _text_of(queries)})
+def add_queries(checkpoint: Path, queries: str, settings: Sequence[str] = ()) -> None:
+    """Add the queries of a file, or of a text, which are to run as `settings` ask for."""
+    told = _asked(checkpoint, {"add": _text_of(queries), "choose": read_wishes(settings)})
     typer.echo(f"added {', '.join(told['added'])}; running: {', '.join(told['queries'])}")
 
 

@@ -86,6 +86,18 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
     return Launch(master, options, shards, memory_bytes, keep, expiry, choose)
 
 
+def read_wishes(settings: Sequence[str]) -> dict[str, str]:
+    """The arguments `--set` of a command that takes wishes alone.
+
+    >>> read_wishes(["choose.maintenance='two stacks'"])
+    {'maintenance': 'two stacks'}
+    """
+    others = [choice for choice in settings if not choice.strip().startswith(CHOOSE)]
+    if others:
+        raise SettingsError(f"--set {others[0]}: a running job takes wishes alone, such as choose.maintenance=DABA")
+    return read_launch("", settings).choose
+
+
 def read_script(path: Path) -> str:
     """The text of a script whose statements can be read: what is found without Spark is found at once."""
     try:

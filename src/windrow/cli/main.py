@@ -109,6 +109,14 @@ def run(
 def add(
     checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
     queries: Annotated[str, typer.Argument(metavar="SQL", help="A file of statements, or the statements themselves.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A wish for these queries, such as choose.maintenance=DABA (see windrow choices). May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Add queries to a running job: CREATE SINK and INSERT INTO, or a SELECT that prints its newest rows.
 
@@ -124,7 +132,7 @@ def add(
     with user_errors():
         from windrow.cli.change import add_queries
 
-        add_queries(checkpoint, queries)
+        add_queries(checkpoint, queries, settings or [])
 
 
 @app.command()

@@ -11,14 +11,21 @@ choose_phantoms         Which spaces are fed from one finer grouping: a phantom,
 choose_row_maintenance  How each partial of a window that counts rows is maintained
 compile                 Queries as text to what runs for them: read this first
 count_distinct          Count distinct values by counting the rows that DISTINCT leaves
+count_stages            In how many stages a query runs, with all that its streams are made of: a checkpoint keeps the
+                        number
 cut_into_stages         Cut a plan that no key can spread into stages that a key can: between them, rows go to other
                         shards
 derive_streams          Windows over windows: a sub-query with a window behind it becomes a stream, whose events are its
                         answers
+expire_rows             A query over changes has its rows expire as it was asked for, or else in the cheapest way
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
+explain_choices         What a scan has one of, as text: its schedules, the index of its clusters, and which blocks
+                        leave memory
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_rows            Windows that count rows as text: what they keep, and why
+explain_stages          Stages, and streams that are made of answers, as text: of which query, whose clock, in which
+                        stage, and why there
 explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
                         what was asked for
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
@@ -28,11 +35,12 @@ look_up_tables          A table that tells more of a group, and nothing of its r
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
 place_expiry            Decide who lets rows expire: the scans, the operators, or a step of its own above the joins
-plan_changes            From bound queries over changes to plans: how they expire, by what their rows are spread, what
-                        they need
-plan_query              From bound queries to plans, and what a stage does with one stream
+plan_changes            What plans over changes need: by what the rows of their leaves are spread, which tables, which
+                        users' code
 plan_stages             All queries that run together, as stages: what one key can spread, and what goes from one stage
                         to the next
+plan_stream             What a stage does with one stream: the spaces that answer its queries, and what was asked for of
+                        all of them
 push_distinct           Take duplicates out before a join or a union rather than after it
 read_choose             What users ask for by name, read and checked: the wishes of a session, of a query, or of a
                         command
@@ -40,6 +48,7 @@ refuse_large            Refuses windows that are known beforehand not to fit int
 round_slide             SLIDE ABOUT: a slide close to one that is scheduled already becomes that one, so that their
                         windows share edges
 rows_or_partials        Whether a window keeps its rows or partials of its panes: by the space that each takes
+rule                    What a rule is: it gives a query as it runs beside others, and leaves alone what it is not for
 shard_key               By what the rows of a plan over changes can be spread over shards, so that rows that meet are in
                         the same one
 share_clusters          Queries that cluster the same points by the same algorithm share their summaries, whatever else
@@ -48,4 +57,6 @@ share_panes             Queries over the same rows and groups share panes: one s
                         aggregates
 stay_in_shard           Whether a window over the answers of another is folded in the shards that give them, or in a
                         stage more
+wishes                  What users ask for beside their queries: by name, and with the memory and the shards that there
+                        are
 """

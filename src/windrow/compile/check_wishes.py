@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from windrow.compile.choose_maintenance import FoldingCost, alternatives
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.nest_windows import nest_windows
+from windrow.compile.rule import Arriving
 from windrow.errors import SettingsError
 from windrow.language.spelling import listed
 from windrow.plan.nodes.aggregates import HELD, Partial
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
-from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import row_parts
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
@@ -28,15 +29,16 @@ INDEXED = frozenset({"C_BIRCH"})
 """Clusterings of ours that look for the nearest of their rows."""
 
 
-def refuse_wishes(query: QueryPlan | ChangePlan, own: Wanted, beside: Iterable[QueryPlan] = ()) -> None:
+def refuse_wishes(query: AnyQuery, arriving: Arriving) -> AnyQuery:
     """Refuse what is asked of one query by its name and cannot be right for it, or for a part of it.
 
-    `beside` are queries that its windows may nest with.
+    Its windows may nest with those of queries beside it.
     """
-    for choice, wish in own.wishes:
-        reasons = [reason for reason in _reasons(query, choice, wish, list(beside)) if reason is not None]
+    for choice, wish in arriving.choose.wishes:
+        reasons = [reason for reason in _reasons(query, choice, wish, arriving.folded) if reason is not None]
         if reasons:
             raise SettingsError(f"query {query.name!r} cannot have {choice} {wish!r}: {reasons[0]}")
+    return query
 
 
 def refuse_vain(queries: Sequence[QueryPlan | ChangePlan], wanted: Wanted) -> None:
@@ -71,7 +73,7 @@ def _reasons(query: QueryPlan | ChangePlan, choice: str, wish: str, beside: Sequ
         return [_index(query, wish)]
     if choice == "keep" and wish == "rows":
         made = any(partial.kind in FROM_VALUES for partial in query.partials)
-        bounded = isinstance(query.window, TimeWindow) and query.window.range_us is not None
+        bounded = isinstance(query.window, TimeWindow) and not query.window.grows
         return [None if made and bounded else "none of its partials can be made of rows in panes of a bounded window"]
     return [None]
 
@@ -111,11 +113,9 @@ def _maintenance(query: QueryPlan, partial: Partial, wish: str, beside: Sequence
 
 def _why_not(query: QueryPlan, partial: Partial, wish: str) -> str:
     window = query.window
-    if isinstance(window, PredicateWindow) or (isinstance(window, CountWindow) and not window.bounded):
+    if window.grows:
         return "its windows only grow"
-    if isinstance(window, TimeWindow) and window.range_us is None:
-        return "its windows only grow"
-    if isinstance(window, CountWindow) and window.partition:
+    if window.partition:
         return "the windows of all keys are folded together"
     if wish in ("subtract", "exclude") and not partial.reversible:
         return f"what was merged into {partial} cannot be taken out again"

@@ -1,71 +1,88 @@
 """Queries as text to what runs for them: read this first. Sessions, replay, `check` and `explain` come through here.
 
-Text is read (`language/`) and bound (`plan/bind/`); `query` then makes a plan of each query, `sharing` lets them share
-what they can, and `scan` gives what runs over one scan of their streams.
-
-A rule is a file of this room, and says why it changes a plan: those of one query are called in `plan_query` and
-`plan_change`, those of all queries over one scan in `plan_stages`.
+Text is read (`language/`) and bound (`plan/bind/bind.py`). Each query then goes through RULES, beside those that came
+before it; the queries of one scan share what they can, and are cut into stages (`plan_stages.py`). A rule is a file of
+this room, and says why it changes a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import inf
-
-import pyarrow as pa
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from windrow.compile.check_wishes import refuse_vain, refuse_wishes
-from windrow.compile.derive_streams import derive_streams, refuse_mixed, stream_of
-from windrow.compile.keep_rows import Figures, Keeping
+from windrow.compile.count_distinct import count_distinct
+from windrow.compile.count_stages import count_stages
+from windrow.compile.derive_streams import derive_streams, stream_of
+from windrow.compile.expire_rows import expire_rows
+from windrow.compile.keep_rows import Figures
 from windrow.compile.look_up_tables import look_up_tables
-from windrow.compile.plan_changes import plan_change, tables_of
-from windrow.compile.plan_query import plan_query
+from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
+from windrow.compile.push_distinct import push_distinct
 from windrow.compile.refuse_large import refuse_large
-from windrow.compile.share_clusters import share_clusters
+from windrow.compile.round_slide import round_slide
+from windrow.compile.rule import Arriving, Rule, over_changes, over_folds
+from windrow.compile.share_clusters import join_clusters, share_clusters
+from windrow.compile.wishes import Tables, Wishes
 from windrow.errors import SettingsError
-from windrow.language import Query
-from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.changes import bind_changes
-from windrow.plan.bind.over_changes import is_over_changes
-from windrow.plan.bind.query import bind
+from windrow.language import Query, parse_query
+from windrow.plan.bind.bind import AnyBound, bind
 from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
-from windrow.plan.expiry import read_expiry
-from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
+
+__all__ = ["RULES", "Compiler", "Tables", "Wishes", "compile_queries", "plan_query"]
 
 MADE_OF = "#"
 """What a query is called whose answers are only the events of a stream."""
 
-Tables = Callable[[str], pa.Table]
-"""Reads a table that does not change, by its name."""
+RULES: tuple[Rule, ...] = (
+    over_changes(count_distinct),
+    over_changes(push_distinct),
+    expire_rows,
+    count_stages,
+    over_folds(round_slide),
+    over_folds(join_clusters),
+    refuse_wishes,
+)
+"""What is done to each query as it comes, in this order. The queries of a scan then share clusters (`share_clusters`),
+look tables up for answers (`look_up_tables`), and share panes and rows (`share_panes`, `number_rows`, `keep_rows`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What users ask for beside their queries, and how many shards there are to ask it of.
+def compile_queries(
+    texts: Mapping[str, str | Query],
+    catalog: Catalog,
+    tables: Tables,
+    wishes: Wishes,
+    derived: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, StagePlan]:
+    """Queries by name to the stages that run for them: for each set that runs together, the last of its stages.
 
-    Without `shards` everything runs in one process, and no plan is cut into stages. `wanted` is what was asked for by
-    name, of all queries; partials have `room_bytes` before rows are kept instead.
+    `derived` are streams whose events are the answers of queries, by name.
     """
+    compiler, queries = Compiler(catalog, tables, wishes), dict[str, AnyQuery]()
+    for name, text in derived.items():
+        compiler.catalog = compiler.catalog.with_stream(compiler.derived(name, parse_query(text)))
+    for name, asked in texts.items():
+        parsed = parse_query(asked) if isinstance(asked, str) else asked
+        queries[name] = compiler.query(name, parsed, queries.values())
+    return compiler.program(queries)
 
-    memory_bytes: int = DEFAULT_BYTES
-    wanted: Wanted = NOTHING
-    room_bytes: float = inf
-    shards: int | None = None
 
-    @property
-    def keeping(self) -> Keeping:
-        """How it is decided what panes keep."""
-        return Keeping(self.wanted.get("keep"), self.room_bytes)
+def plan_query(
+    name: str, bound: AnyBound, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING, wanted: Wanted = NOTHING
+) -> AnyQuery:
+    """A bound query as it runs beside others; `choose` is asked for it alone, before what is `wanted` of all."""
+    query: AnyQuery = bound.named(name)
+    for rule in RULES:
+        query = rule(query, Arriving(tuple(beside), choose, wanted))
+    return query
 
 
 class Compiler:
-    """Compiles queries over what a catalog knows, also of what comes to be known later."""
+    """Compiles queries that come one after the other, over what a catalog knows, also of what comes to be known."""
 
     def __init__(self, catalog: Catalog, tables: Tables, wishes: Wishes) -> None:
         self.catalog, self._tables, self.wishes = catalog, tables, wishes
@@ -76,18 +93,7 @@ class Compiler:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
         refuse_chance(query.tree, query.text)
         query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))
-        if is_over_changes(query.tree, Scope(catalog, query.text)):
-            expiry = read_expiry(choose.over(self.wishes.wanted).get("expiry"))
-            asked = NOTHING if expiry is None else Wanted((("expiry", expiry.value),))
-            bound = bind_changes(query, catalog)
-            refuse_mixed(bound.streams, query)
-            changes = plan_change(name, bound, expiry, asked)
-            refuse_wishes(changes, choose)
-            return changes
-        folded = [other for other in beside if isinstance(other, QueryPlan)]
-        plan = replace(plan_query(name, bind(query, catalog), folded), choose=choose)
-        refuse_wishes(plan, choose, folded)
-        return plan
+        return plan_query(name, bind(query, catalog), beside, choose, self.wishes.wanted)
 
     def derived(self, name: str, query: Query) -> Stream:
         """A stream whose events are the answers of a query."""
@@ -96,8 +102,17 @@ class Compiler:
     def sharing(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
         """The same queries, those that cluster alike with one summary. Wishes that none can have are refused."""
         refuse_vain(list(queries.values()), self.wishes.wanted)
-        folded = {name: query for name, query in queries.items() if isinstance(query, QueryPlan)}
-        return {**queries, **share_clusters(folded)}
+        return share_clusters(queries)
+
+    def program(
+        self, queries: Mapping[str, AnyQuery], figures: Mapping[str, Figures] = MappingProxyType({})
+    ) -> dict[str, StagePlan]:
+        """For each set of `queries` that runs together, the last of its stages; `figures` are what is measured."""
+        running: dict[str, list[AnyQuery]] = {}
+        for query in self.sharing(queries).values():
+            running.setdefault(query.run, []).append(query)
+        known = {run: figures.get(run, Figures()) for run in running}
+        return {run: self.scan(together, figures=known[run]) for run, together in running.items()}
 
     def scan(
         self,
@@ -109,14 +124,13 @@ class Compiler:
     ) -> StagePlan:
         """The last of the stages that run over one scan of the streams that `queries` read.
 
-        `live` is a job that goes on by itself.
-
-        With the `figures` of a stream, windows that cannot fit into memory are refused.
+        `live` is a job that goes on by itself. With the `figures` of a stream, windows that cannot fit into memory are
+        refused.
         """
-        wishes = self.wishes
+        wishes, tables = self.wishes, {name: self._tables(name) for name in tables_of(queries)}
         around = StageNeeds(
             self.catalog.streams,
-            {name: self._tables(name) for name in tables_of(queries)},
+            tables,
             self.catalog.code,
             wishes.memory_bytes,
             wishes.keeping,
@@ -126,8 +140,7 @@ class Compiler:
             spread=wishes.shards is not None,
         )
         local = self.catalog.above or self.catalog.engine
-        asked = [look_up_tables(query, around.tables, local) for query in queries]
-        plan = plan_stages(asked, around)
+        plan = plan_stages([look_up_tables(query, tables, local) for query in queries], around)
         if figures is not None and wishes.shards is not None:
             for stream in plan.stages[0].streams:
                 refuse_large(stream, wishes.shards, figures)

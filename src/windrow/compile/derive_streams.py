@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -79,16 +79,6 @@ def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
         start, end = span_of(place) or (None, None)
         raise type(error)(error.message, text=text, at=start, end=end, hint=error.hint) from None
     return Stream(name, pa.schema(list(columns.items())), "window_end", made_of=query)
-
-
-def refuse_mixed(streams: Iterable[Stream], query: Query) -> None:
-    """Refuse a query over rows that come and go which reads events beside answers: they are in other stages."""
-    made = {stream.made_of is not None for stream in streams}
-    if len(made) > 1:
-        what = "a join or set operator of a stream of events with one that is made of answers"
-        raise not_yet(
-            query.tree, what, query.text, "make a stream of answers of both: CREATE STREAM name AS SELECT ..."
-        )
 
 
 def _windowed(source: exp.Expr) -> exp.Expr | None:

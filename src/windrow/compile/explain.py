@@ -10,8 +10,10 @@ from windrow.compile.choose_maintenance import FoldingCost, alternatives
 from windrow.compile.choose_phantoms import COMBINE, can_share
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_changes import explain_changes
+from windrow.compile.explain_choices import ScheduleCosts, choice_lines, schedule_line
 from windrow.compile.explain_joined import joined_lines, look_up_lines
 from windrow.compile.explain_rows import row_space_lines, row_state_line
+from windrow.compile.explain_stages import explain_stages, feeds_of, made_lines
 from windrow.compile.explain_summary import summary
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.nest_windows import nest_windows
@@ -39,33 +41,48 @@ def explain_plans(
     keeping: Keeping = PARTIALS_FIRST,
     figures: Mapping[str, Figures] = MappingProxyType({}),
     ways: Mapping[str, str] = MappingProxyType({}),
+    schedules: ScheduleCosts | None = None,
 ) -> str:
     """The text of all that runs: for each stream its scan, for each space its panes, for each query its results.
 
-    `figures` are what is measured, and `ways` how rows come from their files, by stream. It begins with a summary in
-    three lines.
+    `figures` are what is measured, and `ways` how rows come from their files, by stream; `schedules` knows what each
+    would cost. It begins with a summary in three lines.
     """
     texts = ["\n".join(summary(plans))]
     for plan in plans:
-        folding = [stream for stream in plan.stages[0].streams if stream.spaces]
-        for stream in folding:
-            texts.append(_stream(stream, shards, keeping, figures.get(stream.stream, Figures()), ways))
-        texts += [explain_changes(plan, shards, ways)] if plan.changing else []
+        staged = explain_stages(plan, plans)
+        texts += ["\n".join(staged)] if staged else []
+        for number, stage in enumerate(plan.stages):
+            made = feeds_of(plan, number)
+            for stream in (stream for stream in stage.streams if stream.spaces or stream.stream in made):
+                first = [f"stream {stream.stream}: one scan, {_timing(stream)}"]
+                first += [f"  {ways[stream.stream]}"] if stream.stream in ways else []
+                first = made_lines(plan, stream, number) if stream.stream in made else first
+                known = figures.get(stream.stream, Figures())
+                texts.append(_stream(first, stream, shards, keeping, known, schedules))
+        texts += [explain_changes(plan, shards, ways)] if any(stage.changing for stage in plan.stages) else []
     return "\n\n".join(texts)
 
 
-def _stream(plan: StreamPlan, shards: int, keeping: Keeping, figures: Figures, ways: Mapping[str, str]) -> str:
-    lines = [f"stream {plan.stream}: one scan, {_timing(plan)}"]
-    lines += [f"  {ways[plan.stream]}"] if plan.stream in ways else []
-    users = _users(plan)
+def _stream(
+    first: list[str],
+    plan: StreamPlan,
+    shards: int,
+    keeping: Keeping,
+    figures: Figures,
+    schedules: ScheduleCosts | None,
+) -> str:
+    if not plan.spaces:
+        return "\n".join(first)
+    lines, users = first, _users(plan)
     lines += [f"  evaluates {text}{_once(users.get(text, []))}" for text in plan.expressions]
     lines += joined_lines(plan)
     for space in plan.spaces:
         kept = keeping.lines(space, figures) if isinstance(space, Space) else []
         lines += _space(space, plan.queries_of(space), shards, kept, plan.wanted)
-    asked = {choice: wish for choice, wish in plan.wanted.wishes if choice not in ("maintenance", "keep", "expiry")}
-    lines += [f"  {choice}: {wish}, as asked for" for choice, wish in asked.items()]
-    lines += [] if "schedule" in asked else ["  schedule: the grouped check or the calendar, by the cost of the slides"]
+        if isinstance(space, Space):
+            lines.append(schedule_line(space.windows, plan.wanted.get("schedule"), schedules))
+    lines += choice_lines(plan)
     lines.append(f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed")
     return "\n".join([*lines, *_phantoms(plan)])
 

@@ -31,7 +31,8 @@ _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the oper
 
 def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = MappingProxyType({})) -> str:
     """The text of all queries over changes that read the same streams; `ways` are how rows come from their files."""
-    names = ", ".join(stream.stream for stream in plan.streams)
+    queries = [query for stage in plan.stages for query in stage.changing if not isinstance(query.root, StageEnd)]
+    names = ", ".join(dict.fromkeys(name for query in queries for name in query.streams))
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
     lines += [f"  {stream.stream}: {ways[stream.stream]}" for stream in plan.stages[0].read if stream.stream in ways]
     for stream in plan.stages[0].streams:
@@ -44,7 +45,7 @@ def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = Mapp
             lines.append(f"  stage {number} of {len(plan.stages)}")
         lines += [line for key in stage.keys for line in _spread(key, shards)]
         roots |= {part.name: part.root for part in stage.changing}
-    for query in plan.changing:
+    for query in queries:
         lines += _query(query, _whole(query.root, roots))
     return "\n".join(lines)
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.pipeline import StreamPlan
-from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.nodes.stage import StagePlan
 
 
 def summary(plans: Sequence[StagePlan]) -> list[str]:
     """Three lines for all that runs."""
     queries = [query for plan in plans for query in plan.queries]
-    streams = dict.fromkeys(stream.stream for plan in plans for stream in plan.stages[0].read)
+    streams = Counter(stream.stream for plan in plans for stream in plan.stages[0].read)
+    read = ", ".join(name if scans == 1 else f"{name} in {scans} scans" for name, scans in streams.items())
     spaces = [(stream, space) for stream in _streams(plans) for space in stream.spaces]
     shared = sum(len(stream.queries_of(space)) > 1 for stream, space in spaces)
     kept = [_counted(len(spaces), "space") + f" of panes or rows, {shared} of them shared"] if spaces else []
-    changes = sum(bool(plan.changing) for plan in plans)
+    changes = sum(any(stage.changing for stage in plan.stages) for plan in plans)
     kept += [_counted(changes, "set") + " of rows that come and go"] if changes else []
     return [
-        f"reads {', '.join(streams)}, one scan each, for {_counted(len(queries), 'query')}",
+        f"reads {read}, {'one scan each, ' if max(streams.values()) == 1 else ''}for {_counted(len(queries), 'query')}",
         f"keeps {' and '.join(kept)}",
         f"chooses {', '.join(_chosen(plans)) or 'nothing'}; {_asked(plans)}",
     ]
@@ -34,8 +35,7 @@ def _chosen(plans: Sequence[StagePlan]) -> list[str]:
     """The maintenances that windows have, those of most first."""
     counts: dict[str, int] = {}
     for space in (space for stream in _streams(plans) for space in stream.spaces):
-        folds = [space] if isinstance(space, RowSpace) else space.folds
-        for way in (way for fold in folds for way in fold.maintenance):
+        for way in space.ways:
             counts[NAMES.get(way, way)] = counts.get(NAMES.get(way, way), 0) + 1
     return [f"{way} for {count}" for way, count in sorted(counts.items(), key=lambda item: -item[1])]
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.compile.cut_into_stages import stages_of
 from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.plan_changes import leaf_keys, tables_of, users_in
-from windrow.compile.plan_query import plan_stream
+from windrow.compile.plan_stream import plan_stream
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import ChangePlan

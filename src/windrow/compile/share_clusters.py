@@ -9,11 +9,12 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery
 
 Asked = tuple[str, JoinedRows | None, ClusterPartial]
 
 
-def share_clusters(queries: Mapping[str, QueryPlan]) -> dict[str, QueryPlan]:
+def share_clusters(queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
     """The same queries, those of equal clusterings with one summary that keeps what any of them asks of a cluster.
 
     >>> from windrow.plan.windows.time_window import TimeWindow
@@ -24,14 +25,13 @@ def share_clusters(queries: Mapping[str, QueryPlan]) -> dict[str, QueryPlan]:
     >>> shared["a"].clusters == shared["b"].clusters, len(shared["a"].clusters.attached)
     (True, 2)
     """
+    clustering = {name: q for name, q in queries.items() if isinstance(q, QueryPlan) and q.clusters is not None}
     wanted: dict[Asked, dict[Partial, None]] = {}
-    for query in queries.values():
-        if query.clusters is not None:
-            wanted.setdefault(_asked(query), {}).update(dict.fromkeys(query.clusters.attached))
-    return {
-        name: query if query.clusters is None else _with(query, tuple(wanted[_asked(query)]))
-        for name, query in queries.items()
-    }
+    for query in clustering.values():
+        assert query.clusters is not None
+        wanted.setdefault(_asked(query), {}).update(dict.fromkeys(query.clusters.attached))
+    shared = {name: _with(query, tuple(wanted[_asked(query)])) for name, query in clustering.items()}
+    return {**queries, **shared}
 
 
 def join_clusters(query: QueryPlan, beside: Iterable[QueryPlan]) -> QueryPlan:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
 
-from windrow.compile.compile import Compiler, Wishes
+from windrow.compile.compile import Wishes, compile_queries
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
-from windrow.language import Query, parse_query
+from windrow.language import Query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_stages import StageReplay
 from windrow.plan.expiry import read_expiry
-from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Expiry
-from windrow.plan.nodes.stage import AnyQuery
 from windrow.storage.blocks import Blocks
 
 if TYPE_CHECKING:
@@ -104,28 +102,23 @@ def replay(
     catalog = local_catalog(events, static, **settings, **plugged)
     way = read_expiry(expiry)
     wanted = read_choose(choose, expiry=way and way.value)
-    compiler = Compiler(catalog, static.__getitem__, Wishes(wanted=wanted))
-    for name, made_of in (derived or {}).items():
-        compiler.catalog = compiler.catalog.with_stream(compiler.derived(name, parse_query(made_of)))
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
-    plans: dict[str, AnyQuery] = {}
-    for name, own in texts.items():
-        plans[name] = compiler.query(name, parse_query(own), plans.values())
-    running: dict[str, list[AnyQuery]] = {}
-    for query in compiler.sharing(plans).values():
-        needless = bool(heartbeats) or (arrivals is not None and ahead is None)
-        if isinstance(query, ChangePlan) and needless and not idle_clock:
-            raise SettingsError("this query needs no arrivals: its streams have times of their own")
-        running.setdefault(query.run, []).append(query)
+    plans = compile_queries(texts, catalog, static.__getitem__, Wishes(wanted=wanted), derived or {})
     found: dict[str, pa.Table] = {}
-    for queries in running.values():
-        replayed = StageReplay(compiler.scan(queries), catalog.streams, events)
+    for plan in plans.values():
+        needless = bool(heartbeats) or (arrivals is not None and ahead is None)
+        if {query.name for query in plan.changing} & texts.keys() and needless and not idle_clock:
+            raise SettingsError("this query needs no arrivals: its streams have times of their own")
+        replayed = StageReplay(plan, catalog.streams, events)
         found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
 
 class Replay(StageReplay):
-    """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`."""
+    """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`.
+
+    `choose` asks for ways by name, as that of `replay`.
+    """
 
     def __init__(
         self,
@@ -142,6 +135,7 @@ class Replay(StageReplay):
         blocks: Blocks | None = None,
         streams: Mapping[str, pa.Table] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
+        choose: Mapping[str, Any] | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
@@ -157,6 +151,7 @@ class Replay(StageReplay):
             clusterings=clusterings or {},
             states=states,
         )
-        compiler = Compiler(catalog, dict(tables or {}).__getitem__, Wishes())
-        asked = compiler.query("query", parse_query(query) if isinstance(query, str) else query)
-        super().__init__(compiler.scan([asked]), catalog.streams, events, blocks)
+        wishes = Wishes(wanted=read_choose(choose))
+        plans = compile_queries({"query": query}, catalog, dict(tables or {}).__getitem__, wishes)
+        (plan,) = plans.values()
+        super().__init__(plan, catalog.streams, events, blocks)

@@ -49,7 +49,7 @@ class StageReplay:
         self.query = plan.queries[0]
         self.blocks = MemoryBlocks() if blocks is None else blocks
         self.shard = Shard(self.plan, self.blocks)
-        self._joins = {stream.stream: TableChunks(stream, dict(stream.static)) for stream in plan.read}
+        self._joins = {stream.stream: TableChunks(stream, dict(stream.static)) for stream in plan.streams}
         self._look_ups = [LookUps(stream, self._joins[stream.stream].hashed) for stream in plan.read]
 
     def __repr__(self) -> str:
@@ -136,7 +136,7 @@ class StageReplay:
         return payloads
 
     def _outcome(self, payloads: Sequence[Payload]) -> Outcome:
-        outcome = self.shard.process(payloads)
+        outcome = self.shard.process(payloads, lambda stream: self._joins[stream.stream])
         self.shard.save()
         for look_ups in self._look_ups:
             outcome.results = look_ups.added(outcome.results)

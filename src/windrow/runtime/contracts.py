@@ -12,11 +12,16 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
+from windrow.runtime.slice.joined_chunks import JoinedChunks
 from windrow.storage.blocks import Snapshot
+
+Joins = Callable[[StreamPlan], JoinedChunks]
+"""Who has, in this batch, the tables that a stream which is made of answers is joined with."""
 
 
 class AnySlicer(Protocol):
@@ -124,8 +129,11 @@ class AnyShard(Protocol):
         """What is kept from batch to batch."""
         ...
 
-    def process(self, payloads: Sequence[Payload]) -> Outcome:
-        """Take in a batch's payloads, and give what they have brought: answers, counts, rejected events."""
+    def process(self, payloads: Sequence[Payload], joins: Joins | None = None) -> Outcome:
+        """Take in a batch's payloads, and give what they have brought: answers, counts, rejected events.
+
+        `joins` has the tables that answers are joined with where these are events of a stream.
+        """
         ...
 
     def save(self) -> bytes:

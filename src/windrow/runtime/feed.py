@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, Feed
-from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.answers.finish import finish_part
+from windrow.runtime.contracts import Joins
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.runtime.reject import TIME
@@ -19,8 +18,11 @@ from windrow.runtime.slice.events import Slicer
 from windrow.runtime.slice.expression_column import expression_column
 
 
-def fed(feed: Feed, outcome: Outcome, task: int, shards: Sequence[int]) -> list[Payload]:
-    """The answers of a batch as the events of a stream, for `shards`; `task` is who sends them."""
+def fed(feed: Feed, outcome: Outcome, task: int, shards: Sequence[int], joins: Joins | None = None) -> list[Payload]:
+    """The answers of a batch as the events of a stream, for `shards`; `task` is who sends them.
+
+    They are joined with the tables of `joins`, or else with those that the plan has brought along.
+    """
     batches = [batch for name, batch in outcome.results if name == feed.query.name]
     if not batches:
         return []
@@ -28,7 +30,8 @@ def fed(feed: Feed, outcome: Outcome, task: int, shards: Sequence[int]) -> list[
     columns = {TIME: event_times(rows, feed.query)}
     for number, text in enumerate(feed.stream.expressions):
         columns[expression_column(number)] = evaluate_text(text, rows)
-    slicer = Slicer(feed.stream, task, shards)
+    joined = joins(feed.stream) if joins is not None and feed.stream.joined else None
+    slicer = Slicer(feed.stream, task, shards, joined)
     for batch in pa.table(columns).combine_chunks().to_batches():
         slicer.add(batch)
     return slicer.payloads()
@@ -41,5 +44,4 @@ def event_times(rows: pa.Table, query: AnyQuery) -> pa.ChunkedArray:
     last row, and is answered when the clock has passed it.
     """
     ends = pc.cast(rows["window_end"], pa.int64())
-    counts_rows = isinstance(query, QueryPlan) and isinstance(query.window, CountWindow)
-    return ends if counts_rows else pc.subtract(ends, 1)
+    return ends if query.ends_with_row else pc.subtract(ends, 1)

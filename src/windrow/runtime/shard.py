@@ -10,6 +10,7 @@ from windrow.plan.memory import too_large
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import AnyQuery, Feed, StagePlan
 from windrow.runtime.changes.pipelines import Batch, Pipelines
+from windrow.runtime.contracts import Joins
 from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import ANSWERS, CLOCK, FLUSH, LEFT_OUT, RESET, Payload
@@ -56,8 +57,11 @@ class Shard:
         self._fed_here = {feed.stream.stream: feed for feed in self.plan.feeds if feed.here}
         self._pipelines = Pipelines(self.plan, self._blocks, kept.get("pipelines", {}), self.version)
 
-    def process(self, payloads: Sequence[Payload]) -> Outcome:
-        """Work off a batch: what has come is counted, windows and pipelines are told of it, and answer what is due."""
+    def process(self, payloads: Sequence[Payload], joins: Joins | None = None) -> Outcome:
+        """Work off a batch: what has come is counted, windows and pipelines are told of it, and answer what is due.
+
+        `joins` has the tables that answers are joined with where these are events of a stream.
+        """
         payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
         outcome = Outcome()
         for to in sorted(payload.probe for payload in payloads if payload.name == RESET and payload.probe is not None):
@@ -71,7 +75,7 @@ class Shard:
         batch = Batch(payloads, flush)
         for name, state in self.streams.items():
             if name in self._fed_here:
-                self._feed(self._fed_here[name], batch, outcome)
+                self._feed(self._fed_here[name], batch, outcome, joins)
             own = [payload for payload in batch.payloads if payload.stream in ("", name)]
             before = state.clock, state.newest
             try:
@@ -86,11 +90,11 @@ class Shard:
         self._check_memory()
         return outcome
 
-    def _feed(self, feed: Feed, batch: Batch, outcome: Outcome) -> None:
+    def _feed(self, feed: Feed, batch: Batch, outcome: Outcome, joins: Joins | None) -> None:
         """Let the answers of a query be events of the batch; its stream has come as far as they have been given."""
         if isinstance(feed.query, ChangePlan):
             self._pipelines.process(batch, outcome)
-        events = fed(feed, outcome, 0, [0])
+        events = fed(feed, outcome, 0, [0], joins)
         clock = self._told_to(feed.query, batch)
         moved = [] if clock is None else [Payload(0, 0, 0, clock, CLOCK, b"", stream=feed.stream.stream)]
         batch.payloads += [*moved, *events]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -30,4 +31,6 @@ def state_of(
         return PredicateSpaceState(space, blocks, user, snapshot, since)
     if space.partition:
         return PartitionSpaceState(space, blocks, user, snapshot, since)
-    return RowSpaceState(space, blocks, user, snapshot, since, rows, schedule)
+    wishes = {query.choose.over(plan.wanted).get("maintenance") for query in plan.queries_of(space)}
+    asked = any(NAMES.get(way, way) in wishes for way in space.maintenance)
+    return RowSpaceState(space, blocks, user, snapshot, since, rows, schedule, asked)

@@ -92,7 +92,7 @@ class StreamState:
         self.advance(payloads)
         reached = self.clock
         closed = None if before is None else self._cuts.pane_at(before)
-        if settled_to is not None and any(_is_final(space) for space in self.spaces):
+        if settled_to is not None and any(space.is_final for space in self.spaces):
             closed = _latest(closed, self._cuts.pane_at(settled_to))
         for payload in payloads:
             self._count(payload, closed if self.spaces else None, settled, outcome)
@@ -101,7 +101,7 @@ class StreamState:
         for space, state in self.spaces.items():
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             since, clock = before, self.clock
-            if _is_final(space):
+            if space.is_final:
                 since, clock = _latest(since, settled_to), _latest(clock, settled_to)
             state.absorb(own, since)
             if clock is not None:
@@ -198,12 +198,6 @@ def _cells(payload: Payload) -> tuple[Any, Any]:
     """A time in each cell of events, and how many it holds."""
     cells = decode(payload.body)
     return cells.column("time").to_numpy(), cells.column("count").to_numpy()
-
-
-def _is_final(space: AnySpace) -> bool:
-    """Whether what the clock has passed is taken in for good: rows keep their numbers, and a window without bound only
-    grows. When the clock goes back, such a space stays where it is until the clock is there again."""
-    return isinstance(space, RowSpace) or space.unbounded
 
 
 def _latest(*instants: int | None) -> int | None:

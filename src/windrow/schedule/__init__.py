@@ -25,7 +25,7 @@ table           A hash table that finds numbers by their keys, where the keys li
 tree            The strong edges of a sliding graph in columns, and the walk over them
 """
 
-from windrow.schedule.choose import schedule_for
+from windrow.schedule.choose import schedule_costs, schedule_for
 from windrow.schedule.schedule import Due, Schedule
 
-__all__ = ["Due", "Schedule", "schedule_for"]
+__all__ = ["Due", "Schedule", "schedule_costs", "schedule_for"]

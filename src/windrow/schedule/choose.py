@@ -71,5 +71,33 @@ def costs(check: GroupedCheck) -> tuple[float, float]:
     return float(len(slides)), SPOKE * unit + STEP * min(due, 1.0) + MOVE * due
 
 
+GRAPHED = 64
+"""Of more slides than so many the tests of a sliding graph are not counted beforehand: to build one takes long."""
+
+
+def schedule_costs(slides: ArrayLike, offsets: ArrayLike) -> tuple[str, dict[str, float]]:
+    """The schedule that these slides have, by name, and what each would cost for each instant that a check looks at.
+
+    >>> schedule_costs([7, 8, 12, 20], 0)
+    ('grouped', {'plain': 4.0, 'grouped': 4.0, 'graph': 5.0, 'optimized graph': 3.75, 'calendar': 4.11})
+    """
+    check = GroupedCheck(0)
+    check.add_many(slides, None, offsets)
+    tested, passed = costs(check)
+    found = {"plain": float(np.size(slides)), "grouped": tested}
+    if tested <= GRAPHED:
+        for name in ("graph", "optimized graph"):
+            walk = ASKED[name](0)
+            walk.add_many(slides, None, offsets)
+            assert isinstance(walk, GraphWalk)
+            found[name] = round(walk.graph.tests_per_step(), 2)
+    if _slides(check).max() >= SPOKES:  # in a heap, which passes no instant at which nothing is due
+        due = float(np.sum(check.unit()[0] / _slides(check)))
+        passed = STEP * min(due, 1.0) + MOVE * due + due * np.log2(max(2.0, tested))
+    found["calendar"] = round(float(passed), 2)
+    taken = type(schedule_for(slides, None, offsets))
+    return next(name for name, made in ASKED.items() if made is taken), found
+
+
 def _slides(check: GroupedCheck) -> np.ndarray:
     return check.groups.columns.slide[: check.groups.count]

@@ -1,6 +1,7 @@
 """From syntax to bound queries: names resolved, types known, what cannot run refused where it stands.
 
 aggregate              SELECT with aggregates: what is grouped by, what is folded, and what is made of both afterwards
+bind                   The one door to binding: names resolved, types known, and what cannot run refused
 bound                  What binding makes of a query: names resolved, types known, keys and aggregates told apart
 calls                  Calls of aggregates in a query's text: found, checked, and made into aggregates of the plan
 change_groups          The select list of a query over changes, with GROUP BY, HAVING and DISTINCT

@@ -33,9 +33,7 @@ from windrow.plan.nodes.pipeline import Output
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns, window_columns
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow
-from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
-from windrow.plan.windows.row_window import CountWindow
 
 
 def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAnswers:
@@ -119,9 +117,7 @@ class _Lift:
     def _growing(self, aggregate: Aggregate) -> Aggregate:
         """A user's aggregate of what only grows, or of clusters: nothing is taken out of it, so its states are kept."""
         window = self.source.window
-        grows = isinstance(window, PredicateWindow) or (
-            not window.bounded if isinstance(window, CountWindow) else window is not None and window.range_us is None
-        )
+        grows = window is not None and window.grows
         if aggregate.partial.kind == "user_rows" and (grows or self.clusters is not None):
             return replace(aggregate, partial=replace(aggregate.partial, kind="user"))
         return aggregate
@@ -215,7 +211,7 @@ def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]
 
 def _partition(source: BoundRows, scope: Scope) -> dict[str, Key]:
     """What the window partitions by: a window holds one key, so that to group by it changes no answer."""
-    texts = source.window.partition if isinstance(source.window, CountWindow) else ()
+    texts = () if source.window is None else source.window.partition
     parsed = {text: parse_expression(text) for text in texts}
     return {text: Key(text, checked_type(node, source.stream.schema, scope)) for text, node in parsed.items()}
 

@@ -11,7 +11,7 @@ from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import Ordering, Output
+from windrow.plan.nodes.pipeline import Ordering, Output, QueryPlan
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
@@ -48,6 +48,26 @@ class BoundQuery:
     emit: str = SNAPSHOT
     rows: JoinedRows | None = None
     by_engine: bool = False
+
+    def named(self, name: str) -> QueryPlan:
+        """What it asks for under a name, before any rule has had a say."""
+        return QueryPlan(
+            name,
+            self.stream.name,
+            self.window,
+            self.where,
+            self.keys,
+            self.aggregates,
+            self.outputs,
+            self.having,
+            self.order,
+            self.limit,
+            clusters=self.clusters,
+            emit=self.emit,
+            made_of=self.stream.made_of,
+            rows=self.rows,
+            by_engine=self.by_engine,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.plan.catalog import Stream
 from windrow.plan.change_names import asked_text, change_answer_text
-from windrow.plan.nodes.changes import TIME, Node
+from windrow.plan.nodes.changes import TIME, Node, TableJoin
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.wanted import NOTHING, Wanted
@@ -35,6 +35,13 @@ class BoundChanges:
     range_us: int = 0
     unbounded: bool = False
 
+    def named(self, name: str) -> ChangePlan:
+        """What it asks for under a name, before any rule has had a say."""
+        streams = tuple(sorted(stream.name for stream in self.streams))
+        made_of = tuple(sorted((stream.name, stream.made_of) for stream in self.streams if stream.made_of is not None))
+        instants = (self.slide_us, self.offset_us, self.range_us, self.unbounded)
+        return ChangePlan(name, streams, self.plan, self.emit, *instants, made_of=made_of)
+
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
@@ -55,6 +62,46 @@ class ChangePlan:
 
     made_of: tuple[tuple[str, AnyQuery], ...] = ()
     """Which of its streams are made of the answers of other queries."""
+
+    @property
+    def below(self) -> tuple[tuple[str, AnyQuery], ...]:
+        """Its streams that are made of the answers of other queries, each with its query."""
+        return self.made_of
+
+    @property
+    def joined_tables(self) -> frozenset[str]:
+        """The tables that it joins itself."""
+        return frozenset(_tables(self.root))
+
+    @property
+    def order(self) -> tuple[()]:
+        """Its rows come and go, and have no order."""
+        return ()
+
+    @property
+    def limit(self) -> None:
+        """Nor is there a first one."""
+        return None
+
+    @property
+    def rewinds(self) -> bool:
+        """Whether it can be answered again where the clock of its streams goes back: its rows have come and gone."""
+        return False
+
+    @property
+    def rounded_us(self) -> int | None:
+        """A slide is taken as it was asked for."""
+        return None
+
+    @property
+    def ends_with_row(self) -> bool:
+        """Whether a window ends with its last row, rather than before an instant."""
+        return False
+
+    @property
+    def finishing(self) -> tuple[str, ...]:
+        """The expressions that make rows for readers of what slide emits: its own operators have done all."""
+        return ()
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -93,6 +140,11 @@ class ChangePlan:
         if self.emit != SNAPSHOT:
             first = [pa.field("op", pa.string(), nullable=False), pa.field("time", TIME, nullable=False)]
         return pa.schema([*first, *((column.name, column.type) for column in self.root.columns)])
+
+
+def _tables(plan: Node) -> set[str]:
+    own = {plan.table.partition(":")[2]} if isinstance(plan, TableJoin) else set()
+    return own.union(*(_tables(child) for child in plan.children))
 
 
 def leading_names(emit: str) -> tuple[str, ...]:

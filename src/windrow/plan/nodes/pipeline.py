@@ -23,7 +23,7 @@ from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
-from windrow.plan.windows.row_levels import NestedRows, row_parts
+from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
 
@@ -90,6 +90,37 @@ class QueryPlan:
     made_of: AnyQuery | None = None
     stages: int = 1
     choose: Wanted = NOTHING
+
+    @property
+    def below(self) -> tuple[tuple[str, AnyQuery], ...]:
+        """Its streams that are made of the answers of other queries, each with its query."""
+        return () if self.made_of is None else ((self.stream, self.made_of),)
+
+    @property
+    def joined_tables(self) -> frozenset[str]:
+        """The tables that it joins itself."""
+        return frozenset() if self.rows is None else frozenset(self.rows.tables)
+
+    @property
+    def rewinds(self) -> bool:
+        """Whether it can be answered again where the clock of its stream goes back."""
+        return self.made_of is None
+
+    @property
+    def rounded_us(self) -> int | None:
+        """The slide that was chosen, where it need not be what was asked for."""
+        return None if self.about_us is None else self.window.slide_us
+
+    @property
+    def ends_with_row(self) -> bool:
+        """Whether a window ends with its last row, rather than before an instant."""
+        return isinstance(self.window, CountWindow)
+
+    @property
+    def finishing(self) -> tuple[str, ...]:
+        """The expressions that make rows for readers of what slide emits."""
+        texts = [*(output.sql for output in self.outputs), *(term.sql for term in self.order), self.having]
+        return tuple(text for text in texts if text is not None)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -215,14 +246,7 @@ class StreamPlan:
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""
-        if isinstance(space, RowSpace):
-            asked = (space.rows, space.where, space.keys, space.partials)
-            alike = (q for q in self.queries if (q.rows, q.where, q.keys, q.partials) == asked)
-            windows = ((q, q.window) for q in alike)
-            return tuple(q for q, w in windows if isinstance(w, CountWindow) and space.window in row_parts(w))
-        held = (space.rows, space.where, space.keys, space.unbounded)
-        timed = (q for q in self.queries if isinstance(q.window, TimeWindow))
-        return tuple(q for q in timed if (q.rows, q.where, q.keys, q.window.range_us is None) == held)
+        return tuple(query for query in self.queries if space.answers(query))
 
     @property
     def time_spaces(self) -> tuple[Space, ...]:
@@ -284,7 +308,7 @@ class StreamPlan:
 
 def texts_of(space: Space | RowSpace) -> list[str]:
     """The row expressions that a space needs."""
-    return texts_in(space.where, space.keys, space.window if isinstance(space, RowSpace) else None, space.partials)
+    return texts_in(space.where, space.keys, space.counts, space.partials)
 
 
 def texts_in(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,8 +13,12 @@ from windrow.plan.nodes.kept import PARTIALS, kept_as
 from windrow.plan.state_names import joined_text, row_place_text, row_space_text, short, space_text
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.row_levels import row_parts
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
+
+if TYPE_CHECKING:
+    from windrow.plan.nodes.pipeline import QueryPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,35 @@ class Space:
 
     @property
     def unbounded(self) -> bool:
-        return self.folds[0].window.range_us is None
+        return self.folds[0].window.grows
+
+    @property
+    def is_final(self) -> bool:
+        """Whether what the clock has passed is taken in for good: a window without bound only grows.
+
+        When the clock goes back, such a space stays where it is until the clock is there again.
+        """
+        return self.unbounded
+
+    @property
+    def spread_by(self) -> tuple[int, ...]:
+        """Which of the keys tell an entry's shard."""
+        return tuple(range(len(self.keys)))
+
+    @property
+    def counts(self) -> None:
+        """It counts no rows: a window of its own is for those that do."""
+        return None
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """How each partial of each window is maintained."""
+        return tuple(way for fold in self.folds for way in fold.maintenance)
+
+    def answers(self, query: QueryPlan) -> bool:
+        """Whether a query is answered from its panes."""
+        counted = (self.rows, self.where, self.keys) == (query.rows, query.where, query.keys)
+        return counted and isinstance(query.window, TimeWindow) and query.window.grows == self.unbounded
 
     @property
     def windows(self) -> tuple[TimeWindow, ...]:
@@ -115,6 +148,27 @@ class RowSpace:
     def place(self) -> str:
         """What says which shard it is in, where its groups are not spread over all: levels of a query are together."""
         return short(row_place_text(self))
+
+    @property
+    def is_final(self) -> bool:
+        """Whether what the clock has passed is taken in for good: rows keep their numbers."""
+        return True
+
+    @property
+    def counts(self) -> CountWindow:
+        """The window that counts its rows."""
+        return self.window
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """How each partial is maintained."""
+        return self.maintenance
+
+    def answers(self, query: QueryPlan) -> bool:
+        """Whether a query is answered from its rows."""
+        asked = (query.rows, query.where, query.keys, query.partials)
+        alike = (self.rows, self.where, self.keys, self.partials) == asked
+        return alike and isinstance(query.window, CountWindow) and self.window in row_parts(query.window)
 
     @property
     def order(self) -> str:

@@ -90,14 +90,19 @@ class StagePlan:
         held = [*self.static, *(table for stream in self.streams for table in stream.static)]
         return dict(held) | ({} if self.before is None else self.before.tables)
 
+    @property
+    def joined(self) -> dict[str, pa.Table]:
+        """The tables that rows of streams are joined with, events or answers, in whichever stage, as they were read."""
+        return dict(table for stage in self.stages for stream in stage.streams for table in stream.static)
+
     def stream(self, name: str) -> StreamPlan:
         """What runs over one of its streams."""
         return next(stream for stream in self.streams if stream.stream == name)
 
 
 def without_tables(plan: StagePlan) -> StagePlan:
-    """The same stages, without the tables that are joined with streams where these are read."""
+    """The same stages, without the tables that the rows of their streams are joined with."""
     before = None if plan.before is None else without_tables(plan.before)
-    read = {stream.stream for stream in plan.read}
-    streams = tuple(replace(stream, static=()) if stream.stream in read else stream for stream in plan.streams)
-    return replace(plan, streams=streams, before=before)
+    streams = tuple(replace(stream, static=()) for stream in plan.streams)
+    feeds = tuple(replace(feed, stream=replace(feed.stream, static=())) for feed in plan.feeds)
+    return replace(plan, streams=streams, feeds=feeds, before=before)

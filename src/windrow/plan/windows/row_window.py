@@ -38,6 +38,11 @@ class CountWindow:
         return self.rows is not None or self.range_us is not None
 
     @property
+    def grows(self) -> bool:
+        """Whether a window only takes in, and never leaves anything behind."""
+        return not self.bounded
+
+    @property
     def axis(self) -> TimeWindow | None:
         """The windows on the axis of row numbers; None where only the rows' times tell where a window begins or ends.
 

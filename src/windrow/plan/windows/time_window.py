@@ -31,6 +31,21 @@ class TimeWindow:
     every_us: int | None = None
 
     @property
+    def grows(self) -> bool:
+        """Whether a window only takes in, and never leaves anything behind."""
+        return self.range_us is None
+
+    @property
+    def partition(self) -> tuple[str, ...]:
+        """By what its rows are counted apart: time is the same for all."""
+        return ()
+
+    @property
+    def beat_us(self) -> int | None:
+        """How often windows are due by time alone."""
+        return self.slide_us
+
+    @property
     def closes(self) -> TimeWindow:
         """The window whose panes say which events are late."""
         return self

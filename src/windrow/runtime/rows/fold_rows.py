@@ -26,17 +26,18 @@ class FoldRows:
 
     A window that slides by a few rows is due thousands of times in a batch, and what it costs to ask for one window is
     then most of the work. So they are folded at once, over the panes of all of them, as long as these are not too many.
-    Users' aggregates go on from one window to the next, for what is dear there is to call them.
+    Users' aggregates go on from one window to the next, for what is dear there is to call them; and where a
+    maintenance was `asked` for by name, it folds them all.
     """
 
-    def __init__(self, folds: Folds, log: PaneLog, bounded: bool) -> None:
+    def __init__(self, folds: Folds, log: PaneLog, bounded: bool, asked: bool = False) -> None:
         self._folds, self._log, self._bounded = folds, log, bounded
-        self._calls_code = any(kernel.calls_code for kernel in log.kernels)
+        self._one_by_one = asked or any(kernel.calls_code for kernel in log.kernels)
 
     def windows(self, due: DueWindows, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
         """Give `emit` the answers of windows over the panes low <= pane < high; there are groups in `width` slots."""
         first = int(lows[0] if self._bounded else highs[0])
-        if len(highs) >= TOGETHER and not self._calls_code:
+        if len(highs) >= TOGETHER and not self._one_by_one:
             longest = int((highs - np.maximum(lows, first)).max())
             merges = self._log.count(first, int(highs[-1])) * longest.bit_length()
             if merges <= len(highs) * WINDOW_MERGES:

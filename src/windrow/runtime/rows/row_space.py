@@ -61,7 +61,9 @@ class RowSpaceState:
         since: int | None = None,
         rows: int = 0,
         schedule: str | None = None,
+        asked: bool = False,
     ) -> None:
+        """`schedule` was asked for by name, if any was; `asked` says that the maintenance was."""
         self.space, self._window, self._schedule = space, space.window, schedule
         self._axis = space.window.axis
         self._cuts = None if self._axis is None else Cuts.of([self._axis])
@@ -86,7 +88,7 @@ class RowSpaceState:
         cells = -(-(self._window.rows or EXPECTED_ROWS) // unit)
         whole = (self._window.rows or EXPECTED_ROWS) // unit
         self._folds = Folds(space.maintenance, unit, cells, self.log, space.name, blocks, kept.get("folds"), whole)
-        self._fold = FoldRows(self._folds, self.log, space.window.bounded)
+        self._fold = FoldRows(self._folds, self.log, space.window.bounded, asked)
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -173,8 +173,7 @@ class Slicer:
 
     def _home(self, space: Space | RowSpace) -> int | None:
         """The shard that holds all of a space; None where its groups are spread over all shards."""
-        spread_by = space.spread_by if isinstance(space, RowSpace) else space.keys
-        if len(self._shards) > 1 and spread_by:
+        if len(self._shards) > 1 and space.spread_by:
             return None
         return self._shards[int(space.place, 16) % len(self._shards)]
 

@@ -40,6 +40,10 @@ class History:
         if not self._cuts or self._cuts[-1][1] != space.cuts:
             self._cuts.append((since, space.cuts))
 
+    def has(self, partials: Sequence[Partial]) -> bool:
+        """Whether all of `partials` were kept already, since whenever."""
+        return all(partial.name in self._partials for partial in partials)
+
     def first_window(self, window: TimeWindow, partials: Sequence[Partial]) -> int:
         """The first window that all its events are known of, and of all that follow it."""
         if window.range_us is None:

@@ -67,8 +67,9 @@ class SpaceState:
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
         self._own_cuts = list(dict.fromkeys(Cuts.of([window.closes]) for window in space.windows))
         self._history = History(snapshot.get("history"))
-        self._history.begin(space, since)
         firsts: dict[str, int] = snapshot.get("firsts", {})
+        anew = {query.need for query in queries if not self._history.has(self._kept_for(query))}
+        self._history.begin(space, since)
         self._firsts: dict[str, int] = {}
         self._needs: dict[TimeWindow, list[str]] = {}
         self._asked: list[tuple[QueryPlan, TimeWindow]] = []
@@ -76,13 +77,18 @@ class SpaceState:
             assert isinstance(query.window, TimeWindow)
             for part in parts_of(query.window):
                 need = query.need_of(part)
-                known = firsts.get(need)
+                known = None if query.need in anew else firsts.get(need)
                 first = self._history.first_window(part.closes, self._kept_for(query)) if known is None else known
                 self._firsts[need] = first
                 self._needs.setdefault(part, []).append(need)
                 self._asked.append((query, part))
         self._kept = KeptPartials(space, user)
         kept: dict[str, Snapshot] = snapshot.get("folds", {})
+        if any(query.need_of(part) in firsts for query, part in self._asked if query.need in anew):
+            # panes keep rows now, or partials: what was folded cannot be taken out of windows any more
+            for name in kept:
+                self._blocks.delete_all(f"{space.name}.{name}.")
+            kept = {}
         self._open_folds(kept)
         self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows, schedule)

@@ -10,6 +10,7 @@ forget_state    State that is to be deleted: the plan that runs has its names, s
 hold            One job a checkpoint: whoever comes second is told who has it
 job             A running job: one Spark query a stream, all its results written to their sinks, and queries that come
                 and go
+keep_expiry     How the rows of each query expire, as its checkpoint has it: operators hold other rows with each way
 keepers         Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
                 kept once
 letters         Letters to a running job from another process: files in its checkpoint, each answered by another

@@ -73,11 +73,15 @@ def _as_before(kept: Kept, expiry: str | None) -> Kept:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A query that came while a job ran; `slide_us` is what its SLIDE ABOUT was rounded to beside the others then."""
+    """A query that came while a job ran; `slide_us` is what its SLIDE ABOUT was rounded to beside the others then.
+
+    `choose` is what was asked for by name, of this query alone.
+    """
 
     text: str
     sink: Sink
     slide_us: int | None = None
+    choose: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -86,12 +90,14 @@ class QueryEdits:
 
     Of those that it is started with, the `dropped` ones do not run; the `added` ones run besides, perhaps under the
     name of a dropped one. A job that was killed and is started again runs what it ran. `forgotten` is state that is to
-    be deleted as long as no query asks for it, by the folder of its stream: what only dropped queries kept.
+    be deleted as long as no query asks for it, by the folder of its stream: what only dropped queries kept. `expiry` is
+    how the rows of some queries expire, by name: those that were asked for another way than all others.
     """
 
     added: dict[str, Added] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     forgotten: dict[str, list[str]] = field(default_factory=dict)
+    expiry: dict[str, str] = field(default_factory=dict)
 
     def forget(self, folder: str, names: Iterable[str], known: Iterable[str]) -> None:
         """Have state of a stream deleted that is called `names`, and none that is `known`."""
@@ -107,7 +113,12 @@ class QueryEdits:
     @classmethod
     def _of(cls, content: Any) -> QueryEdits:
         added = {
-            name: Added(_text(entry["text"]), _sink(entry["format"], entry["options"]), entry["slide_us"])
+            name: Added(
+                _text(entry["text"]),
+                _sink(entry["format"], entry["options"]),
+                entry["slide_us"],
+                tuple((_text(choice), _text(wish)) for choice, wish in entry.get("choose", [])),
+            )
             for name, entry in content["added"].items()
         }
         if not all(isinstance(it.slide_us, int | None) for it in added.values()):
@@ -115,14 +126,16 @@ class QueryEdits:
         if not isinstance(content["dropped"], list):
             raise ValueError("what was dropped is no list")
         forgotten = {folder: [_text(name) for name in names] for folder, names in content.get("forgotten", {}).items()}
-        return cls(added, [_text(name) for name in content["dropped"]], forgotten)
+        expiry = {_text(name): _text(way) for name, way in content.get("expiry", {}).items()}
+        return cls(added, [_text(name) for name in content["dropped"]], forgotten, expiry)
 
     def write(self, checkpoint: str) -> None:
         added = {
             name: {"text": it.text, "format": it.sink.format, "options": list(it.sink.options), "slide_us": it.slide_us}
+            | {"choose": list(it.choose)}
             for name, it in self.added.items()
         }
-        content = {"added": added, "dropped": self.dropped, "forgotten": self.forgotten}
+        content = {"added": added, "dropped": self.dropped, "forgotten": self.forgotten, "expiry": self.expiry}
         write_whole(os.path.join(checkpoint, "queries.json"), content)
 
 

@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.compile.keep_rows import Figures
+from windrow.compile.read_choose import read_choose
 from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.plan.instants import read_instant
-from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
+from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.spark.job.checkpoint import Added, QueryEdits
@@ -40,7 +41,8 @@ _LOOK = 1.0
 class Planner(Protocol):
     """Who knows the streams: makes plans of queries, and runs of plans."""
 
-    def plan(self, name: str, text: str, beside: Iterable[AnyQuery]) -> AnyQuery: ...
+    def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
+        """The plan of one query, to run beside others; `choose` is asked for it alone."""
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
         """What runs for `queries`, which are all over one stream, of which `figures` are measured."""
@@ -116,22 +118,27 @@ class Job:
                 self._hold.release()
             return active
 
-    def add(self, name: str, text: str, sink: Sink | None = None) -> None:
+    def add(self, name: str, text: str, sink: Sink | None = None, *, choose: Mapping[str, str] | None = None) -> None:
         """Run one more query, into `sink` or else onto the console.
 
         It answers from the first window that begins at or after the stream's clock, or earlier where panes that others
-        keep cover it.
+        keep cover it. One that needs another number of stages than those that run has a Spark query of its own, which
+        reads the stream from where its source begins. `choose` asks for ways by name, as that of `session.query`; the
+        checkpoint keeps it.
         """
+        wanted = read_choose(choose)
+        if wanted.index is not None:
+            raise SettingsError("choose: a checkpoint cannot keep a class; give an index of your own to the session")
         with self._lock:
             if name in self._plans:
                 raise ChangeError(f"there is a query {name!r} already\nhint: drop it first, or choose another name")
             self._check_runs()
-            plan = self._planner.plan(name, text, self._plans.values())
+            plan = self._planner.plan(name, text, self._plans.values(), wanted)
             sink = sink or Sink("console")
             check_places(self._sinks | {name: sink})
             self._planner.forget(name)
             changes = QueryEdits.read(self.checkpoint)
-            changes.added[name] = Added(text, sink, _rounded_slide(plan))
+            changes.added[name] = Added(text, sink, plan.rounded_us, wanted.wishes)
             self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
     def drop(self, name: str) -> None:
@@ -145,6 +152,7 @@ class Job:
             changes = QueryEdits.read(self.checkpoint)
             if changes.added.pop(name, None) is None:
                 changes.dropped.append(name)
+            changes.expiry.pop(name, None)
             plans = {other: plan for other, plan in self._plans.items() if other != name}
             sinks = {other: sink for other, sink in self._sinks.items() if other != name}
             self._change(self._plans[name].run, plans, sinks, changes)
@@ -336,11 +344,6 @@ def remove_checkpoint(folder: str, queries: Mapping[str, StreamingQuery]) -> Non
     """Remove a temporary checkpoint; what still ran on it would make it again."""
     stop_all(queries)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _rounded_slide(plan: AnyQuery) -> int | None:
-    """The slide that was chosen, where it need not be what was asked for."""
-    return plan.window.slide_us if isinstance(plan, QueryPlan) and plan.about_us is not None else None
 
 
 def check_beside(running: StagePlan, wanted: StagePlan) -> None:

@@ -25,7 +25,7 @@ def check_goes_back(
     stream: str, to_us: int, queries: Iterable[QueryPlan | ChangePlan], streams: Sequence[str], clock: datetime | None
 ) -> None:
     """Refuse to set a clock back that is not there, or not so far yet, or that queries read which cannot go back."""
-    changing = [q.name for q in queries if stream in q.sources and (isinstance(q, ChangePlan) or q.made_of)]
+    changing = [q.name for q in queries if stream in q.sources and not q.rewinds]
     if changing:
         raise ChangeError(_cannot(", ".join(changing)))
     if stream not in streams:

@@ -12,6 +12,7 @@ from windrow.compile.keep_rows import Figures
 from windrow.errors import SettingsError
 from windrow.language import parse_query
 from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
 from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.forget_state import forgetting
@@ -60,9 +61,9 @@ class Runs:
             write_keepers(self._checkpoint, self._keepers)
         return [keeper for stream, keeper in self._keepers.items() if before.get(stream) != keeper]
 
-    def plan(self, name: str, text: str, beside: Iterable[AnyQuery]) -> AnyQuery:
-        """The plan of one query, to run beside others."""
-        return self._compiler.query(name, parse_query(text), beside)
+    def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
+        """The plan of one query, to run beside others; `choose` is asked for it alone."""
+        return self._compiler.query(name, parse_query(text), beside, choose)
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
         """What runs for `queries`, which are all over one stream, of which `figures` are measured."""

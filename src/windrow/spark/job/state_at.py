@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from windrow.errors import StateError
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
-from windrow.runtime.shard import Shard
+from windrow.runtime.shard import Shard, opened
 from windrow.runtime.time.state_at import state_at
 from windrow.spark.sinks.results import typed_results
 from windrow.storage.blocks import MemoryBlocks
@@ -25,11 +25,13 @@ def stored_state_at(spark: SparkSession, checkpoint: str, plan: StagePlan, horiz
     Only blocks of the query's own space leave Spark's state store. All shards have done the same batches.
     """
     query = horizon.query
-    stream = plan.stream(query.stream)
+    streams = (stream for stage in plan.stages for stream in stage.streams)
+    stream = next(stream for stream in streams if query in stream.queries)
     space = next(space for space in stream.time_spaces if query in stream.queries_of(space))
     own = replace(stream, spaces=(space,), queries=stream.queries_of(space), scans=())
-    alone = replace(plan, streams=(own,), changing=(), keys=())
-    stored = _stored_blocks(spark, checkpoint, space.name)
+    alone = replace(plan, streams=(own,), changing=(), keys=(), feeds=())
+    stages = (_stored_blocks(spark, checkpoint, space.name, number) for number in range(len(plan.stages)))
+    stored = next(blocks for blocks in stages if _holds(blocks, own.stream, space.name))
     shards = [Shard(alone, blocks, blocks.read("snapshot", 0)) for blocks in stored]
     state = state_at([shard.streams[stream.stream] for shard in shards], horizon)
     packed = pa.table(
@@ -41,10 +43,16 @@ def stored_state_at(spark: SparkSession, checkpoint: str, plan: StagePlan, horiz
     return StateAt(state.start_us, state.end_us, typed_results(spark.createDataFrame(packed), query))
 
 
-def _stored_blocks(spark: SparkSession, checkpoint: str, space: str) -> list[MemoryBlocks]:
-    """The blocks of `space`, and what opens them, of each shard."""
+def _holds(stored: list[MemoryBlocks], stream: str, space: str) -> bool:
+    """Whether these are the shards of the stage that folds `space`; the operators of Spark are not told apart by it."""
+    return space in opened(stored[0].read("snapshot", 0))["streams"].get(stream, {}).get("spaces", {})
+
+
+def _stored_blocks(spark: SparkSession, checkpoint: str, space: str, operator: int) -> list[MemoryBlocks]:
+    """The blocks of `space`, and what opens them, of each shard of a stage."""
     try:
-        state = spark.read.format("statestore").option("stateVarName", "blocks").load(checkpoint)
+        reading = spark.read.format("statestore").option("stateVarName", "blocks").option("operatorId", operator)
+        state = reading.load(checkpoint)
     except PySparkException as error:
         if error.getCondition() != "STDS_COMMITTED_BATCH_UNAVAILABLE":
             raise

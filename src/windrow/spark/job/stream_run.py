@@ -68,8 +68,7 @@ class StreamRun:
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
         control = self._spark.readStream.schema("value STRING").text(self._control)
-        first = self.plan.stages[0]
-        tables = {stream.stream: keep_editions(self._folder, stream) for stream in first.read if stream.static}
+        tables = keep_editions(self._folder, self.plan.joined)
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run, tables=tables)
         started: Future[StreamingQuery] = Future()
 

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
 from windrow.errors import StateError
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.spark.job.checkpoint import make_folder, not_writable, read_back, write_bytes, write_whole
 from windrow.spark.job.file_names import file_name
-from windrow.spark.stages.ship_tables import Edition, as_file, as_read
+from windrow.spark.stages.editions import Edition, as_file, as_read
 
 Known = dict[str, list[tuple[int, str]]]
 """By table, from which batch on it has which version; the first is from 0 on."""
 
 
-def keep_editions(folder: str, plan: StreamPlan) -> list[Edition]:
-    """The tables of `plan` for each batch that is to run, or to run again; `folder` is the stream's in the checkpoint.
+def keep_editions(folder: str, tables: Mapping[str, pa.Table]) -> list[Edition]:
+    """The tables for each batch that is to run, or to run again; `folder` is that of the streams in the checkpoint.
 
     A table that has been read anew is joined from the first batch on that Spark has not begun. One that it has begun,
     and not finished, is joined with the rows that it had.
     """
-    if not plan.static:
+    if not tables:
         return []
     place = os.path.join(folder, "tables.json")
     known = read_back(place, _as_known) if os.path.exists(place) else {}
@@ -33,7 +33,7 @@ def keep_editions(folder: str, plan: StreamPlan) -> list[Edition]:
     editions = []
     try:
         make_folder(os.path.join(folder, "tables"))
-        for read in as_read(plan):
+        for read in as_read(tables):
             past = [(first, version) for first, version in known.get(read.table, []) if first <= begun]
             past = [(first, v) for i, (first, v) in enumerate(past) if i + 1 == len(past) or past[i + 1][0] > again]
             if not past or past[-1][1] != read.version:
@@ -43,7 +43,7 @@ def keep_editions(folder: str, plan: StreamPlan) -> list[Edition]:
             for first, version in past:
                 rows = read.rows if version == read.version else _read(_file(folder, read.table, version))
                 editions.append(Edition(read.table, version, first, rows))
-        known = {table: past for table, past in known.items() if table in dict(plan.static)}
+        known = {table: past for table, past in known.items() if table in tables}
         write_whole(place, known)
     except OSError as error:
         raise not_writable(folder, error) from error

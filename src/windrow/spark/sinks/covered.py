@@ -26,7 +26,7 @@ _PLAIN = (
 
 def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema | None:
     """The columns of the rows that tasks can finish; None where Spark has to."""
-    if not isinstance(query, ChangePlan) and ((query.order and query.limit is None) or not _in_zone(query, spark)):
+    if (query.order and query.limit is None) or not _in_zone(query, spark):
         return None
     shown = finished_by_spark(spark.createDataFrame([], spark_schema(query.emitted)), query)
     wanted = to_arrow_schema(shown.schema, timezone="UTC")
@@ -38,12 +38,11 @@ def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Sch
     return wanted if same and all(map(is_plain, wanted.types)) else None
 
 
-def _in_zone(query: QueryPlan, spark: SparkSession) -> bool:
+def _in_zone(query: QueryPlan | ChangePlan, spark: SparkSession) -> bool:
     """Whether the session's time zone is ours, or no expression can ask for it."""
-    if spark.conf.get("spark.sql.session.timeZone") in ZONES:
+    if not query.finishing or spark.conf.get("spark.sql.session.timeZone") in ZONES:
         return True
-    texts = [*(output.sql for output in query.outputs), *(term.sql for term in query.order), query.having]
-    trees = [parse_expression(text) for text in texts if text is not None]
+    trees = [parse_expression(text) for text in query.finishing]
     return query.emit == SNAPSHOT and all(isinstance(tree, exp.Column) for tree in trees)
 
 

@@ -42,8 +42,8 @@ class Delivery:
             if tables is None or schema is None:
                 self._by_spark.append((query, writer))
             else:
-                ranked = isinstance(query, QueryPlan) and query.order  # over all shards, so in the driver
-                outlet = Outlet(query, schema, None if ranked else tables.staged)
+                # what is ranked is so over all shards, and therefore in the driver
+                outlet = Outlet(query, schema, None if query.order else tables.staged)
                 self._outlets.append((outlet, tables, writer.takes_empty))
         for stream, writer in rejected.items():
             if writer.tables is None:

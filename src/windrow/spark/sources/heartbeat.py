@@ -38,7 +38,7 @@ def heartbeat_of(plan: StagePlan) -> Heartbeat:
     for query in (query for stage in plan.stages for stream in stage.streams for query in stream.queries):
         window = query.window
         windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
-    slides = [(w.slide_us if isinstance(w, TimeWindow) else w.beat_us, w.offset_us) for w in windows]
+    slides = [(window.beat_us, window.offset_us) for window in windows]
     ends = [(slide, offset) for slide, offset in slides if slide is not None]
     ends += [(q.slide_us, q.offset_us) for stage in plan.stages for q in stage.changing if q.slide_us is not None]
     beats = [beat for timing in timings for beat in Heartbeat.of(timing, ends).beats]

@@ -1,5 +1,6 @@
 """The steps of a batch: slice, premerge, regroup, slide.
 
+editions     Tables as they were read, and for which batches: light to load, since it travels with what slides
 in_utc       Times as state has them, whatever the time zone of the Spark session
 join_first   One more crossing: rows are joined with tables before Spark evaluates expressions over both, where it must
 loaded       What a worker has loaded, kept out of the way of its garbage collection

@@ -16,11 +16,12 @@ from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.sources.source import Source
 from windrow.spark.sources.ways import way_of
+from windrow.spark.stages.editions import Edition, Editions, as_read
 from windrow.spark.stages.look_up import look_up
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
-from windrow.spark.stages.ship_tables import Edition, ShippedTables, as_read
+from windrow.spark.stages.ship_tables import ShippedTables
 from windrow.spark.stages.slice import NO_PROBE, asked_of, slice_stream
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
 
@@ -36,17 +37,18 @@ def packed_results(
     control: DataFrame | None = None,
     run: str | None = None,
     metrics: str = METRICS,
-    tables: Mapping[str, Sequence[Edition]] | None = None,
+    tables: Sequence[Edition] | None = None,
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
 
-    `tables` are, by stream, the editions of what is joined before the panes, where a checkpoint has others.
+    `tables` are the editions of what rows are joined with, where a checkpoint has others than the plan.
 
     `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
     """
     keys = shard_keys(shards)
-    shipped = _shipped(sources, plan.stages[0], tables)
+    editions = as_read(plan.joined) if tables is None else tables
+    shipped = _shipped(sources, plan.stages[0], editions)
     plan = without_tables(plan)  # they are sent apart, once
     first = plan.stages[0]
     payloads = _sliced(sources, first, keys, metrics, shipped)
@@ -58,8 +60,8 @@ def packed_results(
     payloads = premerge_payloads(payloads, first, keys)
     run = run or uuid.uuid4().hex
     for number, stage in enumerate(plan.stages[:-1]):
-        payloads = regroup_payloads(payloads, stage, shards, run, number, metrics)
-    packed = slide_payloads(payloads, plan, shards, run)
+        payloads = regroup_payloads(payloads, stage, shards, run, number, metrics, _carried(stage, editions))
+    packed = slide_payloads(payloads, plan, shards, run, _carried(plan, editions))
     for stream in first.read:
         if any(query.look_up for query in stream.queries):
             packed = look_up(packed, shipped[stream.stream])
@@ -67,17 +69,19 @@ def packed_results(
     return packed.observe(metrics, *totals, _windows().alias("windows"))
 
 
-def _shipped(
-    sources: Sources, plan: StagePlan, editions: Mapping[str, Sequence[Edition]] | None
-) -> dict[str, ShippedTables]:
-    """By stream, the tables that its rows or answers are joined with: as the plan has them, unless there are others."""
-    joining = [stream for stream in plan.read if stream.tables]
-    return {
-        stream.stream: ShippedTables(
-            sources[stream.stream].frame.sparkSession, stream, (editions or {}).get(stream.stream) or as_read(stream)
-        )
-        for stream in joining
-    }
+def _shipped(sources: Sources, plan: StagePlan, editions: Sequence[Edition]) -> dict[str, ShippedTables]:
+    """By stream, the tables that its rows or answers are joined with."""
+    shipped = {}
+    for stream in (stream for stream in plan.read if stream.tables):
+        own = [edition for edition in editions if edition.table in stream.tables]
+        shipped[stream.stream] = ShippedTables(sources[stream.stream].frame.sparkSession, stream, own)
+    return shipped
+
+
+def _carried(stage: StagePlan, editions: Sequence[Edition]) -> Editions:
+    """The tables that a stage joins answers with, where these are the events of its streams or of those it sends to."""
+    joined = {table for feed in stage.feeds for table in feed.stream.tables}
+    return tuple(edition for edition in editions if edition.table in joined)
 
 
 def _sliced(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark import Broadcast, TaskContext
@@ -17,39 +16,12 @@ from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.runtime.slice.table_rows import TableRows
+from windrow.spark.stages.editions import Edition
 
 _HELD: OrderedDict[str, TableChunks] = OrderedDict()
 """The tables that this worker has hashed, by what they hold and what is asked of them."""
 
 _HELD_MOST = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Edition:
-    """A table as it was read, for the batches from number `first` on; `version` is a name for what it holds."""
-
-    table: str
-    version: str
-    first: int
-    rows: pa.Table = field(compare=False, repr=False)
-
-
-def version_of(rows: pa.Table) -> str:
-    """A name for what a table holds: equal tables have equal ones."""
-    return hashlib.sha256(as_file(rows)).hexdigest()[:16]
-
-
-def as_file(rows: pa.Table) -> bytes:
-    """The table as the bytes of an Arrow file, the same for the same rows however they came."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks())
-    return bytes(sink.getvalue())
-
-
-def as_read(plan: StreamPlan) -> list[Edition]:
-    """The tables of a plan as they were read for it, for all batches."""
-    return [Edition(name, version_of(rows), 0, rows) for name, rows in plan.static]
 
 
 class ShippedTables:
@@ -60,7 +32,7 @@ class ShippedTables:
 
     def __init__(self, spark: SparkSession, plan: StreamPlan, editions: Sequence[Edition]) -> None:
         self._plan = replace(plan, static=())
-        self._asked = repr([(rows, plan.texts_of(rows)) for rows in plan.joined])
+        self._asked = _asked(plan)
         self._types = {
             f"{step.name}.{column.name}": normal(pa.nulls(0, column.type)).type
             for rows in plan.joined
@@ -89,13 +61,36 @@ class ShippedTables:
         """In a map task: the tables as its batch has them, hashed once for all tasks of this worker."""
         batch = _batch()
         chosen = {table: version for table, first, version in self._editions if first <= batch}
-        own = repr((self._asked, sorted(chosen.items())))
-        if own not in _HELD:
-            while len(_HELD) >= _HELD_MOST:
-                _HELD.popitem(last=False)
-            _HELD[own] = TableChunks(self._plan, {table: self._sent[table, v].value for table, v in chosen.items()})
-        _HELD.move_to_end(own)
-        return _HELD[own]
+        return _held(self._plan, self._asked, chosen, lambda table: self._sent[table, chosen[table]].value)
+
+
+def carried_joins(editions: Sequence[Edition], plan: StreamPlan) -> TableChunks:
+    """In a task of a shard: the tables that answers are joined with where they are events, as the batch has them.
+
+    They come with the shard's plan, since Spark's stateful step takes no broadcasts, and are hashed once for all tasks
+    of this worker.
+    """
+    batch = _batch()
+    begun = sorted((edition for edition in editions if edition.first <= batch), key=lambda edition: edition.first)
+    chosen = {edition.table: edition for edition in begun if edition.table in plan.tables}
+    versions = {table: edition.version for table, edition in chosen.items()}
+    return _held(plan, _asked(plan), versions, lambda table: chosen[table].rows)
+
+
+def _asked(plan: StreamPlan) -> str:
+    """What is asked of the tables, as text."""
+    return repr([(rows, plan.texts_of(rows)) for rows in plan.joined])
+
+
+def _held(plan: StreamPlan, asked: str, chosen: Mapping[str, str], rows_of: Callable[[str], pa.Table]) -> TableChunks:
+    """The `chosen` versions of tables, as this worker has hashed them already or hashes them now."""
+    own = repr((asked, sorted(chosen.items())))
+    if own not in _HELD:
+        while len(_HELD) >= _HELD_MOST:
+            _HELD.popitem(last=False)
+        _HELD[own] = TableChunks(plan, {table: rows_of(table) for table in chosen})
+    _HELD.move_to_end(own)
+    return _HELD[own]
 
 
 def _batch() -> int:

@@ -12,6 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import TALLIES
 from windrow.spark.job.measures import SLIDE_MEASURES, measured_ddl
+from windrow.spark.stages.editions import Editions
 from windrow.spark.stages.loaded import set_loaded_aside
 
 if TYPE_CHECKING:
@@ -24,10 +25,13 @@ SHARED = "shared"
 PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
 
-def slide_payloads(payloads: DataFrame, plan: StagePlan, shards: int, run: str) -> DataFrame:
-    """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts."""
+def slide_payloads(payloads: DataFrame, plan: StagePlan, shards: int, run: str, tables: Editions = ()) -> DataFrame:
+    """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts.
+
+    `tables` are those that answers are joined with where they are events of a stream.
+    """
     return payloads.groupBy("shard").transformWithStateInPandas(
-        SlideProcessor(plan, shards, run), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+        SlideProcessor(plan, shards, run, tables), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
     )
 
 
@@ -38,8 +42,8 @@ class SlideProcessor(StatefulProcessor):
     to load, what slides is loaded with the first batch.
     """
 
-    def __init__(self, plan: StagePlan, shards: int, run: str) -> None:
-        self._plan, self._shards, self._run = plan, shards, run
+    def __init__(self, plan: StagePlan, shards: int, run: str, tables: Editions = ()) -> None:
+        self._plan, self._shards, self._run, self._tables = plan, shards, run, tables
         # no name of state: it only tells a worker whether the shard that it has in memory is of this very plan
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 
@@ -50,7 +54,8 @@ class SlideProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         from windrow.spark.stages.slide_shard import StoredShard, slide_batch
 
-        stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], self._version, self._blocks)
+        state = (self._version, self._blocks)
+        stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], *state, self._tables)
         yield from slide_batch(stored, list(rows))
         set_loaded_aside()
 

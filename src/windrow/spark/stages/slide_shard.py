@@ -17,6 +17,7 @@ from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
 from windrow.errors import StateError
 from windrow.plan.catalog import REJECTED_ROWS
+from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.contracts import AnyShard
@@ -24,7 +25,10 @@ from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import EARLIER, TALLIES, Payload
 from windrow.runtime.shard import Shard
+from windrow.runtime.slice.joined_chunks import TableChunks
+from windrow.spark.stages.editions import Editions
 from windrow.spark.stages.shards import shard_keys
+from windrow.spark.stages.ship_tables import carried_joins
 from windrow.spark.stages.slice import NO_PROBE, packed
 from windrow.spark.stages.slide import COUNTED, COUNTS, SHARED
 from windrow.spark.stages.state import StateBlocks
@@ -52,6 +56,11 @@ class StoredShard:
     key: int
     version: ValueState
     blocks: MapState
+    tables: Editions = ()
+
+    def joins(self, stream: StreamPlan) -> TableChunks:
+        """The tables that a stream which is made of answers is joined with in this batch."""
+        return carried_joins(self.tables, stream)
 
     def opened(self) -> tuple[Shard, StateBlocks]:
         """The shard as the state store has it: from memory if this worker ran the last batch, else read."""
@@ -106,7 +115,7 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     payloads = sorted(arrived, key=lambda payload: (payload.task, payload.part, payload.name))
     shard, blocks = stored.opened()
     opened = time.perf_counter_ns()
-    outcome = shard.process([payload for payload in payloads if payload.name != EARLIER])
+    outcome = shard.process([payload for payload in payloads if payload.name != EARLIER], stored.joins)
     slid = time.perf_counter_ns()
     stored.save(shard, blocks)
     saved = time.perf_counter_ns()
@@ -134,9 +143,8 @@ def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts
     counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
     known = passed_on(payloads, outcome, stored.key, stored.plan.tells)
     keys = shard_keys(stored.shards)
-    events = [
-        payload for feed in stored.plan.feeds if not feed.here for payload in fed(feed, outcome, stored.key, keys)
-    ]
+    away = [feed for feed in stored.plan.feeds if not feed.here]
+    events = [payload for feed in away for payload in fed(feed, outcome, stored.key, keys, stored.joins)]
     return [counted, *known, *events, *regrouped(outcome.parts, stored.plan.sends, stored.key, keys)]
 
 

@@ -1,47 +1,19 @@
-"""From bound queries to plans, and what a stage does with one stream."""
+"""What a stage does with one stream: the spaces that answer its queries, and what was asked for of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from windrow.compile.agree import agreed, with_index
 from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.number_rows import number_rows
-from windrow.compile.round_slide import round_slide
-from windrow.compile.share_clusters import join_clusters
 from windrow.compile.share_panes import share_panes
-from windrow.compile.stay_in_shard import stages_over
-from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
-
-
-def plan_query(name: str, query: BoundQuery, beside: Iterable[QueryPlan] = ()) -> QueryPlan:
-    """What one query asks for; its slide may be rounded to one of those `beside` it, whose clusters it may share."""
-    plan = QueryPlan(
-        name,
-        query.stream.name,
-        query.window,
-        query.where,
-        query.keys,
-        query.aggregates,
-        query.outputs,
-        query.having,
-        query.order,
-        query.limit,
-        clusters=query.clusters,
-        emit=query.emit,
-        made_of=query.stream.made_of,
-        rows=query.rows,
-        by_engine=query.by_engine,
-    )
-    plan = replace(plan, stages=stages_over(plan))
-    beside = list(beside)
-    return join_clusters(round_slide(plan, beside), beside)
 
 
 def plan_stream(

@@ -1,0 +1,22 @@
+"""A query over changes has its rows expire as it was asked for, or else in the cheapest way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from windrow.compile.choose_expiry import choose_expiry
+from windrow.compile.place_expiry import place_expiry
+from windrow.compile.rule import Arriving
+from windrow.plan.expiry import read_expiry
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.wanted import NOTHING, Wanted
+
+
+def expire_rows(query: AnyQuery, arriving: Arriving) -> AnyQuery:
+    """The query with what it was asked for by name; of one over changes that is how rows expire, and nothing else."""
+    if not isinstance(query, ChangePlan):
+        return replace(query, choose=arriving.choose)
+    expiry = read_expiry(arriving.choose.over(arriving.wanted).get("expiry"))
+    asked = NOTHING if expiry is None else Wanted((("expiry", expiry.value),))
+    return replace(query, root=place_expiry(query.root, expiry or choose_expiry(query.root)), choose=asked)

@@ -1,0 +1,47 @@
+"""What a rule is: it gives a query as it runs beside others, and leaves alone what it is not for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import Node
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.wanted import NOTHING, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """What a query comes to: the queries `beside` it, what was asked for it alone, and what was asked of all."""
+
+    beside: tuple[AnyQuery, ...] = ()
+    choose: Wanted = NOTHING
+    wanted: Wanted = NOTHING
+
+    @property
+    def folded(self) -> list[QueryPlan]:
+        """Those beside it that are answered from panes or rows."""
+        return [query for query in self.beside if isinstance(query, QueryPlan)]
+
+
+Rule = Callable[[AnyQuery, Arriving], AnyQuery]
+
+
+def over_changes(rewrite: Callable[[Node], Node]) -> Rule:
+    """The rule that rewrites the operators of a query over changes."""
+
+    def rule(query: AnyQuery, arriving: Arriving) -> AnyQuery:
+        return replace(query, root=rewrite(query.root)) if isinstance(query, ChangePlan) else query
+
+    return rule
+
+
+def over_folds(change: Callable[[QueryPlan, Sequence[QueryPlan]], QueryPlan]) -> Rule:
+    """The rule that changes a query which is answered from panes or rows, by others of its kind."""
+
+    def rule(query: AnyQuery, arriving: Arriving) -> AnyQuery:
+        return change(query, arriving.folded) if isinstance(query, QueryPlan) else query
+
+    return rule
