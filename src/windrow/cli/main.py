@@ -204,8 +204,7 @@ def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> 
         with started(launch) as session:
             from windrow.application import Application
 
-            Application(session, text)
-            typer.echo(session.explain())
+            typer.echo(session.explain(sinks=Application(session, text).sinks))
 
 
 @app.command()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from windrow.errors import SettingsError
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
@@ -14,7 +16,7 @@ FORMATS = ("parquet", "csv", "json")
 
 HOLDS_CHANGES, HOLDS_ANSWER = "changes", "answer"
 JDBC = "jdbc"
-_HOLDS, _KEY = "holds", "key"
+_HOLDS, _KEY, _PARTITION_BY = "holds", "key", "partitionby"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,23 @@ class Sink:
     @property
     def spark_options(self) -> dict[str, str]:
         """The options that are Spark's."""
-        own = (_HOLDS, _KEY) if self.holds == HOLDS_ANSWER else (_HOLDS,)
+        own = {_HOLDS, _KEY} if self.holds == HOLDS_ANSWER else {_HOLDS}
+        own |= {_PARTITION_BY} if self.format in FORMATS else set()
         return {name: value for name, value in self.options if name.lower() not in own}
 
     @property
     def key(self) -> tuple[str, ...]:
         """The columns that tell the rows of an answer in a table apart."""
-        written = next((value for name, value in self.options if name.lower() == _KEY), "")
+        return self._names(_KEY)
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns by whose values the files are in folders."""
+        return self._names(_PARTITION_BY)
+
+    def _names(self, option: str) -> tuple[str, ...]:
+        """The names that an option lists."""
+        written = next((value for name, value in self.options if name.lower() == option), "")
         return tuple(name.strip() for name in written.split(",") if name.strip())
 
 
@@ -84,6 +96,22 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
         return "a sink that holds the answer needs changes, and this query sends whole windows", "EMIT CHANGES"
     if emit != CHANGES:
         return f"a sink that holds the answer needs all changes, and this query sends {emit} only", "EMIT CHANGES"
+    return None
+
+
+def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
+    """Which columns of two kinds of rows differ, by place, name and type; None if none does.
+
+    >>> differing_columns(pa.schema({"k": pa.string()}), pa.schema({"k": pa.int32()}))
+    'column 1 is k string here, and k int32 there'
+    """
+    for number in range(max(len(columns), len(others))):
+        here, there = (
+            f"{part.field(number).name} {part.field(number).type}" if number < len(part) else "missing"
+            for part in (columns, others)
+        )
+        if here != there:
+            return f"column {number + 1} is {here} here, and {there} there"
     return None
 
 

@@ -23,7 +23,7 @@ from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
 from windrow.spark.job.words import control_folder, say
 from windrow.spark.sinks.deliver import Delivery
-from windrow.spark.sinks.writers import Writer
+from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing
 from windrow.spark.sources.read import spark_reason
@@ -41,8 +41,8 @@ class StreamRun:
         plan: StagePlan,
         sources: Sources,
         checkpoint: str,
-        writers: Mapping[str, Writer],
-        rejected: Mapping[str, Writer],
+        writers: Mapping[str, AnyWriter],
+        rejected: Mapping[str, AnyWriter],
         shards: int,
         run: str,
         job: str,
@@ -72,6 +72,7 @@ class StreamRun:
         tables = {stream.stream: keep_editions(self._folder, stream) for stream in first.read if stream.static}
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run, tables=tables)
         started: Future[StreamingQuery] = Future()
+        self._delivery.begin()
 
         def write(batch: DataFrame, number: int) -> None:
             with watched.writing(self.plan.run):
