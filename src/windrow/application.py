@@ -28,7 +28,7 @@ from windrow.language.spelling import closest
 from windrow.plan.ahead import ahead_text
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, differing_columns, wrong_holding
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, differing_columns, wrong_holding, wrong_roll
 from windrow.session import Session
 from windrow.spark.sinks.covered import shown_schema
 from windrow.spark.sinks.files import check_partitions
@@ -122,6 +122,9 @@ class Application:
         if sink.format not in OWN_FORMATS:
             self._check_format(sink)
         self._check_folder(sink)
+        unrolled = wrong_roll(Sink(sink.format, sink.options))
+        if unrolled is not None:
+            raise self._error(unrolled[0], self._written("roll", sink), unrolled[1])
         self._declared[sink.name] = sink
         if sink.rejected:
             if Sink(sink.format, sink.options).holds != HOLDS_CHANGES:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -25,6 +27,26 @@ class Attempt:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, partition: int, attempt: int) -> None:
         told = SimpleNamespace(partitionId=lambda: partition, taskAttemptId=lambda: attempt)
         monkeypatch.setattr(staged_files.TaskContext, "get", lambda: told)
+
+
+class Killed(BaseException):
+    """What no code catches, like the end of its process."""
+
+
+def dying(real: Callable[..., Any], number: int, after: bool) -> Callable[..., Any]:
+    """`real`, but the process dies in its call of that number, before it or after it."""
+    left = [number]
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] == -1 and not after:
+            raise Killed
+        result = real(*arguments, **named)
+        if left[0] == -1:
+            raise Killed
+        return result
+
+    return call
 
 
 def file_sink(folder: Path, format: str = "parquet", **options: str) -> FileSink:

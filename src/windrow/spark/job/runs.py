@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,6 +15,7 @@ from windrow.language import parse_query
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
 from windrow.spark.job.checkpoint import Changes, Kept
+from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.forget_state import forgetting
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.stream_run import StreamRun
@@ -21,6 +23,7 @@ from windrow.spark.places import file_system
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.rolling import ROLLING, RollingSink
 from windrow.spark.sinks.writers import MEMORY, AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
 
@@ -93,7 +96,10 @@ class Runs:
             if bad is None or self._keepers.get(stream) != query.run:
                 continue
             own = stream if stream == query.run else f"{stream} in {query.run}"  # another keeper's files stay
-            found[stream] = self._writer(f"rejected_{stream}", bad, f"rejected_{own}")
+            if bad.format in FORMATS:
+                found[stream] = self._rejected_files(stream, bad, self._prefix(f"rejected_{own}"), query.run)
+            else:
+                found[stream] = self._writer(f"rejected_{stream}", bad)
         return found
 
     def _sink_of_rejected(self, stream: str) -> Sink | None:
@@ -130,19 +136,32 @@ class Runs:
             marks = {writer.prefix for writer in self._shared.values()}
             mark = self._prefix(place)  # two sinks may write one format into one folder, with other options
             prefix = mark if mark not in marks else self._prefix(f"{place} with {sink.options}")
-            self._shared[own] = FileSink(sink, prefix, self._spark)
+            self._shared[own] = self._file_sink(sink, prefix, query.run)
         self._shared[own].was_called(self._prefix(query.name))
         return self._shared[own]
+
+    def _file_sink(self, sink: Sink, prefix: str, run: str) -> FileSink:
+        if sink.roll_us is None:
+            return FileSink(sink, prefix, self._spark)
+        home = os.path.join(folder_of(self._checkpoint, run), ROLLING, prefix)
+        return RollingSink(sink, prefix, self._spark, home)
 
     def _prefix(self, mark: str) -> str:
         return f"{self._kept.job}-{mark_of(mark)}"
 
-    def _writer(self, name: str, sink: Sink, mark: str | None = None) -> AnyWriter:
-        """A writer that shows rows as those of `name`, in files that bear a mark of it, or of `mark`."""
-        own = (mark or name, sink)
+    def _rejected_files(self, stream: str, sink: Sink, prefix: str, run: str) -> FileSink:
+        check_path(f"rejected_{stream}", sink)
+        own = (prefix, sink)
+        if own not in self._shared:
+            self._shared[own] = self._file_sink(sink, prefix, run)
+        return self._shared[own]
+
+    def _writer(self, name: str, sink: Sink) -> AnyWriter:
+        """A writer that shows rows as those of `name`."""
+        own = (name, sink)
         if own not in self._writers:
             self._check_view(name, sink)
-            self._writers[own] = writer_for(name, sink, self._prefix(mark or name), self._spark)
+            self._writers[own] = writer_for(name, sink, self._spark)
         return self._writers[own]
 
     def _check_view(self, name: str, sink: Sink) -> None:

@@ -15,6 +15,7 @@ from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, through
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
 from windrow.spark.sinks.results import typed_results
+from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
 from windrow.spark.sinks.staged_files import StagedFile
 from windrow.spark.sinks.writers import AnyWriter, WrittenBySpark
 from windrow.storage.columns import decode
@@ -63,13 +64,35 @@ class Delivery:
         """Be ready for a batch that an earlier run may have begun: it replaces what it finds of itself."""
         self._goes_on = False
 
-    def write(self, batch: DataFrame, number: int) -> None:
-        """Write each query's rows; the batch is computed once, whoever reads it."""
+    @property
+    def rolls(self) -> bool:
+        """Whether the instants of batches matter."""
+        return any(isinstance(sink, RollingSink) for sink in self._files)
+
+    def stopped(self, folder: str, committed: int, spark: SparkSession) -> None:
+        """Show what waits in the `folder` of the stream, of batches up to the last that Spark has `committed`."""
+        for sink in self._files:
+            if isinstance(sink, RollingSink):
+                sink.roll_all(committed)
+        self.forget_others(folder, committed, spark)
+
+    def forget_others(self, folder: str, committed: int, spark: SparkSession) -> None:
+        """Show what waits there for sinks that roll no more."""
+        roll_forgotten(folder, self._files, committed, spark)
+
+    def write(self, batch: DataFrame, number: int, instant_us: int = 0, *, flushed: bool = False) -> None:
+        """Write each query's rows; the batch is computed once, whoever reads it.
+
+        `instant_us` is when the batch began, `flushed` whether it says that the input has ended.
+        """
         if not self._goes_on:
             for sink in self._files:
                 sink.clear(number)
         staged: Staging = {}
         self._stage(batch, number, staged)
+        for sink in self._files:
+            if isinstance(sink, RollingSink):
+                sink.turn(instant_us, flushed=flushed)
         for sink, files in staged.items():
             sink.show(files, number)
         self._goes_on = True

@@ -30,7 +30,7 @@ _KNOWN = {
 }
 """The options that tasks know, in small letters: Spark does not tell the case of their names."""
 
-_PRESS: dict[str, Callable[[], Any]] = {
+PRESS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: zlib.compressobj(wbits=31),
     "bzip2": bz2.BZ2Compressor,
     "deflate": zlib.compressobj,
@@ -63,7 +63,7 @@ class FileFormat:
             pressed = "none" if self.compression == "uncompressed" else self.compression
             pq.write_table(rows, file, compression=pressed, store_decimal_as_integer=True)
             return
-        pressing = _PRESS[self.compression]() if self.compression in _PRESS else None
+        pressing = PRESS[self.compression]() if self.compression in PRESS else None
         for text in self._texts(rows):
             file.write(text if pressing is None else pressing.compress(text))
         if pressing is not None:

@@ -76,15 +76,19 @@ class FileSink:
 
     def show(self, staged: Sequence[StagedFile], batch: int) -> None:
         """Move files into place, and remove whatever else was staged for this batch or one before."""
+        self._move(staged, f"{self.prefix}-{batch:09d}")
+        self._tidy(batch)
+
+    def _move(self, staged: Sequence[StagedFile], begins: str) -> None:
+        """Move files into place, under names that begin with `begins`."""
         made: set[str] = set()
         for number, (path, folder) in enumerate(sorted(staged, key=lambda file: (file.folder, file.path))):
-            name = f"{self.prefix}-{batch:09d}-{number:05d}{extension_of(posixpath.basename(path))}"
+            name = f"{begins}-{number:05d}{extension_of(posixpath.basename(path))}"
             place = posixpath.join(self._folder, folder)
             if folder and folder not in made:
                 self._files.create_dir(place, recursive=True)
                 made.add(folder)
             self._files.move(path, posixpath.join(place, name))
-        self._tidy(batch)
 
     def clear(self, batch: int) -> None:
         """Remove what an earlier try of this batch has shown or staged: an earlier run may have begun it."""

@@ -130,11 +130,8 @@ def mark_of(name: str) -> str:
 AnyWriter = Writer | FileSink
 
 
-def writer_for(name: str, sink: Sink, files: str, spark: SparkSession) -> AnyWriter:
-    """The writer of a sink that shows rows as those of `name`; the names of its files begin with `files`."""
-    if sink.format in FORMATS:
-        check_path(name, sink)
-        return FileSink(sink, files, spark)
+def writer_for(name: str, sink: Sink, spark: SparkSession) -> Writer:
+    """The writer of a sink that is not one of files, and shows rows as those of `name`."""
     if sink.format == "console":
         return ConsoleSink(sink, name)
     if sink.format == MEMORY:
