@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+import pyarrow as pa
 
 from windrow.errors import QueryError, SettingsError
 from windrow.language import (
@@ -24,8 +27,11 @@ from windrow.language import (
 from windrow.language.spelling import closest
 from windrow.plan.ahead import ahead_text
 from windrow.plan.known_options import unknown_option
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, wrong_holding
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, differing_columns, wrong_holding, wrong_roll
 from windrow.session import Session
+from windrow.spark.sinks.covered import shown_schema
+from windrow.spark.sinks.files import check_partitions
 from windrow.spark.sinks.writers import OWN_FORMATS
 from windrow.spark.sources.file_columns import missing_column
 from windrow.spark.sources.named_files import name_files
@@ -47,15 +53,17 @@ class Application:
         self.rejected: dict[str, Sink] = {}
         self._text = text
         self._declared: dict[str, CreateSink] = {}
+        self._first: dict[str, tuple[str, pa.Schema]] = {}  # by sink its first query, and the columns of it
         self._streams: list[str] = []
         self._unnamed = 0
         statements = parse_script(text)
         if not any(isinstance(statement, Insert | Query) for statement in statements):
             raise QueryError("the script has no query", hint="SELECT ..., or INSERT INTO sink SELECT ...")
+        self._inserts = Counter(statement.sink for statement in statements if isinstance(statement, Insert))
         for statement in statements:
             self._declare(statement)
         for name, sink in self._declared.items():
-            if not sink.rejected and name not in self.sinks:
+            if not sink.rejected and name not in self._first:
                 raise self._error(
                     f"nothing is written to sink {name!r}", sink.name_span, f"INSERT INTO {name} SELECT ..."
                 )
@@ -114,6 +122,9 @@ class Application:
         if sink.format not in OWN_FORMATS:
             self._check_format(sink)
         self._check_folder(sink)
+        unrolled = wrong_roll(Sink(sink.format, sink.options))
+        if unrolled is not None:
+            raise self._error(unrolled[0], self._written("roll", sink), unrolled[1])
         self._declared[sink.name] = sink
         if sink.rejected:
             if Sink(sink.format, sink.options).holds != HOLDS_CHANGES:
@@ -147,18 +158,39 @@ class Application:
         if insert.sink not in known:
             listed = f"known sinks: {', '.join(known)}" if known else f"CREATE SINK {insert.sink} USING ..."
             raise self._error(f"unknown sink {insert.sink!r}", insert.sink_span, listed)
-        if insert.sink in self.sinks:
-            way_out = "give each query a sink of its own"
-            raise self._error(f"sink {insert.sink!r} has a query already", insert.sink_span, way_out)
-        declared = known[insert.sink]
-        self._query(insert.sink, insert.query, Sink(declared.format, declared.options), declared)
+        declared, name = known[insert.sink], insert.name or insert.sink
+        sink = Sink(declared.format, declared.options)
+        first = self._first.get(insert.sink)
+        if first is not None:
+            if insert.name is None:
+                message = f"sink {insert.sink!r} has a query already: the others need names of their own"
+                raise self._error(message, insert.sink_span, f"INSERT INTO {insert.sink} AS name SELECT ...")
+            if sink.holds == HOLDS_ANSWER or sink.format not in FORMATS:
+                message = f"sink {insert.sink!r} takes one query: only files that hold all rows are shared"
+                raise self._error(message, insert.sink_span, "give each query a sink of its own")
+        if name in self.sinks:
+            raise self._error(f"there is a query {name!r} already", insert.name_span, "give it another name")
+        plan = self._query(name, insert.query, sink, declared)
+        if not sink.partition_by and self._inserts[insert.sink] == 1:
+            self._first[insert.sink] = (name, pa.schema([]))
+            return
+        columns = shown_schema(plan, self.session.spark)
+        if first is not None:
+            differ = differing_columns(columns, first[1])
+            if differ is not None:
+                message = f"the rows of {name!r} cannot be in one file with those of {first[0]!r}: {differ}"
+                raise self._error(message, insert.query.span, "the same columns and types, or another sink")
+        self._first.setdefault(insert.sink, (name, columns))
+        with self._placed(self._written("partitionBy", declared)):
+            check_partitions(sink, columns.names)
 
-    def _query(self, name: str, query: Query, sink: Sink, declared: CreateSink | None = None) -> None:
+    def _query(self, name: str, query: Query, sink: Sink, declared: CreateSink | None = None) -> AnyQuery:
         plan = self.session.register(name, query)
         wrong = wrong_holding(sink, plan.emit)
         if wrong is not None and declared is not None:
             raise self._error(wrong[0], self._written(sink.holds, declared), wrong[1])
         self.sinks[name] = sink
+        return plan
 
     def _options(self, source: CreateStream | CreateTable) -> dict[str, str]:
         """The options of a source, whose path must be there."""
@@ -206,7 +238,8 @@ class Application:
         try:
             yield
         except SettingsError as error:
-            raise self._error(str(error), span) from None
+            message, _, way_out = str(error).partition("\nhint: ")
+            raise self._error(message, span, way_out or None) from None
 
     def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, text=self._text, at=span[0], end=span[1], hint=hint)

@@ -44,8 +44,13 @@ def add_script(job: Job, text: str, choose: Mapping[str, str] | None = None) -> 
                     begin, end = statement.sink_span
                     way_out = f"CREATE SINK {statement.sink} USING ... before it"
                     raise QueryError(f"unknown sink {statement.sink!r}", text=text, at=begin, end=end, hint=way_out)
+                name = statement.name or statement.sink
+                if name in (other for other, _, _ in wanted):
+                    begin, end = statement.name_span
+                    way_out = f"INSERT INTO {statement.sink} AS name SELECT ..."
+                    raise QueryError(f"there is a query {name!r} already", text=text, at=begin, end=end, hint=way_out)
                 begin, end = statement.query.span
-                wanted.append((statement.sink, text[begin:end], sinks[statement.sink]))
+                wanted.append((name, text[begin:end], sinks[statement.sink]))
             case Query():
                 begin, end = statement.span
                 taken = {*job.queries, *(name for name, _, _ in wanted)}

@@ -47,6 +47,7 @@ from windrow.spark.job.letters import Listener
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
+from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sources.named_files import NamedFiles, name_files
 from windrow.spark.sources.read import bounded, missing_path, read_stream, table_rows, time_expression
@@ -334,13 +335,17 @@ class Session:
             sinks[name] = added.sink
         return queries
 
-    def explain(self, text: str | None = None) -> str:
-        """What runs for a query, or for all registered ones, and why it was chosen."""
+    def explain(self, text: str | None = None, *, sinks: Mapping[str, Sink] | None = None) -> str:
+        """What runs for a query, or for all registered ones, and why it was chosen.
+
+        With `sinks`, as for `start`, it also tells how the rows of each get there.
+        """
         queries = self._queries if text is None else {"query": self.plan("query", text)}
         plans = list(self._compiler.program(queries, self._measured()).values())
         ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
         keeping = self._compiler.wishes.keeping
-        return explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
+        told = explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
+        return f"{told}\n\n{explain_sinks(list(queries.values()), sinks, self.spark)}" if sinks else told
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""

@@ -32,7 +32,7 @@ def test_check_says_that_a_script_is_right(script: str) -> None:
     assert (result.exit_code, result.stdout) == (0, "app.sql is right: 2 queries\n")
 
 
-@pytest.mark.parametrize("command", ["run", "explain", "check", "clean", "demo", "bench"])
+@pytest.mark.parametrize("command", ["run", "explain", "check", "clean", "compact", "demo", "bench"])
 def test_help_has_an_example(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"])
     assert result.exit_code == 0

@@ -54,6 +54,26 @@ MISTAKES = {
         STREAM + TABLE + QUERY.replace("FROM ticks", "FROM names"),
         ["'names' is a table", "(line 6, column 6)", "       ^^^^^", "hint: "],
     ),
+    "a second query for a sink, without a name": (
+        STREAM + SINK + QUERY + "INSERT INTO vwap\n" + QUERY,
+        ["sink 'vwap' has a query already", "(line 9, column 13)", "hint: INSERT INTO vwap AS name SELECT ..."],
+    ),
+    "queries of other columns in one sink": (
+        STREAM
+        + SINK
+        + QUERY
+        + "INSERT INTO vwap AS other\n"
+        + QUERY.replace("COUNT(*) AS trades", "MAX(price) AS best"),
+        [
+            "the rows of 'other' cannot be in one file with those of 'vwap': column 5 is best double here, and trades"
+            " int64 there (line 10, column 1)",
+            "hint: the same columns and types, or another sink",
+        ],
+    ),
+    "folders by a column that is not there": (
+        STREAM + SINK.replace("'out/vwap'", "'out/vwap', partitionBy 'day'") + QUERY,
+        ["partitionBy names 'day', which is no column (line 4, column", "^^^^^^^^^^^\n"],
+    ),
     "two sinks of one name": (
         STREAM + "CREATE SINK vwap USING console;\n" + SINK + QUERY,
         [

@@ -73,6 +73,7 @@ CREATES = [
     "CREATE SINK bad USING parquet OPTIONS (path 'x') FOR REJECTED",
     "CREATE SINK bad USING parquet FOR REJECTED OF ticks, `my stream`",
     "INSERT INTO vwap WITH x AS (SELECT 1) SELECT * FROM x EMIT CHANGES",
+    "INSERT INTO vwap AS `by hour` SELECT 1",
 ]
 
 CANONICAL = [*(f"SELECT a FROM s {window} AS t" for window in WINDOWS), *QUERIES, *CREATES]

@@ -19,6 +19,9 @@ FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parque
     "within": "parquet",
     "over": "parquet",
 }
+ROLLS = {"peaks": "1 second", "levels": "1 hour", "trips": "3 seconds"}
+"""Whose files gather the batches of a while: one of a few, and one of all."""
+
 QUERIES = {
     "sums": """SELECT k, COUNT(*) AS n, SUM(x) AS total, AVG(i) AS mean
                FROM ticks [RANGE 1 MINUTE SLIDE 2 SECONDS] GROUP BY k""",
@@ -52,7 +55,10 @@ def run(spark: SparkSession, source: Path, output: Path, files_a_batch: int = 1,
     session.stream("patient", stream, time="ts", lateness="10 seconds")  # none is late, whatever its batches
     for name, text in QUERIES.items():
         session.query(name, text)
-    sinks = {name: windrow.sink(format, path=output / name) for name, format in FORMATS.items()}
+    sinks = {
+        name: windrow.sink(format, path=output / name, **({"roll": ROLLS[name]} if name in ROLLS else {}))
+        for name, format in FORMATS.items()
+    }
     job = session.start(str(output / "checkpoint"), sinks, trigger="available now")
     job.wait()
     if flush:

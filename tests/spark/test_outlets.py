@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,10 @@ QUERIES = {
     "types": """SELECT k, MAX(i) AS i, MAX(x) AS x, MAX(m) AS m, MAX(day) AS day, MAX(ts) AS ts, FIRST(list) AS list,
                        COLLECT_LIST(i) AS every, SUM(m) / 3 AS share, upper(k) AS name
                 FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k""",
+    "texts": f"{SUMS} HAVING SUM(i) >= 0",
+    "lines": SUMS,
+    "folders": SUMS,
+    "ranked": f"{SUMS} ORDER BY total DESC LIMIT 1",
     "by_spark": """SELECT soundex(k) AS sound, total FROM (SELECT k, SUM(i) AS total
                    FROM ticks [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k) AS sums""",
 }
@@ -69,9 +74,29 @@ def jobs_of(spark: SparkSession, work: Callable[[], object]) -> int:
 
 def test_a_batch_is_one_spark_job_however_many_sinks_it_has(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "in", ticks(0), ticks(20))
-    names = ["sums", "top", "changes", "types"]
-    other = {"top": windrow.sink("memory"), "changes": windrow.sink("noop")}
+    names = ["sums", "top", "changes", "types", "texts", "lines", "folders", "rows", "ranked"]
+    shared = windrow.sink("csv", path=tmp_path / "texts", header=True, compression="gzip")
+    other = {
+        "top": windrow.sink("memory"),
+        "changes": windrow.sink("noop"),
+        "texts": shared,
+        "lines": shared,
+        "ranked": shared,
+        "folders": windrow.sink("json", path=tmp_path / "folders", partitionBy="k"),
+    }
     assert jobs_of(spark, lambda: run(spark, tmp_path, names, other)) == 2
+    sums = [(row["window_end"], row["k"], row["total"]) for row in rows_of(tmp_path / "sums")]
+    tops = [(row["window_end"], row["k"], row["total"]) for row in rows_of(spark.table("top"))]
+    schema = "window_start TIMESTAMP, window_end TIMESTAMP, k STRING, total BIGINT"
+    texts = rows_of(spark.read.schema(schema).csv(str(tmp_path / "texts"), header=True))
+    assert Counter((row["window_end"], row["k"], row["total"]) for row in texts) == Counter(sums + sums + tops)
+    assert len(list((tmp_path / "texts").glob("*.csv.gz"))) == 2 * 2 + 2, "a file of a shard, and the ranked rows"
+    folders = spark.read.schema("window_end TIMESTAMP, total BIGINT, k STRING").json(str(tmp_path / "folders"))
+    assert sorted(map(repr, ((row["window_end"], row["k"], row["total"]) for row in rows_of(folders)))) == sorted(
+        map(repr, sums)
+    )
+    found = {path.name for path in (tmp_path / "folders").iterdir()}
+    assert found == {"k=ab", "k=cd", "k=__HIVE_DEFAULT_PARTITION__", "_windrow"}
     first = [row["total"] for row in rows_of(tmp_path / "sums") if row["window_end"] == START + 5 * SECOND]
     assert sorted(first) == [2, 3, 5]
     assert spark.table("top").count() == 7
@@ -95,11 +120,24 @@ def test_a_function_that_tasks_do_not_know_goes_through_spark_beside_the_others(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     put(tmp_path / "in", ticks(0))
-    run(spark, tmp_path, ["sums", "by_spark"])
+    place = windrow.sink("parquet", path=tmp_path / "by_spark")
+    session = run(spark, tmp_path, ["sums", "by_spark", "lines"], {"lines": place})
+    told = session.explain(
+        sinks={"sums": place, "by_spark": place, "lines": windrow.sink("csv", path="x", quoteAll=True)}
+    )
+    assert f"sink of sums: parquet files in {place.path}, written by the tasks that slide\n" in told
+    assert (
+        "sink of by_spark: " in told and "a job of its own in each batch: an expression over answers is Spark" in told
+    )
+    assert told.endswith("the option quoteAll is known to Spark's own writer alone")
     sums = {(row["window_end"], row["k"]): row["total"] for row in rows_of(tmp_path / "sums")}
     sounds = {"A100": "ab", "C300": "cd", None: None}
-    found = {(row["window_end"], sounds[row["sound"]]): row["total"] for row in rows_of(tmp_path / "by_spark")}
-    assert found == sums and len(sums) > 5
+    shared = rows_of(tmp_path / "by_spark")  # other columns, in files of their own
+    found = {
+        (row["window_end"], sounds[row["sound"]]): row["total"] for row in shared if row["k"] is None and row["sound"]
+    }
+    assert found == {place: total for place, total in sums.items() if place[1]} and len(sums) > 5
+    assert len(shared) == 2 * len(sums)
 
 
 def test_what_an_attempt_that_died_has_left_is_shown_to_nobody(spark: SparkSession, tmp_path: Path) -> None:

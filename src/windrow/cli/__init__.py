@@ -5,9 +5,10 @@ bench     The benchmarks of a checkout: one module a question, in the folder `be
 change    What changes in a job from another terminal: queries that come and go, and a clock that goes back
 choices   `windrow choices`: the table of all ways that can be asked for
 clean     `windrow clean`: what a stopped job's checkpoint holds that nobody asks for, and its end
+compact   `windrow compact`: small files of a sink's folder become larger ones
 figures   The figures of a job as text: one line a stream for a log, named rows for a screen
 launch    From the arguments of a command to a session on a Spark that keeps quiet
-main      The command line: `windrow run`, `add`, `drop`, `clean`, `explain`, `check`, `choices`, `demo`, `bench` and
+main      The command line: `windrow run`, `add`, `drop`, `clean`, `compact`, `explain`, `check`, `demo`, `bench` and
           more
 mistakes  How a command ends: 0 when all is well, 1 when a job died, 2 when the user has something to mend
 run       Running a script: until its input ends, or until it is stopped

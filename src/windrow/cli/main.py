@@ -1,4 +1,4 @@
-"""The command line: `windrow run`, `add`, `drop`, `clean`, `explain`, `check`, `choices`, `demo`, `bench` and more."""
+"""The command line: `windrow run`, `add`, `drop`, `clean`, `compact`, `explain`, `check`, `demo`, `bench` and more."""
 
 from __future__ import annotations
 
@@ -200,6 +200,34 @@ def clean(
 
 
 @app.command()
+def compact(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that a sink of files writes to.")],
+    size: Annotated[str, typer.Option(metavar="SIZE", help="How large files may become.")] = "128 MB",
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether csv files begin with a line of names.")
+    ] = None,
+) -> None:
+    """Merge the old small files in a sink's folder, and those below it, into larger ones.
+
+    Every batch of a job writes files of its own, which become many. Jobs and readers may go on meanwhile. What jobs
+    wrote last stays as it is: a job that was killed replaces the files of its last batch.
+
+    A merged file is written where no reader looks, then shown under a name of its first and last batch, and the files
+    it is made of are removed. So no row is ever missing; who lists the folder in the instant between finds those rows
+    twice, and who listed it before may find a file gone, and lists it again. A run that dies is finished by the next.
+
+    \b
+    Examples:
+      windrow compact out/vwap
+      windrow compact out/kpis --size 1GB --header
+    """
+    with user_errors():
+        from windrow.cli.compact import compact_folder
+
+        compact_folder(folder, size, header)
+
+
+@app.command()
 def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> None:
     """Show what would run for SCRIPT, and why: panes, partials, how windows are folded, where state is kept.
 
@@ -212,8 +240,7 @@ def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> 
         with started(launch) as session:
             from windrow.application import Application
 
-            Application(session, text)
-            typer.echo(session.explain())
+            typer.echo(session.explain(sinks=Application(session, text).sinks))
 
 
 @app.command()

@@ -33,8 +33,9 @@ def to_sql(statement: Statement) -> str:
     match statement:
         case Query(tree):
             return expression_sql(tree)
-        case Insert(sink, query):
-            return f"INSERT INTO {identifier_sql(sink)} {to_sql(query)}"
+        case Insert(sink, query, name):
+            named = "" if name is None else f"AS {identifier_sql(name)}"
+            return _join(f"INSERT INTO {identifier_sql(sink)}", named, to_sql(query))
         case CreateStream():
             return _join(_source("STREAM", statement), _timing(statement))
         case DeriveStream(name, query):

@@ -92,13 +92,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """`INSERT INTO sink query`."""
+    """`INSERT INTO sink [AS name] query`: the name of the query, which otherwise is that of its sink."""
 
     sink: str
     query: Query
+    name: str | None = None
     text: str = field(default="", compare=False, repr=False)
     span: Span = field(default=_NOWHERE, compare=False)
     sink_span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
 
 
 Statement = CreateStream | DeriveStream | CreateTable | CreateSink | Insert | Query

@@ -14,7 +14,7 @@ _STREAMED = (
     *("maxFilesPerTrigger", "maxBytesPerTrigger", "maxCachedFiles", "discardCachedInputRatio", "latestFirst"),
     *("maxFileAge", "fileNameOnly", "cleanSource", "sourceArchiveDir"),
 )
-_WRITTEN = ("holds", "maxRecordsPerFile", "partitionOverwriteMode")
+_WRITTEN = ("holds", "partitionBy", "roll", "maxRecordsPerFile", "partitionOverwriteMode")
 _TEXTS = (
     *("encoding", "charset", "lineSep", "locale", "mode", "columnNameOfCorruptRecord", "multiLine", "samplingRatio"),
     *("dateFormat", "timestampFormat", "timestampNTZFormat", "timeFormat", "enableDateTimeParsingFallback"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from windrow.errors import SettingsError
+import pyarrow as pa
+
+from windrow.errors import QueryError, SettingsError
+from windrow.language import parse_duration
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 
@@ -14,7 +17,7 @@ FORMATS = ("parquet", "csv", "json")
 
 HOLDS_CHANGES, HOLDS_ANSWER = "changes", "answer"
 JDBC = "jdbc"
-_HOLDS, _KEY = "holds", "key"
+_HOLDS, _KEY, _PARTITION_BY, ROLL = "holds", "key", "partitionby", "roll"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,33 @@ class Sink:
     @property
     def spark_options(self) -> dict[str, str]:
         """The options that are Spark's."""
-        own = (_HOLDS, _KEY) if self.holds == HOLDS_ANSWER else (_HOLDS,)
+        own = {_HOLDS, _KEY} if self.holds == HOLDS_ANSWER else {_HOLDS}
+        own |= {_PARTITION_BY, ROLL} if self.format in FORMATS else set()
         return {name: value for name, value in self.options if name.lower() not in own}
 
     @property
     def key(self) -> tuple[str, ...]:
         """The columns that tell the rows of an answer in a table apart."""
-        written = next((value for name, value in self.options if name.lower() == _KEY), "")
+        return self._names(_KEY)
+
+    @property
+    def roll(self) -> str | None:
+        """How much time a file gathers, as it is written."""
+        return next((value for name, value in self.options if name.lower() == ROLL), None)
+
+    @property
+    def roll_us(self) -> int | None:
+        """How much time a file gathers; None where each batch has files of its own."""
+        return None if self.roll is None or self.format not in FORMATS else parse_duration(self.roll)
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The columns by whose values the files are in folders."""
+        return self._names(_PARTITION_BY)
+
+    def _names(self, option: str) -> tuple[str, ...]:
+        """The names that an option lists."""
+        written = next((value for name, value in self.options if name.lower() == option), "")
         return tuple(name.strip() for name in written.split(",") if name.strip())
 
 
@@ -87,12 +110,49 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
     return None
 
 
+def wrong_roll(sink: Sink) -> tuple[str, str] | None:
+    """Why files of a sink cannot roll as it says, and the way out; None if they can.
+
+    >>> wrong_roll(Sink("csv", (("roll", "0 seconds"),)))
+    ("roll '0 seconds' gathers nothing: it must be longer", "roll '1 minute'")
+    """
+    if sink.roll is None:
+        return None
+    if sink.format not in FORMATS or sink.holds != HOLDS_CHANGES:
+        what = sink.format if sink.format not in FORMATS else "a sink that holds the answer"
+        return f"{what} has no files that roll", f"roll is for {', '.join(FORMATS)} that hold all rows"
+    try:
+        length = parse_duration(sink.roll)
+    except QueryError as error:
+        return f"roll {sink.roll!r} cannot be read: {error.message}", error.hint or "roll '1 minute'"
+    return None if length > 0 else (f"roll {sink.roll!r} gathers nothing: it must be longer", "roll '1 minute'")
+
+
+def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
+    """Which columns of two kinds of rows differ, by place, name and type; None if none does.
+
+    >>> differing_columns(pa.schema({"k": pa.string()}), pa.schema({"k": pa.int32()}))
+    'column 1 is k string here, and k int32 there'
+    """
+    for number in range(max(len(columns), len(others))):
+        here, there = (
+            f"{part.field(number).name} {part.field(number).type}" if number < len(part) else "missing"
+            for part in (columns, others)
+        )
+        if here != there:
+            return f"column {number + 1} is {here} here, and {there} there"
+    return None
+
+
 def check_options(sinks: Mapping[str, Sink]) -> None:
     """Refuse an option that a sink's format has not: a misspelt one would do nothing."""
     for name, one in sinks.items():
         wrong = unknown_option(one.format, [key for key, _ in one.options], sink=True)
         if wrong is not None:
             raise SettingsError(f"sink {name!r}: {wrong[1]}\nhint: {wrong[2]}")
+        unrolled = wrong_roll(one)
+        if unrolled is not None:
+            raise SettingsError(f"sink {name!r}: {unrolled[0]}\nhint: {unrolled[1]}")
 
 
 def check_places(sinks: Mapping[str, Sink]) -> None:

@@ -74,8 +74,9 @@ class StatementParser(OptionsParser):
         index = self._index - 1
         self._expect("INTO", after="INSERT")
         sink, sink_span = self._parse_name("sink")
+        name, name_span = self._parse_name("query") if self._match(TokenType.ALIAS) else (None, sink_span)
         query = self._parse_query()
-        return Insert(sink, query, self.sql, self._span_since(index), sink_span)
+        return Insert(sink, query, name, self.sql, self._span_since(index), sink_span, name_span)
 
     def _parse_create_statement(self) -> Statement:
         index = self._index - 1

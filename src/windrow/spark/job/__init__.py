@@ -1,5 +1,6 @@
 """A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint.
 
+batches         What Spark's own logs in a checkpoint say of a batch: when it began, and whether it is done
 checkpoint      What Windrow itself keeps in a checkpoint, beside Spark's
 clean_state     State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and
                 its end

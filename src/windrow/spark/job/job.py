@@ -199,6 +199,7 @@ class Job:
                 for query in self._queries.values():
                     finish_batch(query)
                     query.stop()
+                self._show_waiting()
             finally:
                 self._hold.release()
                 for end in self._at_end:
@@ -264,6 +265,7 @@ class Job:
                             self._hold.release()
                         raise JobError(reason(error)) from error
                 if not active:
+                    self._show_waiting()
                     self._hold.release()
                     return True
             left = _LOOK if until is None else until - time.monotonic()
@@ -331,6 +333,17 @@ class Job:
         if query is not None:
             finish_batch(query)
             query.stop()
+            if stream in self._runs and self._runs[stream].rolls:
+                self._runs[stream].show_waiting()
+
+    def _show_waiting(self) -> None:
+        """Show the rows that wait for their files to roll; a checkpoint that another job has by now is its own."""
+        rolling = [run for run in self._runs.values() if run.rolls]
+        if rolling and os.path.isdir(self.checkpoint):
+            with suppress(SettingsError):  # who asked whether the job runs has let go of it
+                self._hold.take()
+                for run in rolling:
+                    run.show_waiting()
 
     def _go_on(self, stream: str, run: StreamRun | None) -> None:
         self._runs.pop(stream, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -13,14 +14,18 @@ from windrow.errors import SettingsError
 from windrow.language import parse_query
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
-from windrow.plan.sink import HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
 from windrow.spark.job.checkpoint import Kept, QueryEdits
+from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.forget_state import forgetting
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.stream_run import StreamRun
+from windrow.spark.places import file_system
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
-from windrow.spark.sinks.writers import MEMORY, Writer, mark_of, writer_for
+from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.rolling import ROLLING, RollingSink
+from windrow.spark.sinks.writers import MEMORY, AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
 
 
@@ -41,7 +46,8 @@ class Runs:
         """`figures` are what is known of the streams already, if anything is."""
         self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
         self._compiler, self._rejected, self._live, self._figures = compiler, rejected, live, figures
-        self._writers: dict[tuple[str, Sink], Writer] = {}
+        self._writers: dict[tuple[str, Sink], AnyWriter] = {}
+        self._shared: dict[tuple[str, Sink], FileSink] = {}
         self._keepers = read_keepers(checkpoint)
         self._job = uuid.uuid4().hex
 
@@ -83,15 +89,18 @@ class Runs:
             self._kept.job,
         )
 
-    def _rejecting(self, query: AnyQuery) -> dict[str, Writer]:
+    def _rejecting(self, query: AnyQuery) -> dict[str, AnyWriter]:
         """Who writes the rejected events of each stream that `query` reads, where its Spark query keeps them."""
-        found: dict[str, Writer] = {}
+        found: dict[str, AnyWriter] = {}
         for stream in query.sources:
             bad = self._sink_of_rejected(stream)
             if bad is None or self._keepers.get(stream) != query.run:
                 continue
             own = stream if stream == query.run else f"{stream} in {query.run}"  # another keeper's files stay
-            found[stream] = self._writer(f"rejected_{stream}", bad, f"rejected_{own}")
+            if bad.format in FORMATS:
+                found[stream] = self._rejected_files(stream, bad, self._prefix(f"rejected_{own}"), query.run)
+            else:
+                found[stream] = self._writer(f"rejected_{stream}", bad)
         return found
 
     def _sink_of_rejected(self, stream: str) -> Sink | None:
@@ -104,22 +113,56 @@ class Runs:
         """Let a query that comes under the name of an earlier one begin anew."""
         forget_answers(self._checkpoint, name)
 
-    def _writer_of(self, query: AnyQuery, sink: Sink) -> Writer:
+    def _writer_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
         wrong = wrong_holding(sink, query.emit)
         if wrong is not None:
             raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")
         if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
             return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
+        if sink.holds != HOLDS_ANSWER and sink.format in FORMATS:
+            return self._files_of(query, sink)
         if sink.holds != HOLDS_ANSWER or sink.path is None:
             return self._writer(query.name, sink)
         return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading))
 
-    def _writer(self, name: str, sink: Sink, mark: str | None = None) -> Writer:
-        """A writer that shows rows as those of `name`, in files that bear a mark of it, or of `mark`."""
-        own = (mark or name, sink)
+    def _files_of(self, query: AnyQuery, sink: Sink) -> FileSink:
+        """The sink of files that all queries over a stream share which name it.
+
+        Batches of two streams have the same numbers, so the names of files tell the stream, too.
+        """
+        check_path(query.name, sink)
+        own = (query.run, sink)
+        if own not in self._shared:
+            place = f"{sink.format} files of {query.run} in {file_system(sink.path or '')[1]}"
+            marks = {writer.prefix for writer in self._shared.values()}
+            mark = self._prefix(place)  # two sinks may write one format into one folder, with other options
+            prefix = mark if mark not in marks else self._prefix(f"{place} with {sink.options}")
+            self._shared[own] = self._file_sink(sink, prefix, query.run)
+        self._shared[own].was_called(self._prefix(query.name))
+        return self._shared[own]
+
+    def _file_sink(self, sink: Sink, prefix: str, run: str) -> FileSink:
+        if sink.roll_us is None:
+            return FileSink(sink, prefix, self._spark)
+        home = os.path.join(folder_of(self._checkpoint, run), ROLLING, prefix)
+        return RollingSink(sink, prefix, self._spark, home)
+
+    def _prefix(self, mark: str) -> str:
+        return f"{self._kept.job}-{mark_of(mark)}"
+
+    def _rejected_files(self, stream: str, sink: Sink, prefix: str, run: str) -> FileSink:
+        check_path(f"rejected_{stream}", sink)
+        own = (prefix, sink)
+        if own not in self._shared:
+            self._shared[own] = self._file_sink(sink, prefix, run)
+        return self._shared[own]
+
+    def _writer(self, name: str, sink: Sink) -> AnyWriter:
+        """A writer that shows rows as those of `name`."""
+        own = (name, sink)
         if own not in self._writers:
             self._check_view(name, sink)
-            self._writers[own] = writer_for(name, sink, f"{self._kept.job}-{mark_of(mark or name)}", self._spark)
+            self._writers[own] = writer_for(name, sink, self._spark)
         return self._writers[own]
 
     def _check_view(self, name: str, sink: Sink) -> None:

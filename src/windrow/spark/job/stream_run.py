@@ -16,6 +16,7 @@ from windrow.errors import SettingsError
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
+from windrow.spark.job.batches import instant_of, last_committed
 from windrow.spark.job.checkpoint import make_folder, not_writable
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.state_at import stored_state_at
@@ -23,9 +24,9 @@ from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
 from windrow.spark.job.words import control_folder, say
 from windrow.spark.sinks.deliver import Delivery
-from windrow.spark.sinks.writers import Writer
+from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.heartbeat import keep_timing
-from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing
+from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing, has_files_of
 from windrow.spark.sources.read import spark_reason
 from windrow.spark.stages.pipeline import BY_NAME, Sources, packed_results, ways_of
 
@@ -41,8 +42,8 @@ class StreamRun:
         plan: StagePlan,
         sources: Sources,
         checkpoint: str,
-        writers: Mapping[str, Writer],
-        rejected: Mapping[str, Writer],
+        writers: Mapping[str, AnyWriter],
+        rejected: Mapping[str, AnyWriter],
         shards: int,
         run: str,
         job: str,
@@ -71,11 +72,17 @@ class StreamRun:
         tables = keep_editions(self._folder, self.plan.joined)
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run, tables=tables)
         started: Future[StreamingQuery] = Future()
+        self._delivery.begin()
+        self._delivery.forget_others(self._folder, last_committed(self._folder), self._spark)
 
         def write(batch: DataFrame, number: int) -> None:
             with watched.writing(self.plan.run):
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
-                self._delivery.write(batch, number)
+                if self._delivery.rolls:
+                    flushed = has_files_of(started.result(), self._control)
+                    self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
+                else:
+                    self._delivery.write(batch, number)
                 watched.miss(self.plan.run, missing)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
@@ -91,6 +98,15 @@ class StreamRun:
         started.set_result(query)
         watched.watch(self.plan.run, query, os.path.abspath(self._control), self._by_name)
         return query
+
+    @property
+    def rolls(self) -> bool:
+        """Whether rows wait in the checkpoint until files roll."""
+        return self._delivery.rolls
+
+    def show_waiting(self) -> None:
+        """Show the rows that wait for their files to roll: nothing runs that could add to them."""
+        self._delivery.stopped(self._folder, last_committed(self._folder), self._spark)
 
     def flush(self) -> None:
         """Say to all shards that the input has ended: the next run closes every window that holds an event."""

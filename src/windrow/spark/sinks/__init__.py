@@ -1,17 +1,30 @@
 """What becomes of a batch's rows: files that tasks stage, answers, tables of databases, views.
 
-answer_files     The current answer of a query that emits changes, as one file that is replaced whole
-answer_table     The current answer of a query that emits changes, in a table of a database
-changed_results  Changes as their reader sees them: `-` what was, `+` what is, where the two differ
-covered          Whose rows tasks can finish: those of queries for which our own expressions give what Spark's would
-deliver          A batch's results to their sinks: one Spark job for all that tasks write, and one each for the others
-files            Files that hold each row exactly once, for a plain reader of the folder
-outlets          What tasks do with the rows of a batch by themselves: finish them, and write them to files or send them
-                 on
-packed           Packed rows, as slide emits them: the name of a query, and the bytes of some of its rows
-rejected         Events that no window took, as rows
-results          Packed results into typed rows, and what is left to do with them: HAVING, the select list, ORDER BY and
-                 LIMIT
-table_names      Names of tables as a database reads them: what a user calls a table is never read as SQL
-writers          What becomes of a batch's results
+answer_files       The current answer of a query that emits changes, as one file that is replaced whole
+answer_table       The current answer of a query that emits changes, in a table of a database
+changed_results    Changes as their reader sees them: `-` what was, `+` what is, where the two differ
+compact            Small files of a sink's folder merged into larger ones, while jobs write beside them and readers read
+covered            Whose rows tasks can finish: those of queries for which our own expressions give what Spark's would
+csv_text           Rows as lines of CSV, byte for byte as Spark writes them
+deliver            A batch's results to their sinks: one Spark job for all that tasks write, and one each for the others
+explain_sinks      How the rows of each sink get there, in a line: with the batch's own Spark job, or by one more, and
+                   why
+file_format        The formats, options and types of files that tasks write as Spark does, and why others are left to
+                   Spark
+files              Files that hold each row exactly once, for a plain reader of the folder
+json_text          Rows as lines of JSON, byte for byte as Spark writes them
+merge_files        Files of one format as one file: rows of Parquet, or lines of text
+outlets            What tasks do with the rows of a batch by themselves: finish them, and write them to files or send
+                   them on
+packed             Packed rows, as slide emits them: the name of a query, and the bytes of some of its rows
+partition_folders  Folders that are named by values, as in day=2026-11-16, by the rules of Spark and Hive
+rejected           Events that no window took, as rows
+results            Packed results into typed rows, and what is left to do with them: HAVING, the select list, ORDER BY
+                   and LIMIT
+rolling            Files that gather the batches of a while: their rows wait in the checkpoint, and are shown together
+staged_files       Files that tasks write where no reader looks, under names that no other attempt of a task has
+table_names        Names of tables as a database reads them: what a user calls a table is never read as SQL
+time_patterns      Dates and timestamps by a pattern of Spark's, such as yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX], in UTC
+value_texts        Values as the files of Spark have them as text: numbers and booleans as Java writes them
+writers            What becomes of a batch's results
 """

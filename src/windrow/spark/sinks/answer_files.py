@@ -21,7 +21,9 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.sink import Sink
 from windrow.spark.job.checkpoint import make_folder
 from windrow.spark.places import file_system
-from windrow.spark.sinks.files import STAGING, extension_of
+from windrow.spark.sinks.files import extension_of
+from windrow.spark.sinks.staged_files import STAGING
+from windrow.spark.sinks.writers import WrittenBySpark
 
 ANSWER = "answer"
 """The name of the file, before its extension."""
@@ -32,7 +34,7 @@ UNKNOWN = (
 )
 
 
-class AnswerSink:
+class AnswerSink(WrittenBySpark):
     """Adds up the changes of each batch, and shows the answer as one file of the folder.
 
     An answer is a multiset of rows: that of a batch is the one before, and the batch's `+` and `-` rows. It is kept in
@@ -41,8 +43,7 @@ class AnswerSink:
     appears by a move over the one before: a reader finds the one or the other, whole.
     """
 
-    takes_empty = False
-    tables = None
+    why = "the whole answer is written anew"
 
     def __init__(self, sink: Sink, home: str, leading: int) -> None:
         """The first `leading` columns of a change say how and when it came; the first of them is `op`."""

@@ -16,13 +16,14 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.sink import Sink
 from windrow.spark.sinks.answer_files import UNKNOWN, net_rows, signed_rows
 from windrow.spark.sinks.table_names import TableNames, split_name
+from windrow.spark.sinks.writers import WrittenBySpark
 
 _OP = "windrow_op"
 _CHANGES, _BATCHES = "_changes", "_batch"
 _TYPES = "createTableColumnTypes"
 
 
-class AnswerTable:
+class AnswerTable(WrittenBySpark):
     """Upserts by key: rows that went are deleted, rows that came inserted, in one transaction a batch.
 
     Spark writes the net changes of a batch into a table beside (`..._changes`), so that types are its own affair; what
@@ -30,8 +31,7 @@ class AnswerTable:
     that comes again is passed over, and a job on another checkpoint begins with an empty table.
     """
 
-    takes_empty = False
-    tables = None
+    why = "it is a table of a database"
 
     def __init__(self, sink: Sink, mark: str, leading: int, columns: Sequence[str]) -> None:
         """`mark` is the name under which batches are noted; the first `leading` columns are not of the answer."""

@@ -24,18 +24,29 @@ _PLAIN = (
 )
 
 
-def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema | None:
-    """The columns of the rows that tasks can finish; None where Spark has to."""
-    if (query.order and query.limit is None) or not _in_zone(query, spark):
-        return None
-    shown = finished_by_spark(spark.createDataFrame([], spark_schema(query.emitted)), query)
-    wanted = to_arrow_schema(shown.schema, timezone="UTC")
+def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema | str:
+    """The columns of the rows that tasks can finish; where Spark has to, why."""
+    if query.order and query.limit is None:
+        return "ORDER BY without LIMIT orders all rows of a window"
+    if not _in_zone(query, spark):
+        return "expressions over answers may ask for the time zone of the session, which is not UTC"
+    wanted = shown_schema(query, spark)
     try:
         own = finish_whole(finish_part(query.emitted.empty_table(), query), query).schema
     except (WindrowError, pa.ArrowException):
-        return None
-    same = wanted.names == own.names and wanted.types == own.types
-    return wanted if same and all(map(is_plain, wanted.types)) else None
+        return "an expression over answers is Spark's own"
+    for mine, theirs in zip(own, wanted):
+        if mine.name != theirs.name or mine.type != theirs.type:
+            return f"{theirs.name} comes out as {theirs.type} with Spark alone"
+        if not is_plain(theirs.type):
+            return f"{theirs.name} has the type {theirs.type}"
+    return wanted
+
+
+def shown_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema:
+    """The columns of a query's rows as their reader sees them."""
+    shown = finished_by_spark(spark.createDataFrame([], spark_schema(query.emitted)), query)
+    return to_arrow_schema(shown.schema, timezone="UTC")
 
 
 def _in_zone(query: QueryPlan | ChangePlan, spark: SparkSession) -> bool:

@@ -11,14 +11,20 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.sinks.covered import covered_schema
+from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, through
-from windrow.spark.sinks.rejected import rejected_rows
+from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
 from windrow.spark.sinks.results import typed_results
-from windrow.spark.sinks.writers import TakesTables, Writer
+from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
+from windrow.spark.sinks.staged_files import StagedFile
+from windrow.spark.sinks.writers import AnyWriter, WrittenBySpark
 from windrow.storage.columns import decode
 
 AT_ONCE = 4
 """So many sinks are written by Spark at a time: most of what a small one costs is waiting for Spark to begin."""
+
+Staging = dict[FileSink, list[StagedFile]]
+"""What waits to be shown, by sink."""
 
 
 class Delivery:
@@ -28,71 +34,113 @@ class Delivery:
         self,
         spark: SparkSession,
         queries: Sequence[QueryPlan | ChangePlan],
-        writers: Mapping[str, Writer],
-        rejected: Mapping[str, Writer],
+        writers: Mapping[str, AnyWriter],
+        rejected: Mapping[str, AnyWriter],
     ) -> None:
         """`rejected` are the writers of rejected events, by stream."""
-        self._outlets: list[tuple[AnyOutlet, TakesTables, bool]] = []
-        self._by_spark: list[tuple[QueryPlan | ChangePlan, Writer]] = []
-        self._rejected_by_spark: list[tuple[str, Writer]] = []
+        self._outlets: list[tuple[AnyOutlet, AnyWriter]] = []
+        self._by_spark: list[tuple[QueryPlan | ChangePlan, AnyWriter]] = []
+        self._rejected_by_spark: list[tuple[str, AnyWriter]] = []
+        everyone = [*writers.values(), *rejected.values()]
+        self._files = list(dict.fromkeys(writer for writer in everyone if isinstance(writer, FileSink)))
+        self._goes_on = False
         for query in queries:
             writer = writers[query.name]
-            tables = writer.tables
-            schema = None if tables is None else covered_schema(query, spark)
-            if tables is None or schema is None:
+            schema = writer.why if isinstance(writer, WrittenBySpark) else covered_schema(query, spark)
+            files = schema if isinstance(schema, str) else writer.by_tasks(schema)
+            if isinstance(files, str) or isinstance(schema, str):
                 self._by_spark.append((query, writer))
             else:
                 # what is ranked is so over all shards, and therefore in the driver
-                outlet = Outlet(query, schema, None if query.order else tables.staged)
-                self._outlets.append((outlet, tables, writer.takes_empty))
+                self._outlets.append((Outlet(query, schema, None if query.order else files), writer))
         for stream, writer in rejected.items():
-            if writer.tables is None:
+            files = writer.by_tasks(REJECTED_SCHEMA)
+            if isinstance(files, str):
                 self._rejected_by_spark.append((stream, writer))
             else:
-                rows = RejectedOutlet(stream, writer.tables.staged)
-                self._outlets.append((rows, writer.tables, writer.takes_empty))
+                self._outlets.append((RejectedOutlet(stream, files), writer))
 
-    def write(self, batch: DataFrame, number: int) -> None:
-        """Write each query's rows; the batch is computed once, whoever reads it."""
+    def begin(self) -> None:
+        """Be ready for a batch that an earlier run may have begun: it replaces what it finds of itself."""
+        self._goes_on = False
+
+    @property
+    def rolls(self) -> bool:
+        """Whether the instants of batches matter."""
+        return any(isinstance(sink, RollingSink) for sink in self._files)
+
+    def stopped(self, folder: str, committed: int, spark: SparkSession) -> None:
+        """Show what waits in the `folder` of the stream, of batches up to the last that Spark has `committed`."""
+        for sink in self._files:
+            if isinstance(sink, RollingSink):
+                sink.roll_all(committed)
+        self.forget_others(folder, committed, spark)
+
+    def forget_others(self, folder: str, committed: int, spark: SparkSession) -> None:
+        """Show what waits there for sinks that roll no more."""
+        roll_forgotten(folder, self._files, committed, spark)
+
+    def write(self, batch: DataFrame, number: int, instant_us: int = 0, *, flushed: bool = False) -> None:
+        """Write each query's rows; the batch is computed once, whoever reads it.
+
+        `instant_us` is when the batch began, `flushed` whether it says that the input has ended.
+        """
+        if not self._goes_on:
+            for sink in self._files:
+                sink.clear(number)
+        staged: Staging = {}
+        self._stage(batch, number, staged)
+        for sink in self._files:
+            if isinstance(sink, RollingSink):
+                sink.turn(instant_us, flushed=flushed)
+        for sink, files in staged.items():
+            sink.show(files, number)
+        self._goes_on = True
+
+    def _stage(self, batch: DataFrame, number: int, staged: Staging) -> None:
         left = len(self._by_spark) + len(self._rejected_by_spark)
         if not self._outlets and len(self._by_spark) == 1 == left:
             query, writer = self._by_spark[0]
-            writer.write(typed_results(batch, query), number)
+            _leave(typed_results(batch, query), number, writer, staged)
             return
         if left:
             batch = batch.persist()
         try:
-            run = through([outlet for outlet, _, _ in self._outlets], number)
+            run = through([outlet for outlet, _ in self._outlets], number)
             told = batch.select("query", "rows").mapInArrow(run, TOLD_DDL).collect()
-            self._take(told, number)
-            self._leave_to_spark(batch, number, {row.query for row in told})
+            self._take(told, number, staged)
+            self._leave_to_spark(batch, number, {row.query for row in told}, staged)
         finally:
             if left:
                 batch.unpersist()
 
-    def _take(self, told: Iterable[Row], number: int) -> None:
-        """Show what the tasks have written, and take what they have sent."""
+    def _take(self, told: Iterable[Row], number: int, staged: Staging) -> None:
+        """Note what the tasks have written, and take what they have sent."""
         by_outlet: dict[int, list[Row]] = {}
         for row in told:
             if row.outlet is not None:
                 by_outlet.setdefault(row.outlet, []).append(row)
-        for place, (outlet, tables, takes_empty) in enumerate(self._outlets):
+        for place, (outlet, writer) in enumerate(self._outlets):
             rows = by_outlet.get(place, [])
-            if outlet.files is not None:
+            if isinstance(writer, FileSink):
+                if outlet.files is not None:
+                    files = [StagedFile(*file) for row in rows for file in zip(row.files, row.folders)]
+                else:
+                    files = writer.stage(_whole(outlet, rows), number) if rows else []
+                if files:
+                    staged.setdefault(writer, []).extend(files)
+            elif outlet.files is None:
                 if rows:
-                    tables.show([row.file for row in rows], number)
-            elif rows:
-                parts = pa.Table.from_batches([decode(bytes(row.rows)) for row in rows])
-                tables.take(outlet.whole(parts), number)
-            elif takes_empty:
-                tables.take(outlet.schema.empty_table(), number)
+                    writer.take(_whole(outlet, rows), number)
+                elif writer.takes_empty:
+                    writer.take(outlet.schema.empty_table(), number)
 
-    def _leave_to_spark(self, batch: DataFrame, number: int, present: set[str]) -> None:
+    def _leave_to_spark(self, batch: DataFrame, number: int, present: set[str], staged: Staging) -> None:
         due = [(query, writer) for query, writer in self._by_spark if query.name in present or writer.takes_empty]
 
-        def write(pair: tuple[QueryPlan | ChangePlan, Writer]) -> None:
+        def write(pair: tuple[QueryPlan | ChangePlan, AnyWriter]) -> None:
             query, writer = pair
-            writer.write(typed_results(batch, query), number)
+            _leave(typed_results(batch, query), number, writer, staged)
 
         at_once = [pair for pair in due if not pair[1].takes_empty]
         with ThreadPoolExecutor(min(AT_ONCE, max(1, len(at_once)))) as pool:
@@ -101,4 +149,16 @@ class Delivery:
             if pair[1].takes_empty:
                 write(pair)
         for stream, writer in self._rejected_by_spark:
-            writer.write(rejected_rows(batch, stream), number)
+            _leave(rejected_rows(batch, stream), number, writer, staged)
+
+
+def _leave(rows: DataFrame, number: int, writer: AnyWriter, staged: Staging) -> None:
+    """Have Spark write rows, or stage them where others join them."""
+    if isinstance(writer, FileSink):
+        staged.setdefault(writer, []).extend(writer.stage_by_spark(rows, number))
+    else:
+        writer.write(rows, number)
+
+
+def _whole(outlet: AnyOutlet, rows: Sequence[Row]) -> pa.Table:
+    return outlet.whole(pa.Table.from_batches([decode(bytes(row.rows)) for row in rows]))

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from windrow.errors import SettingsError
 from windrow.plan.sink import Sink
 from windrow.spark.places import file_system
-from windrow.spark.sinks.outlets import StagedFiles
+from windrow.spark.sinks.covered import ZONES
+from windrow.spark.sinks.file_format import FileFormat, file_format
+from windrow.spark.sinks.staged_files import STAGING, StagedFile, StagedFiles
 
-STAGING = "_windrow"
-"""Readers of a folder pass over names that begin with an underscore."""
-
-
-_EXTENSIONS = {"snappy": ".snappy", "gzip": ".gz", "zstd": ".zstd", "none": "", "uncompressed": ""}
-"""The compressions that tasks know, and what Spark adds to names for them."""
+_SETTINGS = ("spark.sql.parquet.compression.codec", "spark.sql.jsonGenerator.ignoreNullFields")
 
 
 class FileSink:
@@ -28,64 +26,91 @@ class FileSink:
 
     Tasks, or Spark, write into a hidden folder beside the results; then each file is moved into place, which shows it
     whole or not at all. A job that was killed between two moves runs the batch again, with the same rows under the same
-    names.
+    names. All queries of a stream that name the sink share it, and its files.
     """
 
     takes_empty = False
 
-    def __init__(self, sink: Sink, job: str, spark: SparkSession) -> None:
+    def __init__(self, sink: Sink, prefix: str, spark: SparkSession) -> None:
+        """`prefix` begins the names of its files: it tells the job and the sink."""
         path = sink.path
         assert path is not None, "checked when the sink was declared"
-        self._sink, self._job = sink, job
+        self._sink, self.prefix, self._spark = sink, prefix, spark
         self._files, self._folder = file_system(path)
         self._address = path.rstrip("/")
         self._options = {name: value for name, value in sink.spark_options.items() if name != "path"}
-        own = {name.lower(): value.lower() for name, value in self._options.items()}
-        usual = spark.conf.get("spark.sql.parquet.compression.codec", "snappy")
-        compression = own.pop("compression", f"{usual}".lower())
-        self._by_tasks = sink.format == "parquet" and not own and compression in _EXTENSIONS
-        extension = f"{_EXTENSIONS.get(compression, '')}.parquet"
-        pressed = "none" if compression == "uncompressed" else compression
-        self.staged = StagedFiles(f"{self._address}/{STAGING}/{job}", uuid.uuid4().hex, pressed, extension)
+        self._run = uuid.uuid4().hex[:12]
+        self._before: set[str] = {prefix}
 
-    @property
-    def tables(self) -> FileSink | None:
-        """Tasks write what needs no option of Spark's own writer."""
-        return self if self._by_tasks else None
+    def was_called(self, prefix: str) -> None:
+        """Files of an unfinished batch may have names that begin otherwise: of when fewer queries shared the sink."""
+        self._before.add(prefix)
 
-    def write(self, rows: DataFrame, batch: int) -> None:
-        """Have Spark write the rows of `batch`, replacing what an earlier try has left."""
-        staged = f"{STAGING}/{self._job}-{batch:09d}"
-        rows.write.format(self._sink.format).options(**self._options).mode("overwrite").save(
-            f"{self._address}/{staged}"
-        )
-        found = self._files.get_file_info(pafs.FileSelector(posixpath.join(self._folder, staged)))
-        parts = (info for info in found if info.is_file and info.base_name.startswith("part-"))
-        self.show([info.path for info in parts if not self._is_empty(info)], batch)
+    def by_tasks(self, schema: pa.Schema) -> StagedFiles | str:
+        """How tasks write rows of these columns; or why Spark has to."""
+        form = format_in(self._sink, schema, self._spark)
+        return form if isinstance(form, str) else self._staged(form)
 
-    def take(self, rows: pa.Table, batch: int) -> None:
+    def stage(self, rows: pa.Table, batch: int) -> list[StagedFile]:
         """Write rows that were ranked in the driver."""
-        self.show([self.staged.put(rows, batch, "whole")], batch)
+        staged = self.by_tasks(rows.schema)
+        assert not isinstance(staged, str), "asked before the rows were sent"
+        return staged.put(rows, batch, f"whole-{uuid.uuid4().hex[:8]}")
 
-    def show(self, staged: Sequence[str], batch: int) -> None:
-        """Move files into place, and remove whatever else was staged for `batch`, now or in an earlier try."""
-        self._clear(batch)
-        for number, path in enumerate(sorted(staged, key=posixpath.basename)):
-            name = f"{self._prefix(batch)}{number:05d}{extension_of(posixpath.basename(path))}"
-            self._files.move(path, posixpath.join(self._folder, name))
-        staging = pafs.FileSelector(posixpath.join(self._folder, STAGING), allow_not_found=True)
-        for info in self._files.get_file_info(staging):
-            if info.base_name.startswith(f"{self._job}-{batch:09d}"):
-                self._files.delete_dir(info.path)
+    def stage_by_spark(self, rows: DataFrame, batch: int) -> list[StagedFile]:
+        """Have Spark write rows."""
+        check_partitions(self._sink, rows.columns)
+        name = f"{self.prefix}-{batch:09d}-{self._run}-spark-{uuid.uuid4().hex[:8]}"
+        writing = rows.write.format(self._sink.format).options(**self._options).mode("overwrite")
+        if self._sink.partition_by:
+            writing = writing.partitionBy(*self._sink.partition_by)
+        writing.save(f"{self._address}/{STAGING}/{name}")
+        hidden = posixpath.join(self._folder, STAGING, name)
+        found = self._files.get_file_info(pafs.FileSelector(hidden, recursive=True))
+        parts = (info for info in found if info.is_file and info.base_name.startswith("part-"))
+        return [
+            StagedFile(info.path, posixpath.dirname(info.path[len(hidden) + 1 :]))
+            for info in parts
+            if not self._is_empty(info)
+        ]
 
-    def _clear(self, batch: int) -> None:
-        """Remove the files of an earlier try of this batch."""
-        for info in self._files.get_file_info(pafs.FileSelector(self._folder)):
-            if info.base_name.startswith(self._prefix(batch)):
+    def show(self, staged: Sequence[StagedFile], batch: int) -> None:
+        """Move files into place, and remove whatever else was staged for this batch or one before."""
+        self._move(staged, f"{self.prefix}-{batch:09d}")
+        self._tidy(batch)
+
+    def _move(self, staged: Sequence[StagedFile], begins: str) -> None:
+        """Move files into place, under names that begin with `begins`."""
+        made: set[str] = set()
+        for number, (path, folder) in enumerate(sorted(staged, key=lambda file: (file.folder, file.path))):
+            name = f"{begins}-{number:05d}{extension_of(posixpath.basename(path))}"
+            place = posixpath.join(self._folder, folder)
+            if folder and folder not in made:
+                self._files.create_dir(place, recursive=True)
+                made.add(folder)
+            self._files.move(path, posixpath.join(place, name))
+
+    def clear(self, batch: int) -> None:
+        """Remove what an earlier try of this batch has shown or staged: an earlier run may have begun it."""
+        self._tidy(batch)
+        begins = tuple(f"{prefix}-{batch:09d}-" for prefix in self._before)
+        found = self._files.get_file_info(pafs.FileSelector(self._folder, allow_not_found=True, recursive=True))
+        for info in found:
+            if info.is_file and info.base_name.startswith(begins):
                 self._files.delete_file(info.path)
 
-    def _prefix(self, batch: int) -> str:
-        return f"{self._job}-{batch:09d}-"
+    def _tidy(self, batch: int) -> None:
+        """Remove what is staged for no later batch: attempts of tasks that died, or whose rows nobody asked for."""
+        hidden = pafs.FileSelector(posixpath.join(self._folder, STAGING), allow_not_found=True)
+        for info in self._files.get_file_info(hidden):
+            if any(_is_staged(info.base_name, prefix, batch) for prefix in self._before):
+                if info.is_file:
+                    self._files.delete_file(info.path)
+                else:
+                    self._files.delete_dir(info.path)
+
+    def _staged(self, form: FileFormat) -> StagedFiles:
+        return StagedFiles(f"{self._address}/{STAGING}", self.prefix, self._run, form)
 
     def _is_empty(self, info: pafs.FileInfo) -> bool:
         """Whether a file holds no row: Spark writes such files too."""
@@ -100,6 +125,35 @@ class FileSink:
             with self._files.open_input_stream(info.path) as stream:
                 return bool(stream.read().count(b"\n") <= 1)
         return False
+
+
+def format_in(sink: Sink, schema: pa.Schema, spark: SparkSession) -> FileFormat | str:
+    """How tasks of a Spark session write rows of `schema` into a sink; or why Spark has to."""
+    check_partitions(sink, schema.names)
+    settings = {name: spark.conf.get(name, None) for name in _SETTINGS}
+    own = {name.lower(): value for name, value in sink.spark_options.items()}
+    zone = own.get("timezone", spark.conf.get("spark.sql.session.timeZone"))
+    return file_format(sink, schema, settings | {"utc": "true" if zone in ZONES else None})
+
+
+def check_partitions(sink: Sink, columns: Iterable[str]) -> None:
+    """Refuse folders that are named by a column which rows have not, or rows of which nothing would be left."""
+    known = list(columns)
+    for name in sink.partition_by:
+        if name not in known:
+            raise SettingsError(f"partitionBy names {name!r}, which is no column\nhint: columns: {', '.join(known)}")
+    if len(set(sink.partition_by)) == len(known):
+        raise SettingsError("partitionBy names all columns, and files would have none\nhint: leave one out")
+
+
+def _is_staged(name: str, prefix: str, batch: int) -> bool:
+    """Whether a name in the hidden folder is of a batch up to `batch`.
+
+    >>> [_is_staged(name, "ab-cd", 7) for name in ("ab-cd-000000007-1f", "ab-cd-000000008-1f", "ab-ce-000000007-1f")]
+    [True, False, False]
+    """
+    number = name.removeprefix(f"{prefix}-")[:9]
+    return name.startswith(f"{prefix}-") and number.isdigit() and int(number) <= batch
 
 
 def extension_of(name: str) -> str:

@@ -6,66 +6,26 @@ files too, and the driver only moves them into place.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from pyspark import TaskContext
 
 from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
-from windrow.spark.places import file_system
 from windrow.spark.sinks.packed import unpacked
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_of
+from windrow.spark.sinks.staged_files import Staged
 from windrow.spark.stages.loaded import set_loaded_aside
 from windrow.storage.columns import encode_batch
 
-TOLD_DDL = "outlet INT, query STRING, file STRING, rows BINARY"
-"""What a task tells the driver: a file that it has written for an outlet, or rows, or that a query has some."""
+TOLD_DDL = "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY"
+"""What a task tells the driver: files that it has written for an outlet, or rows, or that a query has some."""
 
 Batches = Iterator[pa.RecordBatch]
-
-
-class Staged(Protocol):
-    """Where a task puts rows; the driver is told under which name they are there."""
-
-    def write(self, rows: pa.Table, batch: int) -> str: ...
-
-
-class Nowhere:
-    """Rows that nobody wants: they are finished all the same."""
-
-    def write(self, rows: pa.Table, batch: int) -> str:
-        return ""
-
-
-@dataclass(frozen=True, slots=True)
-class StagedFiles:
-    """Parquet files in a hidden folder beside those that readers see."""
-
-    address: str
-    run: str
-    compression: str
-    extension: str
-
-    def write(self, rows: pa.Table, batch: int) -> str:
-        """Write `rows` under a name that no other attempt of the task has."""
-        context = TaskContext.get()
-        assert context is not None
-        return self.put(rows, batch, f"{context.partitionId():05d}-{context.taskAttemptId()}")
-
-    def put(self, rows: pa.Table, batch: int, name: str) -> str:
-        """Write `rows`; returns the path."""
-        files, folder = file_system(f"{self.address}-{batch:09d}-{self.run}")
-        files.create_dir(folder, recursive=True)
-        path = posixpath.join(folder, f"{name}{self.extension}")
-        pq.write_table(rows, path, filesystem=files, compression=self.compression, store_decimal_as_integer=True)
-        return path
 
 
 class AnyOutlet(Protocol):
@@ -128,28 +88,47 @@ class RejectedOutlet:
         return parts
 
 
+Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None]
+
+
+def sharing(outlets: Sequence[AnyOutlet]) -> list[int]:
+    """For each outlet the first one whose files it shares: rows of the same columns, on their way to the same place."""
+    first: dict[tuple[Staged, pa.Schema], int] = {}
+    return [
+        number if outlet.files is None else first.setdefault((outlet.files, outlet.schema), number)
+        for number, outlet in enumerate(outlets)
+    ]
+
+
 def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Batches]:
     """What a task does with packed rows of `batch`; of queries without an outlet it tells that there are rows."""
     known = {outlet.packed for outlet in outlets}
+    shared = sharing(outlets)
 
     def run(batches: Batches) -> Batches:
         packed: dict[str, list[pa.RecordBatch]] = {}
         for name, part in unpacked(batches):
             packed.setdefault(name, []).append(part)
-        told: list[tuple[int | None, str, str | None, bytes | None]] = [
-            (None, name, None, None) for name in packed if name not in known
-        ]
-        for number, outlet in enumerate(outlets):
+        told: list[Told] = [(None, name, None, None, None) for name in packed if name not in known]
+        filed: dict[int, list[pa.Table]] = {}
+        for number, (outlet, first) in enumerate(zip(outlets, shared)):
             if outlet.packed in packed:
                 rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
                 if rows.num_rows and outlet.files is not None:
-                    told.append((number, outlet.packed, outlet.files.write(rows.cast(outlet.schema), batch), None))
+                    filed.setdefault(first, []).append(rows.cast(outlet.schema))
                 elif rows.num_rows:
-                    told += [(number, outlet.packed, None, encode_batch(part)) for part in rows.to_batches()]
+                    told += [(number, outlet.packed, None, None, encode_batch(part)) for part in rows.to_batches()]
+        for first, tables in filed.items():
+            files = outlets[first].files
+            assert files is not None
+            staged = files.write(pa.concat_tables(tables), batch)
+            told.append((first, None, [file.path for file in staged], [file.folder for file in staged], None))
         if told:
-            names = ["outlet", "query", "file", "rows"]
-            types = [pa.int32(), pa.string(), pa.string(), pa.binary()]
-            yield pa.record_batch([pa.array(column, kind) for column, kind in zip(zip(*told), types)], names=names)
+            yield pa.record_batch([pa.array(part, kind) for part, kind in zip(zip(*told), _TYPES)], names=_NAMES)
         set_loaded_aside()
 
     return run
+
+
+_NAMES = ["outlet", "query", "files", "folders", "rows"]
+_TYPES = [pa.int32(), pa.string(), pa.list_(pa.string()), pa.list_(pa.string()), pa.binary()]

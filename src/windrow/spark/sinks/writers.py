@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 from zlib import crc32
 
@@ -13,7 +12,7 @@ from pyspark.sql import functions as F
 from windrow.errors import SettingsError
 from windrow.plan.sink import FORMATS, JDBC, Sink
 from windrow.spark.sinks.files import FileSink
-from windrow.spark.sinks.outlets import Nowhere, Staged
+from windrow.spark.sinks.staged_files import Nowhere, Staged
 from windrow.spark.sinks.table_names import TableNames
 
 MEMORY, NOOP = "memory", "noop"
@@ -24,34 +23,41 @@ OWN_FORMATS = (*FORMATS, "console", MEMORY)
 class Writer(Protocol):
     """Takes the rows of one query, batch by batch. A batch may come again after a failure.
 
-    One that `takes_empty` is given batches without a row too, and is never written beside another. What needs no Spark
-    for its rows says how it takes `tables`.
+    One that `takes_empty` is given batches without a row too, and is never written beside another. Sinks of files are
+    written otherwise: what is staged for one, by whomever, is shown together.
     """
 
     takes_empty: bool
 
-    @property
-    def tables(self) -> TakesTables | None: ...
+    def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
+        """How tasks put rows of such columns where they belong; None where they send them to the driver, to be taken.
+
+        A text says why Spark has to write them.
+        """
 
     def write(self, rows: DataFrame, batch: int) -> None: ...
 
-
-class TakesTables(Protocol):
-    """Takes rows that tasks have finished: `staged` by them, to be shown, or without that sent to the driver."""
-
-    @property
-    def staged(self) -> Staged | None: ...
-
     def take(self, rows: pa.Table, batch: int) -> None: ...
 
-    def show(self, staged: Sequence[str], batch: int) -> None: ...
+
+class WrittenBySpark:
+    """What only Spark can write, since it is of one of its formats or is shown by it."""
+
+    takes_empty = False
+    why = "its format is Spark's own"
+
+    def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
+        return self.why
+
+    def take(self, rows: pa.Table, batch: int) -> None:
+        raise AssertionError("its rows come from Spark")
 
 
-class ConsoleSink:
+class ConsoleSink(WrittenBySpark):
     """Prints the newest rows of each batch."""
 
     takes_empty = True
-    tables = None
+    why = "Spark orders and prints the newest rows"
 
     def __init__(self, sink: Sink, name: str) -> None:
         self._name, self._count = name, int(dict(sink.options).get("numRows", "20"))
@@ -68,15 +74,13 @@ class MemorySink:
     """Keeps all rows in the driver and shows them as a view of the query's name: for tests and notebooks."""
 
     takes_empty = True
-    staged = None
 
     def __init__(self, name: str, spark: SparkSession) -> None:
         self._view, self._spark = f"`{name.replace('`', '``')}`", spark  # a batch has a session of its own
         self._batches: dict[int, pa.Table] = {}
 
-    @property
-    def tables(self) -> TakesTables:
-        return self
+    def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
+        return None
 
     def write(self, rows: DataFrame, batch: int) -> None:
         self.take(rows.toArrow(), batch)
@@ -86,19 +90,14 @@ class MemorySink:
         kept = pa.concat_tables(self._batches.values()).combine_chunks()
         self._spark.createDataFrame(kept).createOrReplaceTempView(self._view)
 
-    def show(self, staged: Sequence[str], batch: int) -> None:
-        raise AssertionError("no files are staged for a view")
-
 
 class NoSink:
     """Has rows computed, and drops them: for benchmarks."""
 
     takes_empty = False
-    staged = Nowhere()
 
-    @property
-    def tables(self) -> TakesTables:
-        return self
+    def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
+        return Nowhere()
 
     def write(self, rows: DataFrame, batch: int) -> None:
         rows.write.format(NOOP).mode("overwrite").save()
@@ -106,15 +105,9 @@ class NoSink:
     def take(self, rows: pa.Table, batch: int) -> None:
         pass
 
-    def show(self, staged: Sequence[str], batch: int) -> None:
-        pass
 
-
-class FormatSink:
+class FormatSink(WrittenBySpark):
     """Any other Spark format: at least once. Each row carries its batch, so that a reader can drop repetitions."""
-
-    takes_empty = False
-    tables = None
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -134,12 +127,11 @@ def mark_of(name: str) -> str:
     return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}"
 
 
-def writer_for(name: str, sink: Sink, files: str, spark: SparkSession) -> Writer:
-    """The writer of a sink that shows rows as those of `name`; the names of its files begin with `files`."""
-    if sink.format in FORMATS:
-        if sink.path is None:
-            raise SettingsError(f"sink {name!r} writes {sink.format} files and needs a path")
-        return FileSink(sink, files, spark)
+AnyWriter = Writer | FileSink
+
+
+def writer_for(name: str, sink: Sink, spark: SparkSession) -> Writer:
+    """The writer of a sink that is not one of files, and shows rows as those of `name`."""
     if sink.format == "console":
         return ConsoleSink(sink, name)
     if sink.format == MEMORY:
@@ -147,3 +139,9 @@ def writer_for(name: str, sink: Sink, files: str, spark: SparkSession) -> Writer
     if sink.format == NOOP:
         return NoSink()
     return FormatSink(sink)
+
+
+def check_path(name: str, sink: Sink) -> None:
+    """Refuse files that have no folder."""
+    if sink.path is None:
+        raise SettingsError(f"sink {name!r} writes {sink.format} files and needs a path")

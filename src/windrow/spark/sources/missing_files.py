@@ -8,6 +8,7 @@ here, before anything of the batch is written. No file is opened for it, and no 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -39,6 +40,16 @@ def count_missing(query: StreamingQuery, setting: str | None) -> int:
             raise JobError(vanished(gone))
         count += len(gone)
     return count
+
+
+def has_files_of(query: StreamingQuery, folder: str) -> bool:
+    """Whether the batch under way reads files of `folder`."""
+    there = _place(f"file:{os.path.abspath(folder)}/")[1]
+    for relation in _sources_of_files(query):
+        paths = relation.location().rootPaths()
+        if any(_place(paths.apply(i).toUri().toString())[1].startswith(there) for i in range(paths.size())):
+            return True
+    return False
 
 
 def vanished(names: list[str]) -> str:
