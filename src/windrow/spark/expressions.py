@@ -101,19 +101,31 @@ class SparkEngine:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._frames: dict[pa.Schema, DataFrame] = {}
+        self._known: dict[tuple[str, pa.Schema], pa.DataType] = {}
 
     def type_of(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
-        """The type of an expression over columns of `schema`."""
+        """The type of an expression over columns of `schema`.
+
+        A thousand queries over one stream ask for few expressions, and each answer takes milliseconds: it is kept,
+        except for what calls a function that the user may register anew.
+        """
+        asked = (expression_sql(expression), schema)
+        if asked not in self._known:
+            found = self._asked(*asked)
+            if expression.find(exp.Anonymous) is not None:
+                return found
+            self._known[asked] = found
+        return self._known[asked]
+
+    def _asked(self, text: str, schema: pa.Schema) -> pa.DataType:
         if schema not in self._frames:
             self._frames[schema] = self._spark.createDataFrame([], from_arrow_schema(schema))
         with quiet_analysis():
-            return self._analysed(expression, schema)
+            return self._analysed(text, self._frames[schema])
 
-    def _analysed(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
+    def _analysed(self, text: str, frame: DataFrame) -> pa.DataType:
         try:
-            field = (
-                self._frames[schema].select(F.expr(guarded(expression_sql(expression), self._frames[schema]))).schema[0]
-            )
+            field = frame.select(F.expr(guarded(text, frame))).schema[0]
         except (AnalysisException, ParseException) as error:
             raise _as_query_error(error) from None
         except Py4JJavaError as error:
