@@ -13,6 +13,7 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.spark.answer_settings import unlike_ours
 from windrow.spark.sinks.results import finished_by_spark, spark_schema
 
 ZONES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
@@ -27,6 +28,8 @@ _PLAIN = (
 def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema | None:
     """The columns of the rows that tasks can finish; None where Spark has to."""
     if not isinstance(query, ChangePlan) and ((query.order and query.limit is None) or not _in_zone(query, spark)):
+        return None
+    if unlike_ours(spark) is not None:
         return None
     shown = finished_by_spark(spark.createDataFrame([], spark_schema(query.emitted)), query)
     wanted = to_arrow_schema(shown.schema, timezone="UTC")
