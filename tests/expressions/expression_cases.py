@@ -26,7 +26,7 @@ def family(*parts: Iterable[str]) -> list[str]:
 
 NUMERIC = "t s i l f d m n o w NULL 3 -2 1.5 2e0 0"
 ARITHMETIC = family(
-    pairs(NUMERIC, "+ - * / %", NUMERIC),
+    pairs(NUMERIC, "+ - * / %", "t i l f d m n o w NULL 3 1.5"),
     pairs("i l d t s", "+ - * / %", "j k e t s"),
     pairs("g n", "+ - * / %", "g n o l"),
     pairs("t s i l m n o", "div", "j k 3 -2 1.5 m 0"),
@@ -40,7 +40,8 @@ ARITHMETIC = family(
 )
 
 LOGIC = family(
-    pairs("t i l f d m n w", "= < >= <=> <> > <=", "j k e m o 3 1.5 '1' NULL w"),
+    pairs("t i l f d m n w", "= < >= <=>", "j k e m o 3 1.5 '1' NULL w"),
+    pairs("t i d m w", "<> > <=", "j e o '1' NULL"),
     pairs("g", "= < >= <=>", "n m l w"),
     pairs("x", "= < >= <=>", "y 'a' NULL"),
     pairs("b", "= < >= <=>", "c true 'true'"),

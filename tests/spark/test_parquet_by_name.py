@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,10 @@ def compare(
 
 def test_answers_and_figures_are_the_same_both_ways(spark: SparkSession, tmp_path: Path):
     put(tmp_path / "in", *(events(seed) for seed in range(6)))
-    figures = compare(spark, tmp_path, tmp_path / "in", maxFilesPerTrigger=2)
+    term = "split(concat(k, ',', date_format(ts, 'E HH')), ',')[1]"
+    windows = f"FROM ev [RANGE 3 SECONDS SLIDE 3 SECONDS] GROUP BY {term}"
+    coded = {"coded": f"SELECT {term} AS t, format_number(SUM(hash(k, x)), 1) AS h {windows}"}
+    figures = compare(spark, tmp_path, tmp_path / "in", queries=QUERIES | coded, maxFilesPerTrigger=2)
     assert figures["events"] == 240 and figures["batches"] >= 3
     assert figures["rejected"]["no time"] and figures["failed"] and figures["rejected"]["late"]
 
@@ -198,8 +202,8 @@ def test_rows_that_are_counted_and_rows_that_come_and_go(spark: SparkSession, tm
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("SELECT SUM(crc32(k)) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE]", "tasks do not evaluate crc32"),
-        ("SELECT MAX(x) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE] WHERE soundex(k) IS NOT NULL", "tasks do not evaluate soundex"),
+        ("SELECT SUM(length(mask(k))) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE]", "tasks do not evaluate mask"),
+        ("SELECT MAX(x) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE] WHERE luhn_check(k) IS NOT NULL", "tasks do not evaluate luhn_check"),
     ],
 )  # fmt: skip
 def test_what_tasks_do_not_know_goes_through_spark_and_explain_says_why(
@@ -211,6 +215,14 @@ def test_what_tasks_do_not_know_goes_through_spark_and_explain_says_why(
     told = [line.strip() for line in session.explain(text).splitlines() if "rows come through Spark" in line]
     assert told == [f"rows come through Spark: {reason}"]
     run(spark, tmp_path, lambda s: by_name(s, tmp_path / "in"), {"q": text}, flush=True)
+
+
+@contextmanager
+def setting(spark: SparkSession, name: str, value: str) -> Iterator[None]:
+    before = spark.conf.get(name)
+    spark.conf.set(name, value)
+    yield
+    spark.conf.set(name, before)
 
 
 def test_options_formats_and_files_that_are_spark_s(spark: SparkSession, tmp_path: Path):
@@ -238,6 +250,15 @@ def test_options_formats_and_files_that_are_spark_s(spark: SparkSession, tmp_pat
     assert texts == "rows come through Spark: csv is read by Spark"
     with pytest.raises(SettingsError, match="there is nothing at"):
         by_name(windrow.Session(spark), tmp_path / "nowhere")
+    words = "SELECT SUM(size(split(upper(k), ','))) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE]"
+    days = "SELECT MAX(to_date(k, 'yyyy')) AS n FROM ev [RANGE 1 MINUTE SLIDE 1 MINUTE]"
+    with setting(spark, "spark.sql.session.timeZone", "Asia/Tokyo"):
+        assert reason(lambda s: by_name(s, tmp_path / "in"), words) == BY_NAME  # no zone makes other words of them
+        zoned = reason(lambda s: by_name(s, tmp_path / "in"), days)
+        assert zoned.startswith("rows come through Spark: the time zone is Asia/Tokyo, and TO_DATE")
+    with setting(spark, "spark.sql.legacy.timeParserPolicy", "LEGACY"):
+        told = "rows come through Spark: spark.sql.legacy.timeParserPolicy is LEGACY"
+        assert reason(lambda s: by_name(s, tmp_path / "in"), days) == told
 
 
 def test_a_job_goes_on_the_other_way(spark: SparkSession, tmp_path: Path):

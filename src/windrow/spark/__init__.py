@@ -1,18 +1,20 @@
 """The only room that knows pyspark.
 
-job/          A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint
-sinks/        What becomes of a batch's rows: files that tasks stage, answers, tables of databases, views
-sources/      Where rows come from: files and their columns, any streaming DataFrame, heartbeats
-stages/       The steps of a batch: slice, premerge, regroup, slide
-workers/      Spark's Python workers, warm: one process loads what they need while the JVM starts, and is forked for
-              each
-expressions   Row expressions as Spark evaluates them, with NULL for what fails
-lambda_types  The types of expressions inside of lambdas: Spark is asked what a function gives that has them for its
-              body
-launch        A Spark of our own that keeps quiet: what it writes goes to a log, and it ends when we say so
-long_chains   Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is long
-output        Where a JVM and its workers write: a log of their own, so that they never write over what a user reads
-places        Where files lie: a path or an address, as pyarrow reaches it
-settings      The Spark settings that Windrow needs: set where it may, refused with the reason where somebody chose
-              otherwise
+job/             A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint
+sinks/           What becomes of a batch's rows: files that tasks stage, answers, tables of databases, views
+sources/         Where rows come from: files and their columns, any streaming DataFrame, heartbeats
+stages/          The steps of a batch: slice, premerge, regroup, slide
+workers/         Spark's Python workers, warm: one process loads what they need while the JVM starts, and is forked for
+                 each
+answer_settings  Settings of Spark's under which its functions give other answers than ours
+expressions      Row expressions as Spark evaluates them, with NULL for what fails
+lambda_types     The types of expressions inside of lambdas: Spark is asked what a function gives that has them for its
+                 body
+launch           A Spark of our own that keeps quiet: what it writes goes to a log, and it ends when we say so
+long_chains      Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is
+                 long
+output           Where a JVM and its workers write: a log of their own, so that they never write over what a user reads
+places           Where files lie: a path or an address, as pyarrow reaches it
+settings         The Spark settings that Windrow needs: set where it may, refused with the reason where somebody chose
+                 otherwise
 """

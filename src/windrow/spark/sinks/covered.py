@@ -13,6 +13,7 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.spark.answer_settings import unlike_ours
 from windrow.spark.sinks.results import finished_by_spark, spark_schema
 
 ZONES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
@@ -30,6 +31,9 @@ def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Sch
         return "ORDER BY without LIMIT orders all rows of a window"
     if not _in_zone(query, spark):
         return "expressions over answers may ask for the time zone of the session, which is not UTC"
+    unlike = unlike_ours(spark)
+    if unlike is not None:
+        return unlike
     wanted = shown_schema(query, spark)
     try:
         own = finish_whole(finish_part(query.emitted.empty_table(), query), query).schema

@@ -13,7 +13,9 @@ from sqlglot import exp
 
 from windrow.errors import NotSupportedYet, WindrowError
 from windrow.expressions.evaluate import type_of
+from windrow.expressions.families import is_of_times
 from windrow.language import parse_expression
+from windrow.spark.answer_settings import unlike_ours
 from windrow.spark.expressions import guarded
 from windrow.spark.sinks.covered import ZONES, is_plain
 from windrow.spark.sources.failures import failing_conditions
@@ -21,8 +23,8 @@ from windrow.spark.sources.named_files import NamedFiles
 from windrow.spark.sources.reading import Reading, bare_column
 from windrow.spark.sources.source import Source
 
-_ZONELESS = (exp.And, exp.Or, exp.Coalesce, exp.If, exp.Case, exp.Abs, exp.Greatest, exp.Least)
-"""Functions whose answers no time zone changes, whatever numbers and texts they are given."""
+_ZONELESS = (exp.And, exp.Or, exp.Case, exp.Array, exp.Struct, exp.VarMap, exp.Pi)
+"""Syntax that sqlglot counts as functions, whose answers no time zone changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def way_of(source: Source, asked: Asked) -> Reading | str:
 
 def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
     frame, schema = source.frame, files.schema
+    if (unlike := unlike_ours(frame.sparkSession)) is not None:
+        raise _NotCovered(unlike)
     time = None if source.time is None else guarded(source.time, frame)
     texts = tuple(guarded(text, frame) for text in asked.texts)
     failing = tuple(failing_conditions(frame, asked.texts))
@@ -136,4 +140,4 @@ def _zoneless(tree: exp.Expr, schema: pa.Schema) -> bool:
     times = [name for name in _columns([tree.sql("spark")], schema) if pa.types.is_temporal(schema.field(name).type)]
     casts = all(node.to.is_type(*exp.DataType.NUMERIC_TYPES) for node in tree.find_all(exp.Cast))
     calls = (node for node in tree.find_all(exp.Func) if not isinstance(node, exp.Cast | exp.Binary))
-    return not times and casts and all(isinstance(node, _ZONELESS) for node in calls)
+    return not times and casts and all(isinstance(node, _ZONELESS) or not is_of_times(node) for node in calls)
