@@ -14,7 +14,7 @@ import windrow
 from windrow.application import Application
 from windrow.errors import QueryError, SettingsError
 from windrow.session import Session
-from windrow.spark.job.checkpoint import Changes
+from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.job import Job
 
 from .streams import SECOND, START, Rows, finish, instants, put, rows_of, stream_of, table_of, until
@@ -192,7 +192,7 @@ def test_a_query_with_more_stages_comes_to_a_running_job_and_stays(spark: SparkS
     job = session_over(spark, tmp_path, began).start(*start, trigger="available now")
     finish(job)
     assert sorted(job.queries) == ["fewer", "same"]
-    assert Changes.read(job.checkpoint).added["fewer"].choose == (("maintenance", "DABA"),)
+    assert QueryEdits.read(job.checkpoint).added["fewer"].choose == (("maintenance", "DABA"),)
     for name in job.queries:
         assert sorted_rows(rows_of(tmp_path / "out" / name)) == sorted_rows(rows_of(replayed(name)))
 

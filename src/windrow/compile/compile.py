@@ -18,7 +18,7 @@ from windrow.compile.expire_rows import expire_rows
 from windrow.compile.keep_rows import Figures
 from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.plan_changes import tables_of
-from windrow.compile.plan_stages import Surroundings, plan_stages
+from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.push_distinct import push_distinct
 from windrow.compile.refuse_large import refuse_large
 from windrow.compile.round_slide import round_slide
@@ -126,7 +126,7 @@ class Compiler:
         refused.
         """
         wishes, tables = self.wishes, {name: self._tables(name) for name in tables_of(queries)}
-        around = Surroundings(
+        around = StageNeeds(
             self.catalog.streams,
             tables,
             self.catalog.code,

@@ -23,7 +23,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
     TableJoin,
 )
-from windrow.plan.nodes.regrouped import Leaf, LeafKey, Part, Regrouped
+from windrow.plan.nodes.regrouped import Leaf, LeafKey, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
@@ -31,7 +31,7 @@ _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the oper
 
 def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = MappingProxyType({})) -> str:
     """The text of all queries over changes that read the same streams; `ways` are how rows come from their files."""
-    queries = [query for stage in plan.stages for query in stage.changing if not isinstance(query.root, Part)]
+    queries = [query for stage in plan.stages for query in stage.changing if not isinstance(query.root, StageEnd)]
     names = ", ".join(dict.fromkeys(name for query in queries for name in query.streams))
     lines = [f"streams {names}: one scan of each; the clock is that of the one that is furthest behind"]
     lines += [f"  {stream.stream}: {ways[stream.stream]}" for stream in plan.stages[0].read if stream.stream in ways]
@@ -67,7 +67,7 @@ def _text(leaf: Leaf, column: str) -> str:
 def _whole(node: Node, parts: Mapping[str, Node]) -> Node:
     """The plan with what its earlier stages do, in their places."""
     if isinstance(node, Regrouped):
-        return Part(_whole(parts[node.part].children[0], parts), node.part)
+        return StageEnd(_whole(parts[node.part].children[0], parts), node.part)
     return node.with_children([_whole(child, parts) for child in node.children])
 
 
@@ -85,13 +85,13 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
 
 
 def _without_parts(node: Node) -> Node:
-    if isinstance(node, Part):
+    if isinstance(node, StageEnd):
         return _without_parts(node.child)
     return node.with_children([_without_parts(child) for child in node.children])
 
 
 def _without_expiry(node: Node) -> Node:
-    if isinstance(node, (Expire, Part)):
+    if isinstance(node, (Expire, StageEnd)):
         return _without_expiry(node.child)
     plain = node.with_children([_without_expiry(child) for child in node.children])
     return Distinct(plain.child) if isinstance(plain, Distinct) else plain
@@ -105,7 +105,7 @@ def _line(node: Node) -> str:
     match node:
         case Scan(stream=stream, range_us=range_us):
             return f"scan {stream}, " + ("for ever" if range_us is None else f"each row for {duration_sql(range_us)}")
-        case Part(query=name):
+        case StageEnd(query=name):
             return f"regroup: the changes of {name[:6]} go to the shards of the next stage"
         case Expire(place=place):
             return f"expire {_PLACES[place]}"

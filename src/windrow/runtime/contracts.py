@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.answers.windows import Answers
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.runtime.slice.joined_chunks import JoinedChunks
@@ -56,7 +56,7 @@ class KeptSpace(Protocol):
     """
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> GroupSlots:
         """The groups that are held, by slot."""
         ...
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from windrow.errors import SettingsError
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.spark.job.checkpoint import Changes
+from windrow.spark.job.checkpoint import QueryEdits
 
 
-def kept_expiry(changes: Changes, queries: Mapping[str, AnyQuery], common: str | None) -> dict[str, str]:
+def kept_expiry(changes: QueryEdits, queries: Mapping[str, AnyQuery], common: str | None) -> dict[str, str]:
     """Of queries that do not say how their rows expire, how they did before, where that is not the `common` way.
 
     One that is asked for another way than it had is refused: its state would fit no more.
@@ -30,7 +30,7 @@ def kept_expiry(changes: Changes, queries: Mapping[str, AnyQuery], common: str |
 
 def keep_expiry(checkpoint: str, queries: Mapping[str, AnyQuery], common: str | None) -> None:
     """Write down how the rows of each query expire that was asked for another way than the `common` one."""
-    changes = Changes.read(checkpoint)
+    changes = QueryEdits.read(checkpoint)
     own = {name: way for name, query in queries.items() if (way := query.choose.get("expiry")) not in (None, common)}
     own = {name: way for name, way in own.items() if name not in changes.added}
     if own != changes.expiry:

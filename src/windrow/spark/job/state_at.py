@@ -27,7 +27,7 @@ def stored_state_at(spark: SparkSession, checkpoint: str, plan: StagePlan, horiz
     query = horizon.query
     streams = (stream for stage in plan.stages for stream in stage.streams)
     stream = next(stream for stream in streams if query in stream.queries)
-    space = next(space for space in stream.shared if query in stream.queries_of(space))
+    space = next(space for space in stream.time_spaces if query in stream.queries_of(space))
     own = replace(stream, spaces=(space,), queries=stream.queries_of(space), scans=())
     alone = replace(plan, streams=(own,), changing=(), keys=(), feeds=())
     stages = (_stored_blocks(spark, checkpoint, space.name, number) for number in range(len(plan.stages)))
