@@ -74,7 +74,7 @@ class FakePlanner:
         self.runs.append(FakeRun(queries[0].run, queries[0].run in self.keepers.values()))
         return self.runs[-1]
 
-    def plan(self, name: str, text: str, beside: Any) -> Any:
+    def plan(self, name: str, text: str, beside: Any, choose: Any) -> Any:
         return over(name, *text.split())
 
     def forget(self, name: str) -> None:
