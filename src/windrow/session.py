@@ -38,7 +38,7 @@ from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.spark.expressions import SparkEngine, result_type
-from windrow.spark.job.checkpoint import Changes, kept_in
+from windrow.spark.job.checkpoint import QueryEdits, kept_in
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
 from windrow.spark.job.letters import Listener
@@ -317,7 +317,7 @@ class Session:
 
     def _queries_in(self, checkpoint: str, sinks: dict[str, Sink]) -> dict[str, AnyQuery]:
         """The queries that run on a checkpoint; the sinks of those that came while it ran join `sinks`."""
-        changes = Changes.read(checkpoint)
+        changes = QueryEdits.read(checkpoint)
         queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
         for name, added in changes.added.items():
             plan = self.plan(name, added.text, queries.values())

@@ -350,7 +350,7 @@ def test_rows_that_pass_the_same_predicates_are_summarised_once(monkeypatch: pyt
         for low in (-5, 0, 5)
     ]
     plan = plan_of(texts, events.schema)
-    assert all(can_share(space) for space in plan.shared)
+    assert all(can_share(space) for space in plan.time_spaces)
 
     def sizes() -> list:
         core = Core(plan)

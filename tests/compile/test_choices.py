@@ -237,7 +237,7 @@ def planned(text: str, events: pa.Table, memory: int = 1 << 30, **choose: str):
 def test_panes_keep_what_is_asked_for(way):
     events, text = ticks(), f"SELECT symbol, {SUMS} FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
     plan, _ = planned(text, events, keep=way)
-    assert [space.keeps for space in plan.streams[0].shared] == [way]
+    assert [space.keeps for space in plan.streams[0].time_spaces] == [way]
     assert told(windrow.replay(text, ticks=events, flush=True, choose={"keep": way})) == judged(events, SUMS, 12, 2)
 
 

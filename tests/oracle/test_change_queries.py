@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import windrow
 from drawn_examples import examples
 from windrow.compile.plan_changes import plan_change
-from windrow.compile.plan_stages import Surroundings, plan_stages
+from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
@@ -234,7 +234,7 @@ def test_without_a_slide_too_what_comes_after_a_flush_is_late_where_the_flush_ha
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog({"a": events}, {}, **settings)
     bound = bind_changes(parse_query("SELECT COUNT(*) AS n FROM a [RANGE 5 SECONDS]"), catalog)
-    plan = plan_stages([plan_change("query", bound)], Surroundings(catalog.streams, {}, catalog.code))
+    plan = plan_stages([plan_change("query", bound)], StageNeeds(catalog.streams, {}, catalog.code))
     replay = StageReplay(plan, catalog.streams, {"a": events})
     told = []
     for batch in (events.slice(0, 1), None, events.slice(1, 2), events.slice(3, 1), None, None):

@@ -16,7 +16,7 @@ from windrow.compile.explain import explain_plans
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
 from windrow.plan.nodes.stage import StagePlan
-from windrow.runtime.rows import waiting
+from windrow.runtime.rows import pending_rows
 from windrow.storage import chunks
 
 from .judge import Window
@@ -133,7 +133,7 @@ def test_every_window_equals_the_oracle(partition, data):
     unit = stream.window.slide_us
     how = data.draw(ways)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(waiting, "BLOCK_ROWS", how["size"])
+        patch.setattr(pending_rows, "BLOCK_ROWS", how["size"])
         patch.setattr(chunks, "CHUNK", how["size"])
         check(stream, conditions, partition, cases, group, where, every and every * unit, how)
 

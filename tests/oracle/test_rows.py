@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
-from windrow.runtime.rows import fold_rows, keyed_rows, row_times, row_windows, waiting
+from windrow.runtime.rows import fold_rows, keyed_rows, pending_rows, row_times, row_windows
 from windrow.storage import chunks
 from windrow.windows import log
 
@@ -171,7 +171,7 @@ def test_each_level_in_rows_answers_as_a_window_of_its_own(partition, data):
 
 BLOCK_SIZES = [
     (log, "BLOCK_ENTRIES"),
-    (waiting, "BLOCK_ROWS"),
+    (pending_rows, "BLOCK_ROWS"),
     (keyed_rows, "BLOCK_ROWS"),
     (row_times, "STEP"),
     (row_windows, "AT_ONCE"),

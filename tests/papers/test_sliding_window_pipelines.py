@@ -10,7 +10,7 @@ from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.simulate import CLOCK_TRIGGERED, Released, Simulation
 from windrow.local.stages import Stage, arrivals_of, single_changes
 from windrow.operators.changes import Changes
-from windrow.operators.pipeline import Arrivals, Surroundings
+from windrow.operators.pipeline import Arrivals, OperatorNeeds
 from windrow.plan.nodes.aggregates import ROWS, aggregate
 from windrow.plan.nodes.changes import (
     Column,
@@ -117,7 +117,7 @@ LETTERS = {2: "a", 3: "b", 4: "d", 6: "a", 7: "d", 8: "a"}
 
 def test_figure_5_a_distinct_row_is_renewed_by_the_copy_that_expires_last():
     """What W-DISTINCT itself sends: <a, 8> replaces <a, 2>, and <d, [7, 10]> replaces <d, 4>."""
-    around = Surroundings(evaluate_text, MemoryBlocks(), {}, {})
+    around = OperatorNeeds(evaluate_text, MemoryBlocks(), {}, {})
     distinct = Distinct(Expire(scan("s", "letter", pa.string(), 6), "operator"), renewing=True)
     stage = Stage(distinct, around)
     events = arrivals_of(distinct.children[0], list(LETTERS), arrivals("letter", LETTERS, pa.string()).rows)

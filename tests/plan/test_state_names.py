@@ -17,7 +17,6 @@ from windrow.plan.nodes.changes import (
     Column,
     Computed,
     Distinct,
-    Edge,
     Expire,
     Group,
     Intersect,
@@ -30,11 +29,12 @@ from windrow.plan.nodes.changes import (
     Stamp,
     TableJoin,
     Union,
+    WindowEdge,
 )
 from windrow.plan.nodes.clusters import HULL, ClusterPartial
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.pipeline import Ordering, Output, QueryPlan
-from windrow.plan.nodes.regrouped import Part, Regrouped
+from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.nodes.spaces import Fold, Key, RowSpace, Space
 from windrow.plan.state_names import (
     VERSIONS,
@@ -147,7 +147,7 @@ NODES = {
         f"group/1 by k; m: MAX double from max/1(price double) where volume > 0({SCAN})"
     ),
     Group(SALES, (), (Measure("n", ROWS),)): f"group/1 by nothing; n: COUNT bigint from count/1(*)({SCAN})",
-    Stamp(SALES, 5 * S, 0, (Edge("begin", 60 * S), Edge("end", 0), Edge("none", None))): (
+    Stamp(SALES, 5 * S, 0, (WindowEdge("begin", 60 * S), WindowEdge("end", 0), WindowEdge("none", None))): (
         f"stamp/1 every 5 s offset 0 s with begin: 60 s, end: 0 s, none: null({SCAN})"
     ),
     Union(SALES, SALES, all=True): f"union/1 all({SCAN}; {SCAN})",
@@ -159,7 +159,7 @@ NODES = {
     TableJoin(SALES, "t:names", (Column("t_k", pa.int64()),), (("k", "t_k"),)): (
         f"table join/1 `t:names` (t_k bigint) inner on k = t_k({SCAN})"
     ),
-    Part(SALES, "abc"): f"part/1 for abc({SCAN})",
+    StageEnd(SALES, "abc"): f"part/1 for abc({SCAN})",
     Regrouped("abc", (Column("k", pa.int64()),)): "regrouped/1 abc (k bigint)",
 }
 QUERY = QueryPlan(
@@ -199,7 +199,7 @@ def test_keys_of_the_store():
     names = {
         "a partial's columns": PRICE.name,
         "a step": node_name(Distinct(SALES)),
-        "a part": part_name(Part(SALES, "abc")),
+        "a part": part_name(StageEnd(SALES, "abc")),
         "a query over changes": CHANGES.asked,
         "what a query needs": QUERY.need,
         "what is compared": QUERY.compared,
@@ -268,7 +268,7 @@ def test_another_name_of_a_class_and_one_more_field_change_no_name(value):
             return [of.need, of.compared, of.answer_name]
         if isinstance(of, ChangePlan):
             return [of.asked, of.answer_name]
-        return [node_name(of), node_name(Distinct(of)), part_name(Part(of, "q"))]
+        return [node_name(of), node_name(Distinct(of)), part_name(StageEnd(of, "q"))]
 
     assert names(renamed(value)) == names(value)
 

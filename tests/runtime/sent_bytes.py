@@ -17,7 +17,7 @@ import sqlglot
 
 from windrow.compile.plan_changes import plan_change
 from windrow.compile.plan_query import plan_query, plan_stream
-from windrow.compile.plan_stages import Surroundings, plan_stages
+from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import local_catalog
@@ -149,7 +149,7 @@ def staged(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
         streams, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates=USER, clusterings={}
     )
     query = plan_change("query", bind_changes(parse_query(text), catalog))
-    plan = plan_stages([query], Surroundings(catalog.streams, {}, catalog.code))
+    plan = plan_stages([query], StageNeeds(catalog.streams, {}, catalog.code))
     homes = [[MemoryBlocks() for _ in SHARDS] for _ in plan.stages]
     shards = [[Shard(stage, home) for home in own] for stage, own in zip(plan.stages, homes)]
     sent: list[Payload] = []

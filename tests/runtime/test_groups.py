@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from drawn_examples import examples
 from windrow.plan.nodes.spaces import Key
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.storage import chunks
 from windrow.storage.blocks import MemoryBlocks
 
@@ -29,7 +29,7 @@ class GroupsAgainstDictionary(RuleBasedStateMachine):
         self._patch = pytest.MonkeyPatch()
         self._patch.setattr(chunks, "CHUNK", 2)
         self.blocks = MemoryBlocks()
-        self.groups = Groups(KEYS, "space", self.blocks)
+        self.groups = GroupSlots(KEYS, "space", self.blocks)
         self.held: dict[tuple, list[int]] = {}
         self.version = 0
 
@@ -63,7 +63,7 @@ class GroupsAgainstDictionary(RuleBasedStateMachine):
     def reopen(self, adopt):
         self.version += 1
         self.groups.save(self.version)
-        older, self.groups = self.groups, Groups(KEYS, "space", self.blocks, self.groups.snapshot())
+        older, self.groups = self.groups, GroupSlots(KEYS, "space", self.blocks, self.groups.snapshot())
         if adopt:
             self.groups.adopt(older)
 
@@ -83,14 +83,14 @@ TestGroupsAreADictionary = GroupsAgainstDictionary.TestCase
 
 def test_a_space_without_keys_has_one_group_as_long_as_it_holds_anything():
     blocks = MemoryBlocks()
-    groups = Groups((), "space", blocks)
+    groups = GroupSlots((), "space", blocks)
     for version in range(1, 4):
         assert groups.slots_of([], 3).tolist() == [0, 0, 0]
         groups.refer(np.zeros(1, np.int64))
         groups.save(version)
-        groups = Groups((), "space", blocks, groups.snapshot())
+        groups = GroupSlots((), "space", blocks, groups.snapshot())
         assert len(groups) == 1
         assert groups.forget(np.zeros(1, np.int64)).tolist() == [0]
         groups.save(version)
-        groups = Groups((), "space", blocks, groups.snapshot())
+        groups = GroupSlots((), "space", blocks, groups.snapshot())
         assert len(groups) == 0

@@ -17,7 +17,7 @@ from windrow.local.local_catalog import LocalEngine
 from windrow.local.replay_stages import StageReplay
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.stage import StagePlan
-from windrow.runtime.rows import keyed_rows, waiting
+from windrow.runtime.rows import keyed_rows, pending_rows
 from windrow.runtime.shard import Shard
 from windrow.spark.stages.slide_shard import shrink_left
 from windrow.windows import log
@@ -40,7 +40,7 @@ QUERIES = {
 def small_blocks(monkeypatch):
     monkeypatch.setattr(log, "BLOCK_ENTRIES", 32)
     monkeypatch.setattr(log, "BLOCK_BYTES", 2_000)
-    monkeypatch.setattr(waiting, "BLOCK_ROWS", 32)
+    monkeypatch.setattr(pending_rows, "BLOCK_ROWS", 32)
     monkeypatch.setattr(keyed_rows, "BLOCK_ROWS", 32)
 
 

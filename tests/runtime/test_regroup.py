@@ -34,7 +34,7 @@ from windrow.compile.cut_into_stages import stages_of
 from windrow.compile.explain_changes import explain_changes
 from windrow.compile.place_expiry import place_expiry
 from windrow.compile.plan_changes import plan_change
-from windrow.compile.plan_stages import Surroundings, plan_stages
+from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.shard_key import shard_key
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_query
@@ -54,7 +54,7 @@ from windrow.storage.blocks import MemoryBlocks
 
 LONGEST = 20
 SHARDS = [0, 1, 2]
-AROUND = Surroundings({name: Stream(name, pa.schema([]), "ts") for name in "ab"}, {}, {})
+AROUND = StageNeeds({name: Stream(name, pa.schema([]), "ts") for name in "ab"}, {}, {})
 
 
 class Stages:
@@ -253,7 +253,7 @@ def test_windows_in_several_shards_by_new_workers_answer_as_in_one(text: str, da
     settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog(tables, {}, **settings)
     query = plan_change("q", bind_changes(parse_query(text), catalog))
-    plan = plan_stages([query], Surroundings(catalog.streams, {}, {}))
+    plan = plan_stages([query], StageNeeds(catalog.streams, {}, {}))
     running = Stages(plan, restarts=True)
     for start in range(0, max(table.num_rows for table in tables.values()), 4):
         parts = {name: tables[name].slice(start, 4).combine_chunks() for name in query.streams}

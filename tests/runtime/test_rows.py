@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from storage.stores import CountingBlocks
 from windrow.plan.nodes.stage import StagePlan
-from windrow.runtime.rows import keyed_rows, waiting
+from windrow.runtime.rows import keyed_rows, pending_rows
 from windrow.runtime.shard import Shard
 from windrow.windows import log
 
@@ -41,7 +41,7 @@ def ticks(times, keys: int = 3) -> pa.Table:
 )
 @pytest.mark.parametrize("aggregate", ["SUM(x)", "MAX(x)"])
 def test_a_batch_writes_as_much_whatever_was_there_before(monkeypatch, window, aggregate):
-    for module, name in ((log, "BLOCK_ENTRIES"), (waiting, "BLOCK_ROWS")):
+    for module, name in ((log, "BLOCK_ENTRIES"), (pending_rows, "BLOCK_ROWS")):
         monkeypatch.setattr(module, name, 64)
     blocks = CountingBlocks()
     text = f"SELECT k, {aggregate} AS s FROM ticks [{window}] GROUP BY k"

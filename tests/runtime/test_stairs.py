@@ -32,7 +32,7 @@ def read_as(plan: StreamPlan, nested: bool) -> StreamPlan:
     """The plan with every partial that cannot be taken out again read from chains, or folded again."""
     way = "stairs" if nested else "refold"
     spaces = []
-    for space in plan.shared:
+    for space in plan.time_spaces:
         able = {window for chain in chains_of(space.windows) for window in chain.windows}
         folds = [
             replace(
@@ -49,7 +49,7 @@ def read_as(plan: StreamPlan, nested: bool) -> StreamPlan:
 
 
 def ways_of(plan: StreamPlan) -> set[str]:
-    return {way for space in plan.shared for fold in space.folds for way in fold.maintenance}
+    return {way for space in plan.time_spaces for fold in space.folds for way in fold.maintenance}
 
 
 @st.composite
@@ -118,7 +118,7 @@ def peaks(*windows: str) -> StreamPlan:
 
 def test_the_planner_nests_the_windows_of_several_queries_where_that_takes_fewer_merges():
     plan = peaks("1 HOUR SLIDE 5 MINUTES", "1 MINUTE SLIDE 1 SECOND", "10 MINUTES SLIDE 1 MINUTE")
-    folds = plan.shared[0].folds
+    folds = plan.time_spaces[0].folds
     assert [dict(zip((p.kind for p in fold.partials), fold.maintenance))["max"] for fold in folds] == ["stairs"] * 3
     text = explain_plans([StagePlan.of(plan)], shards=1)
     assert "stairs: is level 2 of 3 windows that nest" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from windrow.schedule.graph import Edge, SlidingGraph
+from windrow.schedule.graph import SlideEdge, SlidingGraph
 from windrow.schedule.optimize_graph import Limits, optimize, options_of
 from windrow.schedule.progression import Progression, sparsest_over
 
@@ -14,16 +14,16 @@ progressions = st.builds(
 )
 
 
-def by_definition(nodes: set[Progression]) -> list[Edge]:
+def by_definition(nodes: set[Progression]) -> list[SlideEdge]:
     """Edges lead to what a node holds, with nothing between; those from the greatest slide are strong."""
     tops = {node for node in nodes if not any(other.holds(node) for other in nodes - {node})}
     edges = []
     if len(tops) > 1:
-        edges += [Edge(sparsest_over(tops), top, True) for top in tops]
+        edges += [SlideEdge(sparsest_over(tops), top, True) for top in tops]
     for end in nodes:
         holders = {node for node in nodes - {end} if node.holds(end)}
         starts = {start for start in holders if not any(start.holds(other) for other in holders - {start})}
-        edges += [Edge(start, end, start.slide == max(s.slide for s in starts)) for start in starts]
+        edges += [SlideEdge(start, end, start.slide == max(s.slide for s in starts)) for start in starts]
     return sorted(edges)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from windrow.schedule.groups import Groups
+from windrow.schedule.slide_groups import SlideGroups
 from windrow.schedule.table import EMPTY, discard, find, insert, room_for
 
 
@@ -28,7 +28,7 @@ def test_keys_are_found_after_any_insertions_and_removals(keys):
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 30), st.integers(1, 4), st.integers(0, 5)), max_size=80))
 def test_groups_hold_the_queries_that_a_dictionary_holds(steps):
-    groups, known = Groups(), {}
+    groups, known = SlideGroups(), {}
     for coming, query, slide, offset in steps:
         if coming and query not in known:
             groups.add(query, slide, offset)

@@ -17,7 +17,7 @@ from windrow.cli.main import app
 from windrow.control import add_script
 from windrow.errors import ChangeError, QueryError
 from windrow.plan.nodes.pipeline import StreamPlan
-from windrow.spark.job.checkpoint import Added, Changes
+from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.job import Job, check_beside
 from windrow.spark.job.letters import Letters
 
@@ -129,11 +129,11 @@ def test_the_command_line_changes_a_running_job(spark: SparkSession, tmp_path: P
 
 
 def test_changes_are_read_as_they_were_written(tmp_path: Path):
-    assert Changes.read(str(tmp_path)) == Changes()
+    assert QueryEdits.read(str(tmp_path)) == QueryEdits()
     rounded = Added("SELECT 1", windrow.sink("parquet", path="out"), slide_us=96)
-    changes = Changes({"a": rounded, "b": Added("SELECT 2", windrow.sink("console"))}, ["c"], {"ticks": ["d"]})
+    changes = QueryEdits({"a": rounded, "b": Added("SELECT 2", windrow.sink("console"))}, ["c"], {"ticks": ["d"]})
     changes.write(str(tmp_path))
-    assert Changes.read(str(tmp_path)) == changes
+    assert QueryEdits.read(str(tmp_path)) == changes
 
 
 def test_queries_without_a_sink_get_names_of_their_own():

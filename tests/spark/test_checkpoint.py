@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import windrow
 from windrow.errors import SettingsError, StateError
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.spark.job.checkpoint import Added, Changes, Kept, kept_in, make_folder, write_whole
+from windrow.spark.job.checkpoint import Added, Kept, QueryEdits, kept_in, make_folder, write_whole
 from windrow.spark.job.file_names import OWN_FOLDERS, file_name, folder_of
 from windrow.spark.job.hold import Hold, check_free
 
@@ -93,7 +93,7 @@ def test_all_is_for_its_owner_only_whatever_the_umask(tmp_path: Path, open_umask
     hold.take()
     hold.release()
     kept_in(str(place), 2)
-    Changes().write(str(place))
+    QueryEdits().write(str(place))
     make_folder(str(place / "ticks"))
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in (place, *place.iterdir())} == {
         "checkpoint": 0o700,
@@ -125,7 +125,9 @@ def test_what_was_written_before_is_understood(tmp_path: Path):
     (tmp_path / "windrow.json").write_text(KEPT)
     (tmp_path / "queries.json").write_text(CHANGES)
     assert kept_in(str(tmp_path), 7) == Kept("1234abcd", 2)
-    assert Changes.read(str(tmp_path)) == Changes({"q": Added("SELECT 1", windrow.sink("csv", path="x"), 5)}, ["p"])
+    assert QueryEdits.read(str(tmp_path)) == QueryEdits(
+        {"q": Added("SELECT 1", windrow.sink("csv", path="x"), 5)}, ["p"]
+    )
 
 
 WRONG = ["", "nonsense", "null", "[]", "7", "{}", "[" * 100_000, "\ufeff{}"]
@@ -151,7 +153,7 @@ def test_a_damaged_list_of_queries_is_named(tmp_path: Path, content: str):
     with pytest.raises(
         StateError, match=r"queries\.json is damaged: .*\nhint: bring it back from a copy, or start with"
     ):
-        Changes.read(str(tmp_path))
+        QueryEdits.read(str(tmp_path))
 
 
 def test_a_note_that_is_a_folder_or_bytes_is_named(tmp_path: Path):
@@ -160,7 +162,7 @@ def test_a_note_that_is_a_folder_or_bytes_is_named(tmp_path: Path):
         kept_in(str(tmp_path), 2)
     (tmp_path / "queries.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StateError, match=r"queries\.json is damaged"):
-        Changes.read(str(tmp_path))
+        QueryEdits.read(str(tmp_path))
 
 
 TAKES = """

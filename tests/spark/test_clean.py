@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import windrow
 from windrow.cli.main import app
-from windrow.spark.job.checkpoint import Changes
+from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.clean_state import leftovers
 
 from . import changed_job
@@ -61,7 +61,7 @@ def test_what_the_last_run_did_not_know_is_listed_and_deleted_by_the_next(spark:
     assert "2 parts of its state: deleted by the first batch when the job is started again" in agreed.output
     assert leftovers(spark, str(checkpoint)) == []  # they are as good as gone
     run(spark, tmp_path, 2, counts=COUNTS, pairs=PAIRS)
-    Changes().write(str(checkpoint))  # even for one who does not know what was agreed to
+    QueryEdits().write(str(checkpoint))  # even for one who does not know what was agreed to
     assert leftovers(spark, str(checkpoint)) == []
 
 
@@ -70,9 +70,9 @@ def test_what_is_asked_for_again_is_not_to_be_deleted_any_more(spark: SparkSessi
     run(spark, tmp_path, 0, counts=COUNTS, sums=SUMS)
     run(spark, tmp_path, 1, counts=COUNTS)
     assert clean(checkpoint, "--yes").exit_code == 0
-    assert Changes.read(str(checkpoint)).forgotten["ticks"]
+    assert QueryEdits.read(str(checkpoint)).forgotten["ticks"]
     run(spark, tmp_path, 2, counts=COUNTS, sums=SUMS)
-    assert Changes.read(str(checkpoint)).forgotten == {"ticks": []}
+    assert QueryEdits.read(str(checkpoint)).forgotten == {"ticks": []}
     run(spark, tmp_path, 3, counts=COUNTS)
     (left,) = leftovers(spark, str(checkpoint))
     assert left.held == HELD[0]
@@ -93,8 +93,8 @@ def test_drop_deletes_what_only_that_query_kept(spark: SparkSession, tmp_path: P
     put(source, events(2))
     caught_up(job, 3)
     job.stop()
-    assert len(Changes.read(str(out / "checkpoint")).forgotten["ticks"]) == 2
-    Changes(dropped=["last"]).write(str(out / "checkpoint"))
+    assert len(QueryEdits.read(str(out / "checkpoint")).forgotten["ticks"]) == 2
+    QueryEdits(dropped=["last"]).write(str(out / "checkpoint"))
     assert leftovers(spark, str(out / "checkpoint")) == []
 
 

@@ -13,6 +13,7 @@ from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
 from windrow.plan.nodes.aggregates import Partial
 from windrow.storage.blocks import Blocks
 from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.context_maintenance import ContextMaintenance
 from windrow.windows.daba import Daba
 from windrow.windows.entries import Entries
 from windrow.windows.exclude import Exclude
@@ -20,12 +21,11 @@ from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
-from windrow.windows.ruled import Ruled
 from windrow.windows.running import Accumulate, Subtract
 from windrow.windows.tree import Tree
 from windrow.windows.two_stacks import TwoStacks
 
-RULED: dict[str, type[Ruled]] = {
+RULED: dict[str, type[ContextMaintenance]] = {
     "repetitive": RepetitiveMerge,
     "binary": SlidingBinaryMerge,
     "stacks": TwoStacks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from windrow.compile.choose_maintenance import Alternative, alternatives
+from windrow.compile.choose_maintenance import FoldingCost, alternatives
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.nest_windows import nest_windows
 from windrow.errors import SettingsError
@@ -87,7 +87,7 @@ def _choosable(query: QueryPlan) -> list[Partial]:
     return [partial for partial in _asked(query) if any(len(ways) > 1 for ways in _ways(query, partial, []))]
 
 
-def _ways(query: QueryPlan, partial: Partial, beside: Sequence[QueryPlan]) -> list[list[Alternative]]:
+def _ways(query: QueryPlan, partial: Partial, beside: Sequence[QueryPlan]) -> list[list[FoldingCost]]:
     """For each window of a query, the ways that can be right for a partial."""
     if isinstance(query.window, CountWindow):
         return [row_alternatives(partial, part) for part in row_parts(query.window)]

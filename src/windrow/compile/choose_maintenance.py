@@ -13,7 +13,7 @@ from windrow.plan.windows.time_window import TimeWindow
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class FoldingCost:
     """A way to fold panes into windows: how many times a slide combines the partials of all groups, in the mean.
 
     `worst` is for those of which a slide may take more. Of what keeps a context of all groups for each pane, in memory,
@@ -30,7 +30,7 @@ class Alternative:
     def cost(self) -> float:
         """Merges a slide, and a share of those of the worst: who waits for an answer waits for that one too.
 
-        >>> Alternative("stacks", 3, "", worst=300).cost, Alternative("daba", 4, "", worst=6).cost
+        >>> FoldingCost("stacks", 3, "", worst=300).cost, FoldingCost("daba", 4, "", worst=6).cost
         (12.375, 4.1875)
         """
         return self.merges + (self.merges if self.worst is None else self.worst) / WAITING
@@ -61,7 +61,7 @@ SAVING = 0.5
 
 def alternatives(
     partial: Partial, window: TimeWindow, cuts: Cuts | None = None, chain: Levels | None = None, sharing: int = 1
-) -> list[Alternative]:
+) -> list[FoldingCost]:
     """The ways that are right for `partial` over `window`, whose panes lie between `cuts`, the cheapest first.
 
     `chain` are the windows that ask for it too and nest with `window`, which is one of them; `sharing` is how many ask
@@ -76,7 +76,7 @@ def alternatives(
     cuts = cuts or Cuts.of([window])
     entering = cuts.panes_in(window.slide_us)
     if window.range_us is None:
-        return [Alternative("accumulate", entering, "the window only grows, so new panes are all it takes")]
+        return [FoldingCost("accumulate", entering, "the window only grows, so new panes are all it takes")]
     panes = cuts.panes_in(window.range_us)
     if isinstance(partial, ClusterPartial):
         return sorted(_of_clusters(partial, panes, entering, sharing), key=lambda way: (way.cost, way.name))
@@ -93,29 +93,29 @@ def alternatives(
     return sorted(ways, key=lambda way: way.merges)
 
 
-def _refold(panes: int) -> Alternative:
-    return Alternative("refold", panes, f"folds all {panes} panes of the window")
+def _refold(panes: int) -> FoldingCost:
+    return FoldingCost("refold", panes, f"folds all {panes} panes of the window")
 
 
-def _tree(panes: int) -> Alternative:
+def _tree(panes: int) -> FoldingCost:
     nodes = 2 * panes.bit_length() + 1
-    return Alternative("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one")
+    return FoldingCost("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one")
 
 
-def _subtract(partial: Partial, entering: int) -> Alternative:
+def _subtract(partial: Partial, entering: int) -> FoldingCost:
     name, why = running(partial, "panes")
-    return Alternative(name, 2 * entering + 1, why)
+    return FoldingCost(name, 2 * entering + 1, why)
 
 
-def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts) -> Alternative:
+def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts) -> FoldingCost:
     """A granule enters the level, is turned over once and leaves, and the level is merged with the one below."""
     level = chain.windows.index(window)
     entering = cuts.panes_in(window.slide_us) if level == 0 else window.slide_us // chain.windows[level - 1].slide_us
     why = f"is level {level} of {len(chain)} windows that nest, in memory: all are read from one chain"
-    return Alternative("stairs", entering + 4, why)
+    return FoldingCost("stairs", entering + 4, why)
 
 
-def _of_clusters(partial: ClusterPartial, panes: int, entering: int, sharing: int) -> list[Alternative]:
+def _of_clusters(partial: ClusterPartial, panes: int, entering: int, sharing: int) -> list[FoldingCost]:
     """Summaries are dear to merge, so they are folded over contexts, which share what they can."""
     ways = [replace(way, only_asked=True) for way in (_refold(panes), _tree(panes))]
     if partial.reversible:
@@ -123,19 +123,19 @@ def _of_clusters(partial: ClusterPartial, panes: int, entering: int, sharing: in
     return [*ways, *_over_contexts(partial, panes, entering, sharing)]
 
 
-def _over_contexts(partial: Partial, panes: int, entering: int, sharing: int) -> list[Alternative]:
+def _over_contexts(partial: Partial, panes: int, entering: int, sharing: int) -> list[FoldingCost]:
     """Merges as they were counted; all of them are about as dear, but for those of a lattice, which are smaller."""
     more = entering - 1
-    ways = [Alternative("repetitive", panes, f"merges all {panes} panes of the window")]
+    ways = [FoldingCost("repetitive", panes, f"merges all {panes} panes of the window")]
     nodes = (panes.bit_length() - 1) / sharing + panes.bit_count() - 1 + more
     why = "merges one node of each level of a lattice, whose levels are windows that double; all ranges share it"
-    ways.append(Alternative("binary", max(round(nodes, 2), 1), why))
+    ways.append(FoldingCost("binary", max(round(nodes, 2), 1), why))
     why = "merges three times in the mean, but all panes of the window at once whenever the front has run out"
-    ways.append(Alternative("stacks", 3 + more, why, panes + more))
+    ways.append(FoldingCost("stacks", 3 + more, why, panes + more))
     why = "merges four times in the mean and six times at most, since its front is built while the last is used"
-    ways.append(Alternative("daba", 4 + more, why, 6 + more))
+    ways.append(FoldingCost("daba", 4 + more, why, 6 + more))
     if partial.reversible:
-        ways.append(Alternative("exclude", 2 * entering, "merges the panes that enter and excludes those that leave"))
+        ways.append(FoldingCost("exclude", 2 * entering, "merges the panes that enter and excludes those that leave"))
     return ways
 
 
@@ -147,14 +147,14 @@ def running(partial: Partial, what: str) -> tuple[str, str]:
     return "subtract", why
 
 
-def removing(what: str) -> Alternative:
+def removing(what: str) -> FoldingCost:
     """The one way for users' aggregates that can remove: what they are called for is what enters and leaves."""
-    return Alternative(
+    return FoldingCost(
         "subtract", 2, f"calls add for the rows of the {what} that enter and remove for those that leave"
     )
 
 
-def chosen(ways: Sequence[Alternative], wish: str | None = None, *, nests: bool = True) -> Alternative:
+def chosen(ways: Sequence[FoldingCost], wish: str | None = None, *, nests: bool = True) -> FoldingCost:
     """Of `ways`, the cheapest first, the one that was asked for, or the first that need not be.
 
     Without `nests` a chain is left out: whether one pays is told by all its windows together.

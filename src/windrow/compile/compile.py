@@ -21,7 +21,7 @@ from windrow.compile.keep_rows import Figures, Keeping
 from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.plan_changes import plan_change, tables_of
 from windrow.compile.plan_query import plan_query
-from windrow.compile.plan_stages import Surroundings, plan_stages
+from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.refuse_large import refuse_large
 from windrow.compile.share_clusters import share_clusters
 from windrow.errors import SettingsError
@@ -112,7 +112,7 @@ class Compiler:
         With the `figures` of a stream, windows that cannot fit into memory are refused.
         """
         wishes = self.wishes
-        around = Surroundings(
+        around = StageNeeds(
             self.catalog.streams,
             {name: self._tables(name) for name in tables_of(queries)},
             self.catalog.code,

@@ -9,7 +9,7 @@ from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, SetNode, Union
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
-from windrow.plan.nodes.regrouped import Part, Regrouped
+from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 
 
 def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
@@ -22,7 +22,7 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
     stages: list[list[ChangePlan]] = []
     root = query.root
     while shard_key(root) is None:
-        parts: dict[str, Part] = {}
+        parts: dict[str, StageEnd] = {}
         above = _cut(root, query.asked, parts)
         if not any(_holds_rows(part.child) for part in parts.values()):
             break
@@ -35,16 +35,16 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
     return [*stages, [replace(query, root=root)]]
 
 
-def _cut(node: Node, asked: str, parts: dict[str, Part]) -> Node:
+def _cut(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
     """The plan above the largest sub-plans that a key spreads; these are put into `parts`."""
     if isinstance(node, Expire) or shard_key(node) is None:  # who expires rows is told by its parent how
         return node.with_children([_cut(child, asked, parts) for child in node.children])
     return _apart(node, asked, parts)
 
 
-def _apart(node: Node, asked: str, parts: dict[str, Part]) -> Node:
+def _apart(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
     """The leaf that stands for `node`, which is put into `parts`."""
-    part = Part(node, asked)
+    part = StageEnd(node, asked)
     parts[part_name(part)] = part
     return Regrouped(part_name(part), node.columns)
 
@@ -55,5 +55,5 @@ def _holds_rows(node: Node) -> bool:
     return own or any(_holds_rows(child) for child in node.children)
 
 
-def _part_plan(query: ChangePlan, name: str, part: Part) -> ChangePlan:
+def _part_plan(query: ChangePlan, name: str, part: StageEnd) -> ChangePlan:
     return replace(query, name=name, root=part, emit=CHANGES)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from types import MappingProxyType
 
-from windrow.compile.choose_maintenance import Alternative, alternatives
+from windrow.compile.choose_maintenance import FoldingCost, alternatives
 from windrow.compile.choose_phantoms import COMBINE, can_share
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_changes import explain_changes
@@ -163,7 +163,7 @@ def _asking(partial: Partial, space: Space, queries: Sequence[QueryPlan]) -> lis
 def _ways(
     partials: Sequence[Partial],
     maintenance: Sequence[str],
-    alternatives: Sequence[list[Alternative]],
+    alternatives: Sequence[list[FoldingCost]],
     asked: Set[str],
 ) -> list[str]:
     """How partials are folded, those that are alike together, what the other ways would have cost, what was asked."""
@@ -187,7 +187,7 @@ def _ways(
 
 def _phantoms(plan: StreamPlan) -> list[str]:
     """Which spaces may be fed from one finer grouping."""
-    able = [space for space in plan.shared if can_share(space)]
+    able = [space for space in plan.time_spaces if can_share(space)]
     if len(able) < 2:
         return []
     lines = [

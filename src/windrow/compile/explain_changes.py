@@ -23,7 +23,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
     TableJoin,
 )
-from windrow.plan.nodes.regrouped import Leaf, LeafKey, Part, Regrouped
+from windrow.plan.nodes.regrouped import Leaf, LeafKey, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
@@ -66,7 +66,7 @@ def _text(leaf: Leaf, column: str) -> str:
 def _whole(node: Node, parts: Mapping[str, Node]) -> Node:
     """The plan with what its earlier stages do, in their places."""
     if isinstance(node, Regrouped):
-        return Part(_whole(parts[node.part].children[0], parts), node.part)
+        return StageEnd(_whole(parts[node.part].children[0], parts), node.part)
     return node.with_children([_whole(child, parts) for child in node.children])
 
 
@@ -84,13 +84,13 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
 
 
 def _without_parts(node: Node) -> Node:
-    if isinstance(node, Part):
+    if isinstance(node, StageEnd):
         return _without_parts(node.child)
     return node.with_children([_without_parts(child) for child in node.children])
 
 
 def _without_expiry(node: Node) -> Node:
-    if isinstance(node, (Expire, Part)):
+    if isinstance(node, (Expire, StageEnd)):
         return _without_expiry(node.child)
     plain = node.with_children([_without_expiry(child) for child in node.children])
     return Distinct(plain.child) if isinstance(plain, Distinct) else plain
@@ -104,7 +104,7 @@ def _line(node: Node) -> str:
     match node:
         case Scan(stream=stream, range_us=range_us):
             return f"scan {stream}, " + ("for ever" if range_us is None else f"each row for {duration_sql(range_us)}")
-        case Part(query=name):
+        case StageEnd(query=name):
             return f"regroup: the changes of {name[:6]} go to the shards of the next stage"
         case Expire(place=place):
             return f"expire {_PLACES[place]}"

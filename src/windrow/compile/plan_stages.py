@@ -22,7 +22,7 @@ from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class StageNeeds:
     """What stages need beside their queries. Where nothing is to be `spread`, all runs in one stage."""
 
     streams: Mapping[str, Stream]
@@ -36,7 +36,7 @@ class Surroundings:
     spread: bool = True
 
 
-def plan_stages(queries: Sequence[AnyQuery], around: Surroundings) -> StagePlan:
+def plan_stages(queries: Sequence[AnyQuery], around: StageNeeds) -> StagePlan:
     """The last of the stages that run for `queries`, with those before it.
 
     A window is folded where its stream is read, which is the first stage, or where its stream is made of answers. What
@@ -56,7 +56,7 @@ def plan_stages(queries: Sequence[AnyQuery], around: Surroundings) -> StagePlan:
 class _Placed:
     """Which query runs in which stage, and which streams are made there of the answers of which query."""
 
-    around: Surroundings
+    around: StageNeeds
     folded: dict[int, list[QueryPlan]] = field(default_factory=dict)
     changing: dict[int, dict[str, ChangePlan]] = field(default_factory=dict)
     given: dict[str, int] = field(default_factory=dict)

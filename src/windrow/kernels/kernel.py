@@ -19,7 +19,7 @@ BOOL = np.dtype(np.bool_)
 OBJECT = np.dtype(np.object_)
 
 
-class Codec(Protocol):
+class ObjectCodec(Protocol):
     """How the objects of a column become Arrow and come back; None is NULL."""
 
     def to_arrow(self, objects: np.ndarray) -> pa.Array: ...
@@ -40,7 +40,7 @@ class Field:
     type: pa.DataType
     identity: Any
     holds: Literal["values", "scalars"] = "values"
-    codec: Codec | None = None
+    codec: ObjectCodec | None = None
 
     def empty(self, n: int) -> np.ndarray:
         """The column of `n` empty partials.

@@ -15,13 +15,13 @@ from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowere
 from windrow.kernels.value_codec import ValueCodec
 from windrow.kernels.value_index import ValueIndex
 from windrow.kernels.value_ranks import FLOATS, SIGNED, UNSIGNED, between, interpolated, reals_of
-from windrow.kernels.value_runs import Runs, joined_runs, one, runs_by_code
+from windrow.kernels.value_runs import ValueRuns, joined_runs, one, runs_by_code
 from windrow.kernels.value_versions import Version
 
 LARGE = 4096
 """From so many distinct values on a group is kept in an index that is changed in place; below, merging is as fast."""
 
-Values = int | Runs | Version[ValueIndex]
+Values = int | ValueRuns | Version[ValueIndex]
 """What a partial is: one value, some, or many."""
 
 
@@ -60,7 +60,7 @@ class OrderedValues(KernelDefaults):
         for slot in np.flatnonzero(begins[1:] > begins[:-1]).tolist():
             first, stop = int(begins[slot]), int(begins[slot + 1])
             single = stop - first == 1 and counts[first] == 1
-            fresh = int(keys[first]) if single else Runs(keys[first:stop], counts[first:stop])
+            fresh = int(keys[first]) if single else ValueRuns(keys[first:stop], counts[first:stop])
             held[slot] = fresh if held[slot] is None else _changed(held[slot], _runs(fresh), 1)
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
@@ -111,7 +111,7 @@ class OrderedValues(KernelDefaults):
             return values.ask("MAD", self._spread_of)
         return self._spread_of(_runs(values))
 
-    def _spread_of(self, values: ValueIndex | Runs) -> float:
+    def _spread_of(self, values: ValueIndex | ValueRuns) -> float:
         middle = float(self._between([_ends(values, 0.5)])[0])
         rank = (values.total - 1) * 0.5
         first, last = floor(rank), ceil(rank)
@@ -125,7 +125,7 @@ class OrderedValues(KernelDefaults):
         return float(interpolated(near, far, rank - first))
 
 
-def _changed(values: Values, runs: Runs, sign: int) -> Values | None:
+def _changed(values: Values, runs: ValueRuns, sign: int) -> Values | None:
     """The values with `runs` added, or taken out if `sign` is -1; None if nothing is left."""
     if isinstance(values, Version):
         newer = values.changed(runs, sign)
@@ -138,7 +138,7 @@ def _changed(values: Values, runs: Runs, sign: int) -> Values | None:
     return left if left.distinct else None
 
 
-def _runs(values: Values) -> Runs:
+def _runs(values: Values) -> ValueRuns:
     if isinstance(values, Version):
         return values.index().runs()
     return one(values) if isinstance(values, int) else values
@@ -154,7 +154,7 @@ def _by_slot(slots: np.ndarray, elements: np.ndarray) -> Iterator[tuple[int, Val
         yield slot, parts[0] if len(parts) == 1 else joined_runs([_plain(part) for part in parts])
 
 
-def _plain(values: Values) -> int | Runs:
+def _plain(values: Values) -> int | ValueRuns:
     return _runs(values) if isinstance(values, Version) else values
 
 
@@ -182,7 +182,7 @@ def _around(values: Values, share: float) -> tuple[int, int, float]:
     return (values, values, 0.0) if isinstance(values, int) else _ends(values, share)
 
 
-def _ends(values: ValueIndex | Runs, share: float) -> tuple[int, int, float]:
+def _ends(values: ValueIndex | ValueRuns, share: float) -> tuple[int, int, float]:
     rank = (values.total - 1) * share
     first = floor(rank)
     lower = values.select(first)

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.columns import frozen
-from windrow.kernels.value_runs import Runs
+from windrow.kernels.value_runs import ValueRuns
 from windrow.kernels.value_versions import Version
 
 
@@ -24,10 +24,10 @@ class ValueCodec:
         known = np.array([values is not None for values in objects], bool)
         elements = [values.index().runs() if isinstance(values, Version) else values for values in objects[known]]
         lengths = np.zeros(len(objects), np.int64)
-        if any(isinstance(values, Runs) for values in elements):
-            lengths[known] = [len(values.keys) if isinstance(values, Runs) else 1 for values in elements]
-            keys = np.concatenate([v.keys if isinstance(v, Runs) else np.array([v]) for v in elements])
-            counts = np.concatenate([v.counts if isinstance(v, Runs) else np.ones(1, np.int64) for v in elements])
+        if any(isinstance(values, ValueRuns) for values in elements):
+            lengths[known] = [len(values.keys) if isinstance(values, ValueRuns) else 1 for values in elements]
+            keys = np.concatenate([v.keys if isinstance(v, ValueRuns) else np.array([v]) for v in elements])
+            counts = np.concatenate([v.counts if isinstance(v, ValueRuns) else np.ones(1, np.int64) for v in elements])
         else:
             lengths[known] = 1
             keys, counts = np.array(elements, np.int64), np.ones(len(elements), np.int64)
@@ -45,5 +45,5 @@ class ValueCodec:
         objects[single] = keys[offsets[:-1][single]].tolist()
         for slot in np.flatnonzero(known & ~single).tolist():
             own = slice(offsets[slot], offsets[slot + 1])
-            objects[slot] = Runs(keys[own], counts[own])
+            objects[slot] = ValueRuns(keys[own], counts[own])
         return objects

@@ -17,7 +17,7 @@ from windrow.kernels.value_chunks import (
     fill_chunks,
 )
 from windrow.kernels.value_ranks import all_runs, distance_at, most_frequent, select_key
-from windrow.kernels.value_runs import Runs, runs_of
+from windrow.kernels.value_runs import ValueRuns, runs_of
 
 
 class ValueIndex:
@@ -36,7 +36,7 @@ class ValueIndex:
 
     __slots__ = ("_arrays", "_meta")
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: ValueRuns) -> None:
         chunks = max(4, 4 * runs.distinct // CHUNK)
         self._arrays = empty_chunks(chunks)
         self._meta = np.zeros(4, np.int64)
@@ -56,7 +56,7 @@ class ValueIndex:
         each = sum(array.nbytes for array in self._arrays) // len(self._arrays[2])
         return int(self._meta[CHUNKS]) * each
 
-    def change(self, runs: Runs, sign: int) -> None:
+    def change(self, runs: ValueRuns, sign: int) -> None:
         """Add `runs`, or take them out if `sign` is -1."""
         done = 0
         while True:
@@ -79,7 +79,7 @@ class ValueIndex:
         """The distance from `middle` at place `rank` of all distances in order; `kind` tells what keys stand for."""
         return float(distance_at(self._arrays, self._meta, middle, rank, kind))
 
-    def runs(self) -> Runs:
+    def runs(self) -> ValueRuns:
         """All of it, in order."""
         return runs_of(*all_runs(self._arrays, self._meta))
 

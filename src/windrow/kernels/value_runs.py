@@ -11,7 +11,7 @@ from numba import njit
 from windrow.kernels.columns import frozen
 
 
-class Runs(NamedTuple):
+class ValueRuns(NamedTuple):
     """Distinct keys in order, and how often each occurs. Never changed, since many may share it."""
 
     keys: np.ndarray
@@ -30,7 +30,7 @@ class Runs(NamedTuple):
         """What it takes; an array has a head of a hundred bytes."""
         return self.keys.nbytes + self.counts.nbytes + 2 * 112
 
-    def plus(self, other: Runs, sign: int = 1) -> Runs:
+    def plus(self, other: ValueRuns, sign: int = 1) -> ValueRuns:
         """Both together, or without the `other` if `sign` is -1.
 
         >>> some, more = runs_of(np.array([1, 5]), np.array([2, 1])), runs_of(np.array([5, 7]), np.array([1, 1]))
@@ -44,28 +44,28 @@ class Runs(NamedTuple):
         return int(select_run(self.keys, self.counts, rank))
 
 
-def runs_of(keys: np.ndarray, counts: np.ndarray) -> Runs:
+def runs_of(keys: np.ndarray, counts: np.ndarray) -> ValueRuns:
     """Runs whose arrays cannot be written to, so that compiled loops meet one type of input."""
-    return Runs(frozen(keys), frozen(counts))
+    return ValueRuns(frozen(keys), frozen(counts))
 
 
-def one(key: int) -> Runs:
+def one(key: int) -> ValueRuns:
     """A single value."""
     return runs_of(np.array([key], np.int64), np.ones(1, np.int64))
 
 
-def joined_runs(parts: Sequence[Runs | int]) -> Runs:
+def joined_runs(parts: Sequence[ValueRuns | int]) -> ValueRuns:
     """All of `parts` together; a whole number is a key that occurs once.
 
     >>> joined_runs([7, runs_of(np.array([1, 7]), np.array([3, 1])), 2])
-    Runs(keys=array([1, 2, 7]), counts=array([3, 1, 2]))
+    ValueRuns(keys=array([1, 2, 7]), counts=array([3, 1, 2]))
     """
     if len(parts) == 1:
         part = parts[0]
-        return part if isinstance(part, Runs) else one(part)
-    single = [part for part in parts if not isinstance(part, Runs)]
-    keys = [np.array(single, np.int64)] + [part.keys for part in parts if isinstance(part, Runs)]
-    counts = [np.ones(len(single), np.int64)] + [part.counts for part in parts if isinstance(part, Runs)]
+        return part if isinstance(part, ValueRuns) else one(part)
+    single = [part for part in parts if not isinstance(part, ValueRuns)]
+    keys = [np.array(single, np.int64)] + [part.keys for part in parts if isinstance(part, ValueRuns)]
+    counts = [np.ones(len(single), np.int64)] + [part.counts for part in parts if isinstance(part, ValueRuns)]
     return runs_of(*_summed(np.concatenate(keys), np.concatenate(counts)))
 
 

@@ -15,7 +15,7 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.stages import Stage, arrivals_of, single_changes, stages_of
 from windrow.operators.changes import Changes
-from windrow.operators.pipeline import Arrivals, Surroundings
+from windrow.operators.pipeline import Arrivals, OperatorNeeds
 from windrow.plan.nodes.changes import Expiry, Node
 from windrow.storage.blocks import MemoryBlocks
 
@@ -61,7 +61,7 @@ class Simulation:
     ) -> None:
         self.way, self._cost, self._shared, self._period = way, cost, shared, period
         self.plan = place_expiry(plan, way if isinstance(way, Expiry) else Expiry.PROBING)
-        around = Surroundings(evaluate_text, MemoryBlocks(), tables or {}, user or {})
+        around = OperatorNeeds(evaluate_text, MemoryBlocks(), tables or {}, user or {})
         self._stages = stages_of(self.plan, around)
         self._parents: dict[Node, list[tuple[Stage, int]]] = {node: [] for node in self._stages}
         for stage in self._stages.values():

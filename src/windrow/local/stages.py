@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.expire import ExpireRows
 from windrow.operators.operator import Operator
-from windrow.operators.pipeline import Surroundings, operator_for
+from windrow.operators.pipeline import OperatorNeeds, operator_for
 from windrow.operators.scan import ScanRows
 from windrow.plan.nodes.changes import Distinct, Expire, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
@@ -23,7 +23,7 @@ class Stage:
     tuples has its W-Expire here, too.
     """
 
-    def __init__(self, node: Node, around: Surroundings) -> None:
+    def __init__(self, node: Node, around: OperatorNeeds) -> None:
         self.node = node
         children = node.children
         self.stream: str | None = None
@@ -71,7 +71,7 @@ class Stage:
         return parts[0] if self._operator is None else self._operator.process(parts, clock)
 
 
-def stages_of(plan: Node, around: Surroundings) -> dict[Node, Stage]:
+def stages_of(plan: Node, around: OperatorNeeds) -> dict[Node, Stage]:
     """The stages of a plan, children before their parents; equal sub-plans have one."""
     stages: dict[Node, Stage] = {}
 
@@ -108,7 +108,7 @@ def _own_input(node: Node) -> Node:
     return node.children[0] if _is_own(node) else node
 
 
-def _expiring(node: Node, around: Surroundings, tells: bool) -> ExpireRows:
+def _expiring(node: Node, around: OperatorNeeds, tells: bool) -> ExpireRows:
     operator = operator_for(node, around, None, tells)
     assert isinstance(operator, ExpireRows)
     return operator

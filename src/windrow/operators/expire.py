@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.operators.changes import NEVER, Changes, merged
-from windrow.operators.waiting import Waiting
+from windrow.operators.pending_changes import PendingChanges
 from windrow.plan.nodes.changes import Expire
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -21,11 +21,11 @@ class ExpireRows:
     """
 
     def __init__(
-        self, node: Expire, space: str, blocks: Blocks, snapshot: Snapshot | None = None, tells: bool = False
+        self, node: Expire, family: str, blocks: Blocks, snapshot: Snapshot | None = None, tells: bool = False
     ) -> None:
         self._tells = tells
         types = [column.type for column in node.columns]
-        self._waiting = Waiting(types, space, blocks, snapshot)
+        self._waiting = PendingChanges(types, family, blocks, snapshot)
 
     @property
     def next_due(self) -> int | None:

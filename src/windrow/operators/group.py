@@ -36,7 +36,7 @@ class GroupRows:
         node: Group,
         evaluate: Evaluate,
         user: Mapping[str, type],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
     ) -> None:
@@ -45,13 +45,13 @@ class GroupRows:
         child = node.child
         self._places = {name: i for i, name in enumerate(child.names)}
         types = [child.columns[self._places[key]].type for key in node.keys]
-        self._groups = RowTable(types, ("n", "since"), f"{space}.groups", blocks, snapshot.get("groups"))
+        self._groups = RowTable(types, ("n", "since"), f"{family}.groups", blocks, snapshot.get("groups"))
         self._partials = tuple(dict.fromkeys((ROWS.partial, *(m.aggregate.partial for m in node.measures))))
         self._kernels = {partial: kernel_for(partial, user) for partial in self._partials}
         kept = snapshot.get("partials", {})
         self._folded: dict[Partial, Folded] = {}
         for partial, kernel in self._kernels.items():
-            place = (f"{space}.{partial.name}", blocks, kept.get(partial.name))
+            place = (f"{family}.{partial.name}", blocks, kept.get(partial.name))
             if partial.kind == "user_rows":
                 self._folded[partial] = Stepwise(kernel, *place)
             elif kernel.reversible and (partial.kind not in LISTS or _leave_in_order(child)):

@@ -13,9 +13,9 @@ from windrow.storage.chunks import ROWS, SlotChunks
 class GroupPartials:
     """One partial for each group, by slot: what the group's row was last drawn from, bit for bit."""
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, kernel: Kernel, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._kernel = kernel
-        self._chunks = SlotChunks(space, blocks, snapshot)
+        self._chunks = SlotChunks(family, blocks, snapshot)
         self._state = identity(kernel, 0)
         for batch in self._chunks.load():
             columns = {name: batch.column(name) for name in batch.schema.names if name != ROWS}

@@ -25,14 +25,14 @@ class HeldValues:
     """
 
     def __init__(
-        self, kernel: Kernel, type: pa.DataType, space: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self, kernel: Kernel, type: pa.DataType, family: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         self._kernel = kernel
         snapshot = snapshot or {"last": None, "values": None, "turns": 0}
         self._turns: int = snapshot["turns"]
-        self._last = GroupPartials(kernel, f"{space}.last", blocks, snapshot["last"])
+        self._last = GroupPartials(kernel, f"{family}.last", blocks, snapshot["last"])
         self._table = RowTable(
-            [pa.int64(), type, pa.bool_(), pa.int64()], ("n", "group", "turn"), space, blocks, snapshot["values"]
+            [pa.int64(), type, pa.bool_(), pa.int64()], ("n", "group", "turn"), family, blocks, snapshot["values"]
         )
 
     @property

@@ -27,7 +27,7 @@ class JoinRows:
     """
 
     def __init__(
-        self, node: Join, evaluate: Evaluate, space: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self, node: Join, evaluate: Evaluate, family: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         snapshot = snapshot or {"keys": None, "sides": [None, None]}
         self._node, self._evaluate = node, evaluate
@@ -35,9 +35,9 @@ class JoinRows:
         names = [[left for left, _ in node.on], [right for _, right in node.on]]
         self._places = [[side.names.index(name) for name in asked] for side, asked in zip(inputs, names)]
         types = [node.left.columns[place].type for place in self._places[0]]
-        self._keys = RowTable(types, (), f"{space}.keys", blocks, snapshot["keys"])
+        self._keys = RowTable(types, (), f"{family}.keys", blocks, snapshot["keys"])
         self._sides = [
-            JoinSide([column.type for column in side.columns], f"{space}.{name}", blocks, kept)
+            JoinSide([column.type for column in side.columns], f"{family}.{name}", blocks, kept)
             for side, name, kept in zip(inputs, ("left", "right"), snapshot["sides"])
         ]
 

@@ -21,11 +21,11 @@ class JoinSide:
     """
 
     def __init__(
-        self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self, types: Sequence[pa.DataType], family: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         self._types = tuple(types)
         side = ("weight", "key", "next")
-        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, space, blocks, snapshot)
+        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, family, blocks, snapshot)
         self._times = np.zeros((2, self._rows.capacity), np.int64)
         self._read_times(0)
         self._heads = np.full(0, -1)

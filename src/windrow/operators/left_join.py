@@ -22,14 +22,14 @@ class LeftJoinRows:
     """
 
     def __init__(
-        self, node: Join, evaluate: Evaluate, space: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self, node: Join, evaluate: Evaluate, family: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         snapshot = snapshot or {"pairs": None, "alone": None}
         self._right = [column.type for column in node.right.columns]
         self._left = len(node.left.columns)
         types = [column.type for column in node.left.columns]
-        self._pairs = JoinRows(node, evaluate, f"{space}.pairs", blocks, snapshot["pairs"])
-        self._alone = SetRows(Rule.WITHOUT, types, f"{space}.alone", blocks, snapshot["alone"])
+        self._pairs = JoinRows(node, evaluate, f"{family}.pairs", blocks, snapshot["pairs"])
+        self._alone = SetRows(Rule.WITHOUT, types, f"{family}.alone", blocks, snapshot["alone"])
 
     @property
     def nbytes(self) -> int:

@@ -34,9 +34,9 @@ class Folded(Protocol):
 class OnlyLast:
     """The part of a partial that keeps nothing but its last state in every group."""
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
+    def __init__(self, kernel: Kernel, family: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
         self._kernel = kernel
-        self._last = GroupPartials(kernel, space, blocks, snapshot)
+        self._last = GroupPartials(kernel, family, blocks, snapshot)
 
     @property
     def nbytes(self) -> int:
@@ -59,8 +59,8 @@ class Reversible(OnlyLast):
     which those of floats could not tell from empty.
     """
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        super().__init__(kernel, space, blocks, snapshot)
+    def __init__(self, kernel: Kernel, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+        super().__init__(kernel, family, blocks, snapshot)
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:
         older, after = self._last.of(pairs.slots[pairs.firsts]), self._last.of(pairs.slots)

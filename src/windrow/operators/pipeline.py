@@ -37,7 +37,7 @@ from windrow.plan.nodes.changes import (
     TableJoin,
     Union,
 )
-from windrow.plan.nodes.regrouped import Leaf, Part, Regrouped
+from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
 
 STEP_ROWS = 32_768
@@ -53,7 +53,7 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class OperatorNeeds:
     """What operators need beside their plan: row expressions, tables, users' aggregates, and where state lives."""
 
     evaluate: Evaluate
@@ -67,7 +67,7 @@ def space_of(node: Node, tells: bool = False) -> str:
     return node_name(node, "told-" if tells else "")
 
 
-def operator_for(node: Node, around: Surroundings, snapshot: Snapshot | None = None, tells: bool = False) -> Operator:
+def operator_for(node: Node, around: OperatorNeeds, snapshot: Snapshot | None = None, tells: bool = False) -> Operator:
     """The operator of `node`. `tells`: an Expire whose parent is a renewing DISTINCT."""
     place = (space_of(node, tells), around.blocks, snapshot)
     match node:
@@ -75,7 +75,7 @@ def operator_for(node: Node, around: Surroundings, snapshot: Snapshot | None = N
             return ScanRows(node, *place)
         case Regrouped():
             return RegroupedRows(node, *place)
-        case Part():
+        case StageEnd():
             return PartRows()
         case Expire():
             return ExpireRows(node, *place, tells)
@@ -120,7 +120,7 @@ class Pipeline:
         snapshot: Snapshot | None = None,
     ) -> None:
         self.plans = {name: _expiring_alike(plan) for name, plan in plans.items()}
-        around = Surroundings(evaluate, blocks, tables or {}, user or {})
+        around = OperatorNeeds(evaluate, blocks, tables or {}, user or {})
         snapshot = snapshot or {"version": 0, "operators": {}}
         self._version: int = snapshot["version"]
         self._operators: dict[tuple[Node, bool], Operator] = {}
@@ -193,7 +193,7 @@ class Pipeline:
         kept = {space_of(node, tells): op.snapshot() for (node, tells), op in self._operators.items()}
         return {"version": self._version, "operators": kept}
 
-    def _build(self, key: tuple[Node, bool], around: Surroundings, kept: Mapping[str, Snapshot]) -> None:
+    def _build(self, key: tuple[Node, bool], around: OperatorNeeds, kept: Mapping[str, Snapshot]) -> None:
         if key in self._operators:
             return
         node, tells = key
@@ -237,7 +237,7 @@ def _steps(arrivals: Sequence[Arrivals | Changes], clock: int) -> list[int]:
 
 def _answered(plan: Node, changes: Changes) -> Changes:
     """The net changes; operators that settle whole instants have netted theirs."""
-    if isinstance(plan, Part):
+    if isinstance(plan, StageEnd):
         return changes
     if not len(changes):
         return nothing(_types(plan))

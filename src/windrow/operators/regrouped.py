@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.operator import Stateless
-from windrow.operators.waiting import Waiting
+from windrow.operators.pending_changes import PendingChanges
 from windrow.plan.nodes.regrouped import Regrouped
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -22,9 +22,9 @@ class PartRows(Stateless):
 class RegroupedRows:
     """Puts the changes that several shards have sent in order. All have settled the same instants, so none is late."""
 
-    def __init__(self, node: Regrouped, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, node: Regrouped, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._types = [column.type for column in node.columns]
-        self._waiting = Waiting(self._types, space, blocks, snapshot)
+        self._waiting = PendingChanges(self._types, family, blocks, snapshot)
 
     @property
     def nbytes(self) -> int:

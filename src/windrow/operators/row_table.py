@@ -36,12 +36,12 @@ class RowTable:
         self,
         types: Sequence[pa.DataType],
         side: Sequence[str],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
     ) -> None:
         self._types, self._names = tuple(types), tuple(side)
-        self._chunks = SlotChunks(space, blocks, snapshot)
+        self._chunks = SlotChunks(family, blocks, snapshot)
         self._empty()
         for batch in self._chunks.load():
             columns = [batch.column(f"row_{i}") for i in range(len(self._types))]

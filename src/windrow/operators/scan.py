@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.operators.changes import NEVER, Changes, nothing
-from windrow.operators.waiting import Waiting
+from windrow.operators.pending_changes import PendingChanges
 from windrow.plan.nodes.changes import Scan
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -16,12 +16,12 @@ from windrow.storage.blocks import Blocks, Snapshot
 class ScanRows:
     """Puts events in order of time; those that the clock had passed before they came are late and only counted."""
 
-    def __init__(self, node: Scan, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, node: Scan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._range = node.range_us
         self._types = [column.type for column in node.columns]
         snapshot = snapshot or {"clock": None, "waiting": None}
         self.clock: int | None = snapshot["clock"]
-        self._waiting = Waiting(self._types, space, blocks, snapshot["waiting"])
+        self._waiting = PendingChanges(self._types, family, blocks, snapshot["waiting"])
         self.late = 0
 
     def add(self, times: np.ndarray, columns: Sequence[pa.Array]) -> None:

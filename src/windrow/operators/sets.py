@@ -50,7 +50,7 @@ class SetRows:
         self,
         rule: Rule,
         types: Sequence[pa.DataType],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         renewing: bool = False,
@@ -59,7 +59,7 @@ class SetRows:
         side = ["left", "right", "shown", "since"] + (["until", "newest", "last"] if renewing else [])
         if rule is Rule.EITHER:
             side.remove("right")
-        self._table = RowTable(types, side, space, blocks, snapshot)
+        self._table = RowTable(types, side, family, blocks, snapshot)
 
     @property
     def nbytes(self) -> int:

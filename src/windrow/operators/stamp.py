@@ -21,13 +21,13 @@ class StampRows:
     well, so that what is made of it above keeps the order of events.
     """
 
-    def __init__(self, node: Stamp, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, node: Stamp, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._node = node
         self._types = [column.type for column in node.child.columns]
         snapshot = snapshot or {"told": None, "due": None, "rows": None}
         self._told: int | None = snapshot["told"]
         self._due: int | None = snapshot["due"]
-        self._rows = RowTable([*self._types, pa.int64()], ("n", "told"), space, blocks, snapshot["rows"])
+        self._rows = RowTable([*self._types, pa.int64()], ("n", "told"), family, blocks, snapshot["rows"])
 
     @property
     def nbytes(self) -> int:

@@ -16,8 +16,8 @@ class Stepwise(OnlyLast):
     So the user's class is called once for each row that comes and once when it goes, and nothing else is kept.
     """
 
-    def __init__(self, kernel: Kernel, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        super().__init__(kernel.running, space, blocks, snapshot)
+    def __init__(self, kernel: Kernel, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+        super().__init__(kernel.running, family, blocks, snapshot)
         self._rows = kernel
 
     def follow(self, pairs: Instants, rows: Rows, weights: np.ndarray) -> tuple[Fields, Fields]:

@@ -22,7 +22,7 @@ from windrow.plan.nodes.changes import (
     TableJoin,
     Union,
 )
-from windrow.plan.nodes.regrouped import Part, Regrouped
+from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.state_names import aggregate_text, quoted, short, span, type_text
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _step(node: Node) -> tuple[str, str]:
             return "scan", told if node.where is None else f"{told} where {node.where}"
         case Regrouped():
             return "regrouped", f"{node.part} ({_columns(node.read)})"
-        case Part():
+        case StageEnd():
             return "part", f"for {node.query}"
         case Expire():
             return "expire", ""
@@ -118,7 +118,7 @@ def node_name(node: Node, how: str = "") -> str:
     return f"changes.{how}{short(node_text(node))}"
 
 
-def part_name(part: Part) -> str:
+def part_name(part: StageEnd) -> str:
     """The name under which one stage sends what the next reads."""
     return short(node_text(part))
 

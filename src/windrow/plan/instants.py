@@ -50,3 +50,7 @@ def shown_starts(starts: np.ndarray) -> pa.Array:
     [None, 5]
     """
     return pa.array(starts, mask=starts < EARLIEST_US)
+
+
+BEFORE_ALL, AFTER_ALL = -(1 << 62), 1 << 62
+"""Before and after every instant, pane and row that there can be; a range may be added without wrapping around."""

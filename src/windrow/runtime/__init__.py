@@ -7,7 +7,7 @@ slice/         Events to payloads: what a map task does, before anything is shuf
 time/          Windows over time: panes, how they are folded, and whose turn it is
 contracts      What a shard, a space of state and a slicer are: every part of the runtime is used through one of these
 feed           Answers as events: windows over the answers of other windows
-groups         The groups of a space: which slot each has, and when it may go
+group_slots    The groups of a space: which slot each has, and when it may go
 keys           Group keys as columns: equal keys get equal codes, whatever their number and types
 outcome        What a batch gave
 payload        What travels from the map tasks to the shards

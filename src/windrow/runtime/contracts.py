@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.runtime.answers.windows import Answers
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.storage.blocks import Snapshot
@@ -51,7 +51,7 @@ class KeptSpace(Protocol):
     """
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> GroupSlots:
         """The groups that are held, by slot."""
         ...
 

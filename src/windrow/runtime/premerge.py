@@ -31,7 +31,7 @@ class Premerge:
         self._kernels = {
             space.name: {partial.name: kernel_of(partial, user) for partial in space.partials}
             for stream in plan.streams
-            for space in stream.shared
+            for space in stream.time_spaces
             if merges_early(space)
         }
 

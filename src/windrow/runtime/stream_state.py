@@ -8,7 +8,7 @@ from typing import Any
 
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
-from windrow.runtime.answers.told import Told
+from windrow.runtime.answers.query_answers import QueryAnswers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
@@ -66,7 +66,7 @@ class StreamState:
             if space.name in known:
                 state.adopt(known[space.name])
             self.spaces[space] = state
-        self._told = Told(plan, blocks, states)
+        self._told = QueryAnswers(plan, blocks, states)
         self._cuts = plan.cuts
 
     def advance(self, payloads: Sequence[Payload]) -> None:

@@ -13,13 +13,13 @@ clocks          The time of a remote source, as far as its events tell it
 dates           The wheel and the heap of a calendar, in columns, and the compiled steps on them
 graph           The sliding graph: which slides need no test when another one has failed its own
 graph_walk      The sliding graph as a schedule
-groups          Queries with equal slides, kept together: what is due for one of them is due for all
 heartbeat       When a stream must be looked at although no event comes
 limits          Which slides, instants and numbers of queries a schedule takes
 members         The columns in which groups and their queries lie, and the compiled steps on them
 optimize_graph  Add dummy nodes to a sliding graph where they save more tests than they cost
 progression     The instants at which a slide is due, as a set
 schedule        Who slides now: one small interface, several ways
+slide_groups    Queries with equal slides, kept together: what is due for one of them is due for all
 table           A hash table that finds numbers by their keys, where the keys lie in columns: compiled, and 4 bytes a
                 slot
 tree            The strong edges of a sliding graph in columns, and the walk over them

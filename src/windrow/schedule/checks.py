@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from windrow.schedule.clocked import ENOUGH, ClockedSchedule, Sight
-from windrow.schedule.groups import Groups
+from windrow.schedule.slide_groups import SlideGroups
 
 
 class GroupedCheck(ClockedSchedule):
@@ -62,7 +62,7 @@ class PlainCheck(GroupedCheck):
     """
 
     def __init__(self, clock: int = 0) -> None:
-        super().__init__(clock, Groups(shared=False))
+        super().__init__(clock, SlideGroups(shared=False))
 
 
 @njit(cache=True, nogil=True)

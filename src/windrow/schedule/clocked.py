@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from windrow.schedule.groups import Groups
-from windrow.schedule.limits import FURTHEST, checked_instant, checked_slide, whole_numbers
+from windrow.plan.instants import AFTER_ALL
+from windrow.schedule.limits import checked_instant, checked_slide, whole_numbers
 from windrow.schedule.schedule import NOBODY, NOTHING, Due
+from windrow.schedule.slide_groups import SlideGroups
 
 ENOUGH = 1 << 13
 """A look ahead ends with the instant at which it has found so many queries."""
@@ -21,7 +22,7 @@ ENOUGH = 1 << 13
 TICKS_AHEAD = 1024
 """Ticks in turn are looked up so many at a time, if the queries do not change."""
 
-NEVER = 2 * FURTHEST - 1
+NEVER = 2 * AFTER_ALL - 1
 
 
 class Sight(NamedTuple):
@@ -45,7 +46,7 @@ class ClockedSchedule(ABC):
     seen beyond the clock is forgotten, and the next look goes one tick far, then two, four, ... again.
     """
 
-    def __init__(self, clock: int = 0, groups: Groups | None = None) -> None:
+    def __init__(self, clock: int = 0, groups: SlideGroups | None = None) -> None:
         self.clock = checked_instant(clock)
         self.comparisons = self.pushes = 0
         self._ticks: int
@@ -56,7 +57,7 @@ class ClockedSchedule(ABC):
         self._queries: np.ndarray
         self._instants: list[int]
         self._starts: list[int]
-        self.groups = Groups() if groups is None else groups
+        self.groups = SlideGroups() if groups is None else groups
         self._blind()
 
     def __len__(self) -> int:
@@ -96,7 +97,7 @@ class ClockedSchedule(ABC):
             if count <= self.clock:
                 raise self._gone_by(count)
             self._later(count)
-            self._look(min(count - 1 + self._ticks, FURTHEST - 1), count)
+            self._look(min(count - 1 + self._ticks, AFTER_ALL - 1), count)
             self._ticks = min(2 * self._ticks, TICKS_AHEAD)
         instants, at = self._instants, self._at
         while instants[at] < count:

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from windrow.schedule.progression import Progression, sparsest_over
-from windrow.schedule.tree import Tree
+from windrow.schedule.tree import DueTree
 
 ROOT = 0
 """The number of the dummy root, which all nodes hang on that no other node holds."""
 
 
-class Edge(NamedTuple):
+class SlideEdge(NamedTuple):
     start: Progression
     end: Progression
     strong: bool
@@ -46,7 +46,7 @@ class SlidingGraph:
     """
 
     def __init__(self) -> None:
-        self.tree = Tree()
+        self.tree = DueTree()
         self._numbers: dict[Progression, int] = {}
         self._nodes: dict[int, Progression] = {}
         self._dummies: set[int] = set()
@@ -85,10 +85,10 @@ class SlidingGraph:
         """The ends of the strong edges that start at a node."""
         return self.tree.children(number)
 
-    def edges(self) -> list[Edge]:
+    def edges(self) -> list[SlideEdge]:
         """All edges, in order."""
         return sorted(
-            Edge(self.node(start), self.node(end), self.tree.parent(end) == start)
+            SlideEdge(self.node(start), self.node(end), self.tree.parent(end) == start)
             for start in self.numbers()
             for end in self._below[start]
         )

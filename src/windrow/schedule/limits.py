@@ -7,14 +7,13 @@ from operator import index
 import numpy as np
 from numpy.typing import ArrayLike
 
-FURTHEST = 1 << 62
-"""Instants and slides are smaller, so that a sum of two is a 64-bit number."""
+from windrow.plan.instants import AFTER_ALL
 
 
 def checked_instant(value: int) -> int:
     """`value`, if it is an instant or an offset."""
     value = index(value)
-    if not -FURTHEST < value < FURTHEST:
+    if not -AFTER_ALL < value < AFTER_ALL:
         raise ValueError(f"{value} is out of reach: instants and offsets lie between -2^62 and 2^62")
     return value
 
@@ -27,7 +26,7 @@ def checked_slide(slide: int) -> int:
     ValueError: a slide of 0 rows or microseconds: slides are whole numbers, at least 1 and below 2^62
     """
     slide = index(slide)
-    if not 0 < slide < FURTHEST:
+    if not 0 < slide < AFTER_ALL:
         raise ValueError(
             f"a slide of {slide} rows or microseconds: slides are whole numbers, at least 1 and below 2^62"
         )

@@ -18,13 +18,13 @@ KID = 2
 """The columns of the pool are SLIDE, OFFSET and KID, the child's number: what the walk tests lies side by side."""
 
 
-class Tree:
+class DueTree:
     """Nodes by number, and for each a row of children with some room for more.
 
         pool   | 2 3 5 11 . . . . | 4 22 | 9 12 | 15 | ...
                  of node 1          of 2   of 3   of 5
 
-    >>> tree = Tree()
+    >>> tree = DueTree()
     >>> two, four = tree.new_number(), tree.new_number()
     >>> tree.put(two, 2, 0), tree.put(four, 4, 0)
     (None, None)

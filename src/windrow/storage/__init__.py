@@ -1,11 +1,11 @@
 """Blocks: where state lies, in memory, in files and in Spark's state store, under one limit.
 
-blocks         Where window state lives: numbered blocks in named spaces
+blocks         Where window state lives: numbered blocks in named families
 chunks         Columns with one element a slot, stored in chunks of neighbouring slots
 columns        Columns to bytes and back: Arrow's stream format, compressed
 expiring       Which rows of a piece have expired
 file_blocks    Blocks in a local file, every one of them checked when it is read
-kept_blocks    The blocks of one space as values: read when they are asked for, written when they have changed
+kept_blocks    The blocks of one family as values: read when they are asked for, written when they have changed
 plain_rows     Rows of fixed width as bytes: their columns one after the other, and nothing that a schema says already
 pool           A buffer pool: some blocks of rows in memory, the others where blocks are kept
 row_block      A block of rows: columns of one schema, filled at its end, read from any row on

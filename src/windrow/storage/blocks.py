@@ -1,4 +1,4 @@
-"""Where window state lives: numbered blocks in named spaces."""
+"""Where window state lives: numbered blocks in named families."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ Snapshot = dict[str, Any]
 
 
 class Blocks(Protocol):
-    """Blocks of bytes, addressed by the space they belong to and a number."""
+    """Blocks of bytes, addressed by the family they belong to and a number."""
 
     @property
     def pays(self) -> float:
         """Compression pays if it leaves at most so much of a block. Who writes large blocks of rows asks for it."""
 
-    def read(self, space: str, number: int) -> bytes:
+    def read(self, family: str, number: int) -> bytes:
         """The block as it was last written. It is an error if there is none."""
 
-    def write(self, space: str, number: int, block: bytes) -> None:
+    def write(self, family: str, number: int, block: bytes) -> None:
         """Put the block in the place of the one that has this number, if there is one."""
 
-    def delete(self, space: str, number: int) -> None:
+    def delete(self, family: str, number: int) -> None:
         """Delete a block; one that is not there is no mistake."""
 
     def delete_all(self, prefix: str) -> None:
-        """Delete the blocks of all spaces whose names begin with `prefix`."""
+        """Delete the blocks of all families whose names begin with `prefix`."""
 
 
 class PrefixedBlocks:
-    """The blocks of another store whose spaces begin with a prefix, seen without it."""
+    """The blocks of another store whose families begin with a prefix, seen without it."""
 
     def __init__(self, blocks: Blocks, prefix: str) -> None:
         self._blocks, self._prefix = blocks, prefix
@@ -38,14 +38,14 @@ class PrefixedBlocks:
     def pays(self) -> float:
         return self._blocks.pays
 
-    def read(self, space: str, number: int) -> bytes:
-        return self._blocks.read(self._prefix + space, number)
+    def read(self, family: str, number: int) -> bytes:
+        return self._blocks.read(self._prefix + family, number)
 
-    def write(self, space: str, number: int, block: bytes) -> None:
-        self._blocks.write(self._prefix + space, number, block)
+    def write(self, family: str, number: int, block: bytes) -> None:
+        self._blocks.write(self._prefix + family, number, block)
 
-    def delete(self, space: str, number: int) -> None:
-        self._blocks.delete(self._prefix + space, number)
+    def delete(self, family: str, number: int) -> None:
+        self._blocks.delete(self._prefix + family, number)
 
     def delete_all(self, prefix: str) -> None:
         self._blocks.delete_all(self._prefix + prefix)
@@ -66,14 +66,14 @@ class MemoryBlocks:
     def __init__(self) -> None:
         self._blocks: dict[tuple[str, int], bytes] = {}
 
-    def read(self, space: str, number: int) -> bytes:
-        return self._blocks[space, number]
+    def read(self, family: str, number: int) -> bytes:
+        return self._blocks[family, number]
 
-    def write(self, space: str, number: int, block: bytes) -> None:
-        self._blocks[space, number] = block
+    def write(self, family: str, number: int, block: bytes) -> None:
+        self._blocks[family, number] = block
 
-    def delete(self, space: str, number: int) -> None:
-        self._blocks.pop((space, number), None)
+    def delete(self, family: str, number: int) -> None:
+        self._blocks.pop((family, number), None)
 
     def delete_all(self, prefix: str) -> None:
         for address in [address for address in self._blocks if address[0].startswith(prefix)]:

@@ -33,8 +33,8 @@ class SlotChunks:
     {'versions': [2, 1, 1]}
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._space, self._store = space, blocks
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+        self._family, self._store = family, blocks
         self._versions: list[int] = list(snapshot["versions"]) if snapshot else []
         self._held: dict[int, tuple[int, bytes]] = {}
         self._touched: set[int] = set()
@@ -64,14 +64,14 @@ class SlotChunks:
         """Write the touched chunks of `width` slots, whose columns `columns` gives."""
         count = -(-width // CHUNK)
         for number in range(count, len(self._versions)):
-            self._store.delete(self._space, number)
+            self._store.delete(self._family, number)
             self._held.pop(number, None)
         for number in range(count):
             if number in self._touched or number >= len(self._versions):
                 slots = slice(number * CHUNK, min((number + 1) * CHUNK, width))
                 chunk = {ROWS: pa.nulls(slots.stop - slots.start)} | columns(slots)
                 block = encode(chunk)
-                self._store.write(self._space, number, block)
+                self._store.write(self._family, number, block)
                 self._held[number] = (version, block)
                 self._versions[number : number + 1] = [version]
         del self._versions[count:]
@@ -83,7 +83,7 @@ class SlotChunks:
         for number, version in enumerate(self._versions):
             held = self._held.get(number)
             if held is None or held[0] != version:
-                held = (version, self._store.read(self._space, number))
+                held = (version, self._store.read(self._family, number))
                 self._held[number] = held
             batches.append(decode(held[1]))
         return batches

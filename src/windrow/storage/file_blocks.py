@@ -58,49 +58,49 @@ class FileBlocks:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | (0 if known is not None else os.O_TRUNC), 0o600)
         except OSError as error:
             raise StorageError(f"{self.path} cannot be opened for blocks: {error.strerror}") from error
-        for space, number, slots, length, known_sum in known or ():
-            self._places[space, number] = _Place(tuple(slots), length, known_sum)
+        for family, number, slots, length, known_sum in known or ():
+            self._places[family, number] = _Place(tuple(slots), length, known_sum)
         used = {slot for place in self._places.values() for slot in place.slots}
         self._slots = max(used, default=-1) + 1
         self._free.extend((slot,) for slot in range(self._slots) if slot not in used)
 
-    def read(self, space: str, number: int) -> bytes:
-        place = self._places.get((space, number))
+    def read(self, family: str, number: int) -> bytes:
+        place = self._places.get((family, number))
         if place is None:
-            raise StorageError(f"{self.path} has no block {number} of {space}")
+            raise StorageError(f"{self.path} has no block {number} of {family}")
         parts, left = [], place.length
         for first, count in _runs(place.slots):
-            parts.append(self._read_at(first, min(count * self._slot_bytes, left), space, number))
+            parts.append(self._read_at(first, min(count * self._slot_bytes, left), family, number))
             left -= len(parts[-1])
         block = parts[0] if len(parts) == 1 else b"".join(parts)
         if checksum(block) != place.checksum:
-            raise StorageError(f"{self.path} is damaged: block {number} of {space} is not what was written there")
+            raise StorageError(f"{self.path} is damaged: block {number} of {family} is not what was written there")
         return block
 
-    def write(self, space: str, number: int, block: bytes) -> None:
+    def write(self, family: str, number: int, block: bytes) -> None:
         end = self._slots
         slots = self._taken(-(-len(block) // self._slot_bytes))
         try:
             written = 0
             for first, count in _runs(slots):
                 part = memoryview(block)[written : written + count * self._slot_bytes]
-                self._write_at(first, part, space, number)
+                self._write_at(first, part, family, number)
                 written += len(part)
         except StorageError:
             self._free.appendleft(tuple(slot for slot in slots if slot < end))
             self._slots = end
             raise
-        self.delete(space, number)
-        self._places[space, number] = _Place(slots, len(block), checksum(block))
+        self.delete(family, number)
+        self._places[family, number] = _Place(slots, len(block), checksum(block))
 
-    def delete(self, space: str, number: int) -> None:
-        place = self._places.pop((space, number), None)
+    def delete(self, family: str, number: int) -> None:
+        place = self._places.pop((family, number), None)
         if place is not None:
             (self._released if self._recoverable else self._free).append(place.slots)
 
     def delete_all(self, prefix: str) -> None:
-        for space, number in [address for address in self._places if address[0].startswith(prefix)]:
-            self.delete(space, number)
+        for family, number in [address for address in self._places if address[0].startswith(prefix)]:
+            self.delete(family, number)
 
     def commit(self) -> None:
         """From now on a crash leads back to the blocks as they are now."""
@@ -162,25 +162,25 @@ class FileBlocks:
         self._slots += new
         return slots + tuple(range(self._slots - new, self._slots)) if new else slots
 
-    def _read_at(self, slot: int, wanted: int, space: str, number: int) -> bytes:
+    def _read_at(self, slot: int, wanted: int, family: str, number: int) -> bytes:
         try:
             found = os.pread(self._file, wanted, slot * self._slot_bytes)
         except OSError as error:
-            raise self._trouble(error, f"block {number} of {space} cannot be read") from error
+            raise self._trouble(error, f"block {number} of {family} cannot be read") from error
         if len(found) < wanted:
             raise StorageError(
-                f"{self.path} is cut off: block {number} of {space} lacks {wanted - len(found)} of its bytes"
+                f"{self.path} is cut off: block {number} of {family} lacks {wanted - len(found)} of its bytes"
             )
         return found
 
-    def _write_at(self, slot: int, part: memoryview, space: str, number: int) -> None:
+    def _write_at(self, slot: int, part: memoryview, family: str, number: int) -> None:
         position = slot * self._slot_bytes
         try:
             while part:
                 done = os.pwrite(self._file, part, position)
                 part, position = part[done:], position + done
         except OSError as error:
-            raise self._trouble(error, f"block {number} of {space} cannot be written") from error
+            raise self._trouble(error, f"block {number} of {family} cannot be written") from error
 
     def _trouble(self, error: OSError, what: str) -> StorageError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

@@ -1,4 +1,4 @@
-"""The blocks of one space as values: read when they are asked for, written when they have changed."""
+"""The blocks of one family as values: read when they are asked for, written when they have changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from windrow.storage.working_set import WorkingSet
 V = TypeVar("V")
 
 
-class Codec(Protocol[V]):
+class BlockCodec(Protocol[V]):
     """How the value of a block becomes bytes and comes back, and how much memory it takes."""
 
     def encode(self, value: V) -> bytes: ...
@@ -40,13 +40,13 @@ class KeptBlocks(Generic[V]):
 
     def __init__(
         self,
-        space: str,
+        family: str,
         blocks: Blocks,
-        codec: Codec[V],
+        codec: BlockCodec[V],
         distances: Callable[[], dict[int, float]],
         versions: dict[int, int] | None = None,
     ) -> None:
-        self._space, self._store, self._codec, self._distances = space, blocks, codec, distances
+        self._family, self._store, self._codec, self._distances = family, blocks, codec, distances
         self.versions: dict[int, int] = dict(versions or {})
         self._values: dict[int, V] = {}
         self._sizes: dict[int, int] = {}
@@ -71,7 +71,7 @@ class KeptBlocks(Generic[V]):
     def get(self, number: int) -> V:
         """The value of a block."""
         if number not in self._values:
-            value = self._codec.decode(self._store.read(self._space, number))
+            value = self._codec.decode(self._store.read(self._family, number))
             self._keep(number, value, self._codec.size(value))
             if self._working is not None:
                 self._working.make_room()
@@ -99,9 +99,9 @@ class KeptBlocks(Generic[V]):
     def save(self, version: int) -> None:
         """Write what has changed since the last save."""
         for number in self._deleted:
-            self._store.delete(self._space, number)
+            self._store.delete(self._family, number)
         for number in sorted(self._changed):
-            self._store.write(self._space, number, self._codec.encode(self._values[number]))
+            self._store.write(self._family, number, self._codec.encode(self._values[number]))
             self.versions[number] = version
         self._changed.clear()
         self._deleted.clear()

@@ -44,7 +44,7 @@ class BufferPool:
 
     def __init__(
         self,
-        space: str,
+        family: str,
         schema: pa.Schema,
         blocks: Blocks,
         capacity: int,
@@ -57,7 +57,7 @@ class BufferPool:
             raise StorageError(f"a block of {block_bytes} bytes holds no row: 64 KB is usual")
         self.capacity, self.block_bytes = capacity, block_bytes
         self.counts = BlockCounts()
-        self._space, self._store, self._durable = space, blocks, durable
+        self._family, self._store, self._durable = family, blocks, durable
         self._shape, self._plain = BlockShape(schema, block_bytes), PlainRows(schema)
         self._held: dict[int, RowBlock] = {}
         self._kept: dict[int, bool] = {}
@@ -106,12 +106,12 @@ class BufferPool:
     def read(self, number: int) -> RowBlock:
         """Bring back a block from outside."""
         assert not self.full
-        stored = self._store.read(self._space, number)
+        stored = self._store.read(self._family, number)
         self.counts.reads += 1
         self.counts.bytes_read += len(stored)
         block = self._held[number] = RowBlock.of(self._decoded(stored), self._shape, self._kept[number])
         if not self._durable:
-            self._store.delete(self._space, number)
+            self._store.delete(self._family, number)
             del self._kept[number]
         return block
 
@@ -125,7 +125,7 @@ class BufferPool:
         """Forget a block, wherever it is."""
         self._held.pop(number, None)
         if self._kept.pop(number, None) is not None:
-            self._store.delete(self._space, number)
+            self._store.delete(self._family, number)
 
     def save(self) -> None:
         """Write the blocks whose rows are nowhere else."""
@@ -136,7 +136,7 @@ class BufferPool:
     def _write(self, number: int) -> None:
         block = self._held[number]
         stored = self._encoded(block.rows())
-        self._store.write(self._space, number, stored)
+        self._store.write(self._family, number, stored)
         self.counts.writes += 1
         self.counts.bytes_written += len(stored)
         self._kept[number] = block.full

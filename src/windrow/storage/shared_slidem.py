@@ -32,7 +32,7 @@ class SharedSlideM:
     def __init__(
         self,
         windows: int,
-        space: str,
+        family: str,
         schema: pa.Schema,
         blocks: Blocks,
         pool_blocks: int = 0,
@@ -46,7 +46,7 @@ class SharedSlideM:
         """`pool_blocks` is by default one for each window and the newest. Distances are in rows, or along `axis`."""
         if policy not in POLICIES:
             raise StorageError(f"no policy {policy!r} for blocks: there are {', '.join(POLICIES)}")
-        self._pool = BufferPool(space, schema, blocks, pool_blocks or windows + 1, block_bytes, durable)
+        self._pool = BufferPool(family, schema, blocks, pool_blocks or windows + 1, block_bytes, durable)
         self._policy, self._axis = POLICIES[policy](), axis
         snapshot = snapshot or {
             "at": [0] * windows,

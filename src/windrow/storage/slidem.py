@@ -31,7 +31,7 @@ class SlideM:
 
     def __init__(
         self,
-        space: str,
+        family: str,
         schema: pa.Schema,
         blocks: Blocks,
         pool_blocks: int = POOL_BLOCKS,
@@ -41,7 +41,7 @@ class SlideM:
         durable: bool = False,
     ) -> None:
         """With `durable`, `save` and `snapshot` are enough to go on from `blocks` in another process."""
-        self._pool = BufferPool(space, schema, blocks, pool_blocks, block_bytes, durable)
+        self._pool = BufferPool(family, schema, blocks, pool_blocks, block_bytes, durable)
         snapshot = snapshot or {"ancient": 0, "next": 0, "expired": 0, "rows": 0, "stored": {}}
         self._ancient: int = snapshot["ancient"]
         self._next: int = snapshot["next"]

@@ -85,14 +85,14 @@ class WorkingSet:
         """Whether there is room for so many bytes beside what is held, if all blocks are forgotten."""
         return self.limit_bytes is None or self.held + size <= self.limit_bytes
 
-    def read(self, space: str, number: int) -> bytes:
-        return self._home.read(space, number)
+    def read(self, family: str, number: int) -> bytes:
+        return self._home.read(family, number)
 
-    def write(self, space: str, number: int, block: bytes) -> None:
-        self._home.write(space, number, block)
+    def write(self, family: str, number: int, block: bytes) -> None:
+        self._home.write(family, number, block)
 
-    def delete(self, space: str, number: int) -> None:
-        self._home.delete(space, number)
+    def delete(self, family: str, number: int) -> None:
+        self._home.delete(family, number)
 
     def delete_all(self, prefix: str) -> None:
         self._home.delete_all(prefix)

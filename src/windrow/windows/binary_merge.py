@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.storage.blocks import Snapshot
+from windrow.windows.context_maintenance import ContextMaintenance, freed
 from windrow.windows.contexts import Context
-from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
 
-_NEVER, _EVER = -(1 << 62), 1 << 62
 
-
-class SlidingBinaryMerge(Ruled):
+class SlidingBinaryMerge(ContextMaintenance):
     """A slide merges log2 of the cells in a window, and for a length that is no power of two as often again at most
     (Badiozamany 2016, Paper IV, section 3.2).
 
@@ -33,9 +32,9 @@ class SlidingBinaryMerge(Ruled):
     def _start(self, position: Snapshot | None) -> None:
         self._top = self._lengths[-1].bit_length() - 1
         self._levels: list[dict[int, Context]] = [{} for _ in range(self._top + 1)]
-        self._asked = dict(zip(self._lengths, position["asked"] if position else [_NEVER] * len(self._lengths)))
+        self._asked = dict(zip(self._lengths, position["asked"] if position else [BEFORE_ALL] * len(self._lengths)))
         self._reads = reads_of(self._lengths, self._top)
-        self._read_from = [_EVER] * (self._top + 1)
+        self._read_from = [AFTER_ALL] * (self._top + 1)
         for length, stop in self._asked.items():
             self._ask(length, stop)
 

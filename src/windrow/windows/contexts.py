@@ -10,7 +10,7 @@ from windrow.kernels import Fields, Kernel, concat, grow, identity
 from windrow.kernels.kernel import OBJECT, every
 
 
-class Payload:
+class GroupSummaries:
     """What a context says of its groups: for slot `slots[i]`, element i of each kernel's fields; slots ascend."""
 
     __slots__ = ("contexts", "fixed", "owner", "partials", "slots")
@@ -29,13 +29,13 @@ class Context:
 
     __slots__ = ("_payload", "begin", "end", "holders")
 
-    def __init__(self, begin: int, end: int, payload: Payload) -> None:
+    def __init__(self, begin: int, end: int, payload: GroupSummaries) -> None:
         self.begin, self.end, self.holders = begin, end, 1
-        self._payload: Payload | None = payload
+        self._payload: GroupSummaries | None = payload
         payload.contexts += 1
 
     @property
-    def payload(self) -> Payload:
+    def payload(self) -> GroupSummaries:
         assert self._payload is not None, f"{self} was freed"
         return self._payload
 
@@ -79,7 +79,7 @@ class Contexts:
         self, begin: int, end: int, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool = False
     ) -> Context:
         """A new context, held once."""
-        return self._named(begin, end, Payload(slots, partials, fixed, object()))
+        return self._named(begin, end, GroupSummaries(slots, partials, fixed, object()))
 
     def hold(self, context: Context) -> Context:
         context.holders += 1
@@ -126,11 +126,11 @@ class Contexts:
             self.release(whole)
         return context
 
-    def _named(self, begin: int, end: int, payload: Payload) -> Context:
+    def _named(self, begin: int, end: int, payload: GroupSummaries) -> Context:
         self.live += 1
         return Context(begin, end, payload)
 
-    def _changed(self, older: Context, others: Sequence[Context], spent: bool, exclude: bool) -> Payload:
+    def _changed(self, older: Context, others: Sequence[Context], spent: bool, exclude: bool) -> GroupSummaries:
         """The payload of `older` with those of `others` merged in, one after the other, or taken out."""
         payload, own = older.payload, spent and self._owned(older)
         owner = payload.owner
@@ -142,7 +142,7 @@ class Contexts:
             fields = payload.partials if own else _copied(payload.partials)
             for other in others:
                 change(fields, None, other.partials, owner)
-            return Payload(payload.slots, fields, False, owner)
+            return GroupSummaries(payload.slots, fields, False, owner)
         places, slots = _places(payload.slots, [other.slots for other in others])
         partials = others[0].partials
         if len(others) > 1:
@@ -155,7 +155,7 @@ class Contexts:
         else:
             fields = payload.partials if own else _copied(payload.partials)
         change(fields, places, partials, owner)
-        return Payload(slots, fields, False, owner)
+        return GroupSummaries(slots, fields, False, owner)
 
     def _combine(
         self, fields: Sequence[Fields], places: np.ndarray | None, newer: Sequence[Fields], owner: object

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from windrow.storage.blocks import Snapshot
+from windrow.windows.context_maintenance import ContextMaintenance
 from windrow.windows.contexts import Context
-from windrow.windows.ruled import Ruled
 from windrow.windows.stored_contexts import Key
 
 _FRONT, _MIDDLE, _BACK = 0, 1, 2
 
 
-class Daba(Ruled):
+class Daba(ContextMaintenance):
     """A slide merges four times in the mean and never more than six times, whatever the window (DABA Lite: Tangwongsan,
     Hirzel and Schneider, "In-order sliding-window aggregation in worst-case constant time", 2021, section 5).
 

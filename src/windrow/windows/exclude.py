@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.storage.blocks import Snapshot
+from windrow.windows.context_maintenance import ContextMaintenance
 from windrow.windows.contexts import Context
-from windrow.windows.ruled import Ruled
 from windrow.windows.stored_contexts import Key
 
 
-class Exclude(Ruled):
+class Exclude(ContextMaintenance):
     """A slide merges the cell that enters and excludes the one that leaves: for kernels that are reversible.
 
     The differential maintenance of Badiozamany 2016, Paper IV, section 3, over contexts: the window before stays as it

@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from windrow.kernels import Kernel
+from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, from_columns, joined, nothing, reduced, to_columns
-
-FIRST = -(1 << 62)
 
 Change = tuple[np.ndarray, np.ndarray]
 """The slots of entries that came, and of entries that went in exchange."""
@@ -27,11 +26,11 @@ class Granules:
     """
 
     def __init__(
-        self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None = None
+        self, family: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
         self._named, self.kernels = dict(kernels), tuple(kernels.values())
-        self._space, self._blocks = space, blocks
-        snapshot = snapshot or {"next": 0, "bound": FIRST, "blocks": []}
+        self._family, self._blocks = family, blocks
+        snapshot = snapshot or {"next": 0, "bound": BEFORE_ALL, "blocks": []}
         self._next: int = snapshot["next"]
         self.bound: int = snapshot["bound"]
         self._written: deque[tuple[int, int]] = deque(map(tuple, snapshot["blocks"]))  # number, last granule
@@ -99,11 +98,11 @@ class Granules:
     def save(self, version: int) -> None:
         """Write what has come since the last save, and delete what has left."""
         while self._written and self._written[0][1] < self.bound:
-            self._blocks.delete(self._space, self._written.popleft()[0])
+            self._blocks.delete(self._family, self._written.popleft()[0])
         came = [part for part in (entries.part(entries.panes >= self.bound) for entries in self._fresh) if len(part)]
         if came:
             entries = reduced(self.kernels, joined(came))
-            self._blocks.write(self._space, self._next, encode(to_columns(self._named, entries)))
+            self._blocks.write(self._family, self._next, encode(to_columns(self._named, entries)))
             self._written.append((self._next, int(entries.panes[-1])))
             self._next += 1
         self._fresh = []
@@ -112,7 +111,7 @@ class Granules:
         return {"next": self._next, "bound": self.bound, "blocks": [list(block) for block in self._written]}
 
     def _read(self) -> None:
-        stored = [from_columns(self._named, decode(self._blocks.read(self._space, n))) for n, _ in self._written]
+        stored = [from_columns(self._named, decode(self._blocks.read(self._family, n))) for n, _ in self._written]
         kept = [part for part in (entries.part(entries.panes >= self.bound) for entries in stored) if len(part)]
         entries = reduced(self.kernels, joined(kept)) if kept else nothing(self.kernels)
         self.queue.extend(_split(entries))

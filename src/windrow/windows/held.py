@@ -20,8 +20,8 @@ class Held(Subtract):
     linger in the log for that.
     """
 
-    def __init__(self, panes: PaneSource, space: str, blocks: Blocks) -> None:
-        super().__init__(panes, space, blocks)
+    def __init__(self, panes: PaneSource, family: str, blocks: Blocks) -> None:
+        super().__init__(panes, family, blocks)
         self._older: Accumulate | None = None
 
     def adopt(self, older: Accumulate) -> None:

@@ -40,7 +40,7 @@ class PaneLog:
 
     def __init__(
         self,
-        space: str,
+        family: str,
         kernels: Mapping[str, Kernel],
         blocks: Blocks,
         snapshot: Snapshot | None = None,
@@ -57,7 +57,7 @@ class PaneLog:
         self._blocks = [
             _Block(block["number"], block["first"], block["last"], block["entries"]) for block in snapshot["blocks"]
         ]
-        self._kept = KeptBlocks(space, blocks, EntryCodec(dict(kernels)), self._distances, versions_in(snapshot))
+        self._kept = KeptBlocks(family, blocks, EntryCodec(dict(kernels)), self._distances, versions_in(snapshot))
         self._expected: list[int] = []
         self._linger = linger
         self._dropped: list[int] = list(snapshot.get("dropped", ()))

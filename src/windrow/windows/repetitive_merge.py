@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from windrow.storage.blocks import Snapshot
+from windrow.windows.context_maintenance import ContextMaintenance, freed
 from windrow.windows.contexts import Context
-from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
 
 
-class RepetitiveMerge(Ruled):
+class RepetitiveMerge(ContextMaintenance):
     """The baseline: a slide merges once for each cell of a window (Badiozamany 2016, Paper IV, section 2).
 
     All windows that have begun are kept, [begin, newest), and the cell that closes is merged into each. A window of

@@ -7,13 +7,11 @@ import pyarrow as pa
 
 from windrow.kernels import Fields, concat, grow, identity, reset, to_arrow
 from windrow.kernels.footprint import bytes_of
+from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import Entries, fields_of
 from windrow.windows.maintenance import PaneSource, fold_into
-
-FIRST = -(1 << 62)
-"""An instant before all panes."""
 
 
 class Accumulate:
@@ -23,7 +21,13 @@ class Accumulate:
     """
 
     def __init__(
-        self, panes: PaneSource, space: str, blocks: Blocks, snapshot: Snapshot | None = None, *, as_panes: bool = False
+        self,
+        panes: PaneSource,
+        family: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
+        *,
+        as_panes: bool = False,
     ) -> None:
         """With `as_panes` the window holds what panes hold, so that it can be combined with them."""
         self._panes = panes
@@ -31,7 +35,7 @@ class Accumulate:
         snapshot = snapshot or {"low": None, "high": None, "chunks": None}
         self.low: int | None = snapshot["low"]
         self.high: int | None = snapshot["high"]
-        self._chunks = SlotChunks(space, blocks, snapshot["chunks"])
+        self._chunks = SlotChunks(family, blocks, snapshot["chunks"])
         self.window = [identity(kernel, 0) for kernel in self._kernels]
         self._loaded = snapshot["chunks"] is None
 
@@ -65,7 +69,7 @@ class Accumulate:
     def rewind(self, first: int, stop: int, width: int) -> None:
         """Take in the panes before `stop`, which are going to be forgotten; what comes from `first` on is new."""
         if self.high is None or self.high < stop:
-            self.answer(range(FIRST, stop), width)
+            self.answer(range(BEFORE_ALL, stop), width)
         self.high = first
 
     def save(self, version: int) -> None:

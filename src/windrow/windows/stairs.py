@@ -9,10 +9,11 @@ import numpy as np
 
 from windrow.errors import SettingsError
 from windrow.kernels import Fields, Kernel, identity
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, joined, reduced
-from windrow.windows.granules import FIRST, Granules
+from windrow.windows.granules import Granules
 from windrow.windows.maintenance import fold_into
 from windrow.windows.queue_fold import QueueFold
 
@@ -50,7 +51,7 @@ class Stairs:
         self,
         levels: Levels,
         kernels: Mapping[str, Kernel],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
     ) -> None:
@@ -63,9 +64,9 @@ class Stairs:
         self._steps: list[_Step] = []
         for level in range(len(levels)):
             kept = snapshot["steps"][level] if snapshot else {}
-            buffer = Granules(f"{space}.buffer{level}", kernels, blocks, kept.get("buffer"))
-            core = Granules(f"{space}.core{level}", kernels, blocks, kept.get("core"))
-            step = _Step(buffer, core, QueueFold(self.kernels), kept.get("end"), kept.get("until", FIRST))
+            buffer = Granules(f"{family}.buffer{level}", kernels, blocks, kept.get("buffer"))
+            core = Granules(f"{family}.core{level}", kernels, blocks, kept.get("core"))
+            step = _Step(buffer, core, QueueFold(self.kernels), kept.get("end"), kept.get("until", BEFORE_ALL))
             for granule in core:
                 step.fold.enter(granule)
             self._steps.append(step)

@@ -40,8 +40,8 @@ class StoredContexts:
     a retry of the next batch finds them as they were.
     """
 
-    def __init__(self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None) -> None:
-        self._space, self._kernels, self._store = space, dict(kernels), blocks
+    def __init__(self, family: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None) -> None:
+        self._family, self._kernels, self._store = family, dict(kernels), blocks
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
         self._blocks = [
@@ -85,7 +85,7 @@ class StoredContexts:
         for block in self._blocks:
             block.members = [self._marked(member, block) for member in block.members]
             if 2 * sum(member[0] != FREED for member in block.members) < len(block.members):
-                self._store.delete(self._space, block.number)
+                self._store.delete(self._family, block.number)
                 for shelf, cell, *_ in block.members:
                     self._written.pop((shelf, cell), None)
             else:
@@ -121,11 +121,11 @@ class StoredContexts:
             self._written[shelf, cell] = ((block.number, version), context)
         columns = to_columns(self._kernels, joined(parts))
         del columns["pane"]
-        self._store.write(self._space, block.number, encode(columns))
+        self._store.write(self._family, block.number, encode(columns))
         return block
 
     def _read(self, block: _Block) -> list[tuple[np.ndarray, tuple[Fields, ...]]]:
-        batch = decode(self._store.read(self._space, block.number))
+        batch = decode(self._store.read(self._family, block.number))
         entries = from_columns(self._kernels, batch.append_column("pane", pa.array(np.zeros(batch.num_rows, np.int64))))
         parts, begin = [], 0
         for *_, slots in block.members:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.kernels import Fields, identity
+from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, reduced
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import InBlocks, PaneSource, fold_into
-
-_FIRST = -(1 << 62)
 
 
 class Tree(InBlocks):
@@ -36,7 +35,7 @@ class Tree(InBlocks):
         unit: int,
         origin: int,
         cells: int,
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
     ) -> None:
@@ -45,12 +44,12 @@ class Tree(InBlocks):
         levels = range(1, cells.bit_length())
         self._ruled = [unit, origin, len(levels), *panes.names]
         if snapshot is not None and snapshot["ruled"] != self._ruled:  # another tree: it is built again from the panes
-            blocks.delete_all(f"{space}.")
+            blocks.delete_all(f"{family}.")
             snapshot = None
         kept = snapshot["levels"] if snapshot else [None for _ in levels]
         self._closed: int | None = snapshot["closed"] if snapshot else None
         kernels = dict(zip(panes.names, panes.kernels))
-        self._levels = [PaneLog(f"{space}.{level}", kernels, blocks, kept[level - 1]) for level in levels]
+        self._levels = [PaneLog(f"{family}.{level}", kernels, blocks, kept[level - 1]) for level in levels]
 
     def adopt(self, older: Tree) -> None:
         """Take over the nodes that an `older` view has decoded and nobody has written since."""
@@ -113,8 +112,8 @@ class Tree(InBlocks):
     def _children(self, level: int, first: int | None, stop: int) -> Entries:
         """The nodes below `level` from `first` up to `stop`; of level 0, the panes by the cell that they begin in."""
         if level > 1:
-            return self._levels[level - 2].between(_FIRST if first is None else first, stop)
-        panes = self._panes.between(_FIRST if first is None else self._begin(first), self._begin(stop))
+            return self._levels[level - 2].between(BEFORE_ALL if first is None else first, stop)
+        panes = self._panes.between(BEFORE_ALL if first is None else self._begin(first), self._begin(stop))
         return Entries((panes.panes - self._origin) // self._unit, panes.slots, panes.partials)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from windrow.storage.blocks import Snapshot
+from windrow.windows.context_maintenance import ContextMaintenance, freed
 from windrow.windows.contexts import Context
-from windrow.windows.ruled import Ruled, freed
 from windrow.windows.stored_contexts import Key
 
 _FRONT, _BACK = 0, 1
 
 
-class TwoStacks(Ruled):
+class TwoStacks(ContextMaintenance):
     """A slide merges three times in the mean, whatever the window (Tangwongsan, Hirzel and Schneider, "Low-latency
     sliding-window aggregation in worst-case constant time", 2017, section 2).
 

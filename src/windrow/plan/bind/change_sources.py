@@ -16,7 +16,7 @@ from windrow.plan.bind.edges import EDGES, END, Windows, longest
 from windrow.plan.bind.names import both, has_variables, placed_as, substituted, unknown_name, with_parts
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.changes import Column, Computed, Edge, Node, Project, Scan
+from windrow.plan.nodes.changes import Column, Computed, Node, Project, Scan, WindowEdge
 
 
 @dataclass(slots=True)
@@ -76,8 +76,8 @@ class Sources:
     def __init__(self, named: Sequence[tuple[str, Source]], outer: set[int], scope: Scope) -> None:
         self.named, self.outer, self._scope = list(named), outer, scope
         self.windows = longest(source.windows for _, source in self.named)
-        self.edges: dict[int, set[Edge]] = {}
-        self.edges_above: set[Edge] = set()
+        self.edges: dict[int, set[WindowEdge]] = {}
+        self.edges_above: set[WindowEdge] = set()
         self._merged: dict[str, set[int]] = {}
         self._keys: set[tuple[int, str]] = set()
         if len(self.named) > 1:

@@ -21,7 +21,7 @@ from windrow.plan.bind.edges import EDGES, Windows, longest
 from windrow.plan.bind.from_clause import bind_stream, read_from
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table
-from windrow.plan.bind.joins import Step, all_of, bind_joins, conjuncts_of
+from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of
 from windrow.plan.bind.names import check_qualifiers
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
@@ -115,7 +115,7 @@ class _Binder:
             plan = Select(plan, expression_sql(all_of(rest)))
         return selected(plan)
 
-    def _join(self, left: Node, sources: Sources, number: int, step: Step, tree: exp.Select) -> Node:
+    def _join(self, left: Node, sources: Sources, number: int, step: JoinStep, tree: exp.Select) -> Node:
         residual = None if not step.residual else expression_sql(all_of(step.residual))
         source = sources.named[number][1]
         if isinstance(source, Static):

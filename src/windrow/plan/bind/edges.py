@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from windrow.plan.nodes.changes import Edge, Node, Stamp
+from windrow.plan.nodes.changes import Node, Stamp, WindowEdge
 
 START, END = "window_start", "window_end"
 EDGES = (START, END)
@@ -19,11 +19,11 @@ class Windows:
     offset_us: int
     range_us: int | None
 
-    def edge(self, name: str, column: str) -> Edge:
+    def edge(self, name: str, column: str) -> WindowEdge:
         """The edge `name` of each window, as a column of a plan."""
-        return Edge(column, 0 if name == END else self.range_us)
+        return WindowEdge(column, 0 if name == END else self.range_us)
 
-    def stamped(self, plan: Node, edges: Iterable[Edge]) -> Node:
+    def stamped(self, plan: Node, edges: Iterable[WindowEdge]) -> Node:
         """The rows of `plan` with these edges, if there are any."""
         found = tuple(sorted(edges, key=lambda edge: edge.name))
         return Stamp(plan, self.slide_us, self.offset_us, found) if found else plan

@@ -10,7 +10,7 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.change_sources import plan_column
 from windrow.plan.bind.check_from import above
-from windrow.plan.bind.joins import Step
+from windrow.plan.bind.joins import JoinStep
 from windrow.plan.bind.typing import checked_type, type_name
 from windrow.plan.bind.widen import cast_to, wider
 from windrow.plan.nodes.changes import Computed, Node, Project
@@ -18,7 +18,7 @@ from windrow.plan.nodes.changes import Computed, Node, Project
 Pairs = tuple[tuple[str, str], ...]
 
 
-def keys_of_streams(left: Node, right: Node, step: Step, scope: Scope) -> tuple[Node, Node, Pairs]:
+def keys_of_streams(left: Node, right: Node, step: JoinStep, scope: Scope) -> tuple[Node, Node, Pairs]:
     """Both sides of a join with the columns that it is by, and these, which are of the same types."""
     higher = above(scope)
     mine: dict[str, Computed] = {}
@@ -35,7 +35,7 @@ def keys_of_streams(left: Node, right: Node, step: Step, scope: Scope) -> tuple[
     return _with(left, mine), _with(right, theirs), tuple(pairs)
 
 
-def keys_of_table(left: Node, step: Step, scope: Scope) -> tuple[Node, Pairs]:
+def keys_of_table(left: Node, step: JoinStep, scope: Scope) -> tuple[Node, Pairs]:
     """The stream's side of a join with a table, which has its columns only, and what both are compared by."""
     mine: dict[str, Computed] = {}
     pairs = tuple((_column(one, left, mine, above(scope)), other.name) for one, other in step.on)

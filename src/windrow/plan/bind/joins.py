@@ -17,7 +17,7 @@ from windrow.plan.bind.widen import cast_to, wider
 
 
 @dataclass(slots=True)
-class Step:
+class JoinStep:
     """One join: what must be equal, further conditions, and whether rows of the left side stay without a partner.
 
     `on` are pairs of expressions, over the columns of the plan so far and over those of the source that is joined. With
@@ -33,7 +33,7 @@ class Step:
 
 def bind_joins(
     sources: Sources, written: list[exp.Join], conjuncts: list[exp.Expr], scope: Scope
-) -> tuple[list[Step], list[exp.Expr]]:
+) -> tuple[list[JoinStep], list[exp.Expr]]:
     """The joins in order, and the conditions of WHERE that are left for afterwards."""
     steps = []
     rest: list[exp.Expr] = []
@@ -53,7 +53,7 @@ def bind_joins(
         else:
             rest.append(conjunct)
     for number, join in enumerate(written, start=1):
-        step = Step(join_kind(join, scope), join)
+        step = JoinStep(join_kind(join, scope), join)
         own = [] if join.args.get("on") is None else conjuncts_of(join.args["on"])
         own += using[number]
         ready = [conjunct for read, conjunct in waiting if max(read) == number]

@@ -138,7 +138,7 @@ class Group(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class WindowEdge:
     """A column with an edge of the window: its end less `before_us`. None is NULL: a window without a beginning."""
 
     name: str
@@ -152,7 +152,7 @@ class Stamp(Node):
     child: Node
     slide_us: int
     offset_us: int
-    edges: tuple[Edge, ...]
+    edges: tuple[WindowEdge, ...]
 
     @property
     def columns(self) -> tuple[Column, ...]:

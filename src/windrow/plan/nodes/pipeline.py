@@ -225,20 +225,20 @@ class StreamPlan:
         return tuple(q for q in timed if (q.rows, q.where, q.keys, q.window.range_us is None) == held)
 
     @property
-    def shared(self) -> tuple[Space, ...]:
+    def time_spaces(self) -> tuple[Space, ...]:
         """The spaces of windows over time."""
         return tuple(space for space in self.spaces if isinstance(space, Space))
 
     @property
-    def numbered(self) -> tuple[RowSpace, ...]:
+    def row_spaces(self) -> tuple[RowSpace, ...]:
         """The spaces of windows that count rows."""
         return tuple(space for space in self.spaces if isinstance(space, RowSpace))
 
     @property
     def cuts(self) -> Cuts:
         """The edges of all windows of all queries; where rows are counted, or nothing is folded, any time is one."""
-        each_time = [TimeWindow(range_us=1, slide_us=1)] if self.numbered or not self.spaces else []
-        return Cuts.of([*each_time, *(window.closes for space in self.shared for window in space.windows)])
+        each_time = [TimeWindow(range_us=1, slide_us=1)] if self.row_spaces or not self.spaces else []
+        return Cuts.of([*each_time, *(window.closes for space in self.time_spaces for window in space.windows)])
 
     @property
     def counted_cuts(self) -> Cuts:

@@ -8,7 +8,7 @@ from windrow.plan.nodes.changes import Column, Node, Scan
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Node):
+class StageEnd(Node):
     """The end of a stage: the changes of a sub-plan as they are, with the ends of rows that have not been sent yet.
 
     `query` is a name for what the query asks: a part is sent once for each query, since one that comes later must not

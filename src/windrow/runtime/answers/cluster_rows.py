@@ -14,7 +14,7 @@ from windrow.kernels import Fields, Lowered, take
 from windrow.kernels.rounding import rounding_of
 from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import CLUSTER, ClusterPartial
-from windrow.runtime.answers.follow import Followed
+from windrow.runtime.answers.follow import ClusterFates
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ClusterRows:
     report: Report
     rows: np.ndarray
     numbers: np.ndarray
-    followed: Mapping[int, Followed]
+    followed: Mapping[int, ClusterFates]
 
     def of(self, chosen: np.ndarray, rows: int) -> ClusterRows:
         """The clusters of some rows, which are all there is from now on."""
@@ -98,7 +98,7 @@ class FoundClusters:
         none = np.zeros(part.stop - part.start, np.int64)
         return Seen(self.slots[part], none, report.centers[part], report.radii[part], report.counts[part])
 
-    def numbered(self, followed: Mapping[int, Followed]) -> ClusterRows:
+    def numbered(self, followed: Mapping[int, ClusterFates]) -> ClusterRows:
         """The clusters with the numbers that they were given, answer by answer."""
         numbers = np.zeros(len(self.slots), np.int64)
         for number, told in followed.items():

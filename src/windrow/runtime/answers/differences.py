@@ -30,7 +30,7 @@ _LEFT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LastAnswer:
     """The answer of a window: row i is that of the group in slot `slots[i]`, and of its cluster `numbers[i]`."""
 
     slots: np.ndarray
@@ -41,18 +41,18 @@ class Held:
 class Differences:
     """Compares the answers of one query, window by window, and tells what differs.
 
-    Windows come in order; one that holds nothing need not be told. `space` is where the last answer is kept.
+    Windows come in order; one that holds nothing need not be told. `family` is where the last answer is kept.
     """
 
-    def __init__(self, query: QueryPlan, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, query: QueryPlan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         assert isinstance(query.window, TimeWindow)
         self._window, self._schema, self._clustered = query.window, query.emitted, query.clusters is not None
         self._keys = len(query.keys)
-        self._space, self._store = space, blocks
+        self._family, self._store = family, blocks
         self._last: int | None = snapshot["last"] if snapshot else None
         self._kept = pa.schema(list(query.answered)[-len(query.keys) - len(query.aggregates) :])
         nothing = pa.record_batch([pa.array([], field.type) for field in self._kept], schema=self._kept)
-        self._held = Held(np.empty(0, np.int64), np.empty(0, np.int64), nothing)
+        self._held = LastAnswer(np.empty(0, np.int64), np.empty(0, np.int64), nothing)
         self._nothing, self._stale, self._changed = self._held, snapshot is not None, False
 
     def told(
@@ -72,7 +72,7 @@ class Differences:
             window = (int(ends[low]) - self._window.offset_us) // self._window.slide_us
             found += self.emptied(window - 1)
             fates = {} if clusters is None else clusters.followed[window].fates()
-            held = Held(slots[low:high], numbers[low:high], rows.slice(low, high - low))
+            held = LastAnswer(slots[low:high], numbers[low:high], rows.slice(low, high - low))
             found.append(self._compared(window, held, fates, {name: far[low:high] for name, far in noise.items()}))
         return [batch for batch in found if batch.num_rows]
 
@@ -89,7 +89,7 @@ class Differences:
         if len(slots) and len(self._held.slots):
             left = np.isin(self._held.slots, slots)
             if left.any():
-                self._held = Held(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
+                self._held = LastAnswer(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
                 self._changed = True
 
     def rewind(self, clock: int) -> None:
@@ -106,13 +106,13 @@ class Differences:
         if self._changed:
             held = self._held
             own = {"slot": pa.array(held.slots), "number": pa.array(held.numbers)}
-            self._store.write(self._space, 0, encode(own | dict(zip(self._kept.names, held.rows.columns))))
+            self._store.write(self._family, 0, encode(own | dict(zip(self._kept.names, held.rows.columns))))
             self._changed = False
 
     def snapshot(self) -> Snapshot:
         return {"last": self._last}
 
-    def _compared(self, window: int, new: Held, fates: Fates, noise: Noise) -> pa.RecordBatch:
+    def _compared(self, window: int, new: LastAnswer, fates: Fates, noise: Noise) -> pa.RecordBatch:
         """The groups that are in one of two windows, or whose answers differ."""
         old = self._held
         place = _places(old, new)
@@ -147,12 +147,12 @@ class Differences:
         if self._stale:
             self._stale = False
             if self._last is not None:
-                batch = decode(self._store.read(self._space, 0))
+                batch = decode(self._store.read(self._family, 0))
                 slots, numbers = batch.column("slot").to_numpy(), batch.column("number").to_numpy()
-                self._held = Held(slots, numbers, batch.select(self._kept.names))
+                self._held = LastAnswer(slots, numbers, batch.select(self._kept.names))
 
 
-def _places(old: Held, new: Held) -> np.ndarray:
+def _places(old: LastAnswer, new: LastAnswer) -> np.ndarray:
     """For each row of `new` the row of `old` that is of the same group and cluster, or -1."""
     if not len(old.slots) or not len(new.slots):
         return np.full(len(new.slots), -1)
@@ -163,7 +163,7 @@ def _places(old: Held, new: Held) -> np.ndarray:
     return np.where(was[order][found] == now, order[found], -1)
 
 
-def _again(old: Held, new: Held, place: np.ndarray, keys: int) -> None:
+def _again(old: LastAnswer, new: LastAnswer, place: np.ndarray, keys: int) -> None:
     """Find the groups that had left every window and are there again, in other slots: by their keys."""
     left, fresh = np.flatnonzero(old.slots == _LEFT), np.flatnonzero(place < 0)
     if not len(left) or not len(fresh):
@@ -177,7 +177,7 @@ def _again(old: Held, new: Held, place: np.ndarray, keys: int) -> None:
     place[fresh] = np.where(found < 0, -1, left[found])
 
 
-def _steady(old: Held, new: Held, place: np.ndarray, noise: Noise) -> Held:
+def _steady(old: LastAnswer, new: LastAnswer, place: np.ndarray, noise: Noise) -> LastAnswer:
     """The new rows with the old values where these differ by no more than rounding.
 
     What was told stays what it was, so that it can be taken back as it was told.
@@ -218,7 +218,7 @@ def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
     return same
 
 
-def _fates(new: Held, old: Held, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:
+def _fates(new: LastAnswer, old: LastAnswer, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:
     """What became of each cluster: those of `olds`, then those of `news`."""
     changes: list[str] = []
     others: list[int | None] = []

@@ -15,7 +15,7 @@ _CLUSTERS, _NUMBERS = range(2)
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class ClusterFates:
     """What became of the clusters of a window.
 
     Of each cluster in it: its number, whether it was KEPT, BORN or SPLIT, and the number that it split from, or 0. Of
@@ -50,9 +50,9 @@ class Follower:
     """
 
     def __init__(
-        self, space: str, dimensions: int, reach: float, grouped: bool, blocks: Blocks, snapshot: Snapshot | None
+        self, family: str, dimensions: int, reach: float, grouped: bool, blocks: Blocks, snapshot: Snapshot | None
     ) -> None:
-        self._space, self._reach, self._store = space, reach, blocks
+        self._family, self._reach, self._store = family, reach, blocks
         self._dimensions, self._grouped = dimensions, grouped
         self._last: int | None = snapshot["last"] if snapshot else None
         self._seen = _nothing(dimensions)
@@ -61,7 +61,7 @@ class Follower:
         self._stale = snapshot is not None
         self._changed: set[int] = set()
 
-    def follow(self, window: int, found: Seen, final: bool = True) -> Followed:
+    def follow(self, window: int, found: Seen, final: bool = True) -> ClusterFates:
         """Number the clusters of a window, or of an early answer of it.
 
         Windows come in order, the early answers of one before its final; those that hold nothing may be left out.
@@ -79,7 +79,7 @@ class Follower:
         self._last, self._seen = window, seen if final else seen.beside(old.part(gone))
         self._changed.add(_CLUSTERS)
         into = told.into[gone]
-        return Followed(
+        return ClusterFates(
             found.slots,
             numbers,
             np.where(told.is_old >= 0, KEPT, np.where(told.out_of >= 0, SPLIT, BORN)),
@@ -121,9 +121,9 @@ class Follower:
             columns = {"slot": pa.array(seen.slots), "number": pa.array(seen.numbers), "count": pa.array(seen.counts)}
             columns |= {"radius": pa.array(seen.radii)}
             columns |= {f"center_{axis}": pa.array(seen.centers[:, axis]) for axis in range(self._dimensions)}
-            self._store.write(self._space, _CLUSTERS, encode(columns))
+            self._store.write(self._family, _CLUSTERS, encode(columns))
         if _NUMBERS in self._changed:
-            self._store.write(self._space, _NUMBERS, encode({"reached": pa.array(self._reached)}))
+            self._store.write(self._family, _NUMBERS, encode({"reached": pa.array(self._reached)}))
         self._changed.clear()
 
     def snapshot(self) -> Snapshot:
@@ -157,21 +157,21 @@ class Follower:
             return
         self._stale = False
         if self._last is not None:
-            batch = decode(self._store.read(self._space, _CLUSTERS))
+            batch = decode(self._store.read(self._family, _CLUSTERS))
             slots, numbers, counts, radii = (
                 batch.column(name).to_numpy() for name in ("slot", "number", "count", "radius")
             )
             axes = [batch.column(f"center_{axis}").to_numpy() for axis in range(self._dimensions)]
             self._seen = Seen(slots, numbers, np.stack(axes, axis=1), radii, counts)
             self._known = np.unique(slots)
-            self._reached = decode(self._store.read(self._space, _NUMBERS)).column("reached").to_numpy().copy()
+            self._reached = decode(self._store.read(self._family, _NUMBERS)).column("reached").to_numpy().copy()
 
 
-def known_slots(space: str, blocks: Blocks, snapshot: Snapshot) -> np.ndarray:
+def known_slots(family: str, blocks: Blocks, snapshot: Snapshot) -> np.ndarray:
     """The slots that a follower keeps for their groups, by what is stored of it."""
     if snapshot["last"] is None:
         return np.empty(0, np.int64)
-    return np.unique(decode(blocks.read(space, _CLUSTERS)).column("slot").to_numpy())
+    return np.unique(decode(blocks.read(family, _CLUSTERS)).column("slot").to_numpy())
 
 
 def _nothing(dimensions: int) -> Seen:

@@ -16,7 +16,7 @@ from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows, FoundClusters
-from windrow.runtime.answers.follow import Followed, Follower, known_slots
+from windrow.runtime.answers.follow import ClusterFates, Follower, known_slots
 from windrow.runtime.answers.windows import Answers
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -70,7 +70,7 @@ class Followers:
         clusters: list[dict[tuple[Partial, int | None], ClusterRows]] = [{} for _ in given]
         for (closes, every, partial), follower in self._followers.items():
             turns: list[tuple[int, int, int]] = []
-            followed: dict[int, dict[int, Followed]] = {}
+            followed: dict[int, dict[int, ClusterFates]] = {}
             for place, (answers, sizes) in enumerate(given):
                 window = answers.window
                 assert isinstance(window, TimeWindow)

@@ -16,7 +16,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.runtime.answers.windows import Answers
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.storage.blocks import MemoryBlocks
 from windrow.windows.aging import Weighed
 
@@ -45,7 +45,7 @@ class _Level:
 
 
 def rows_of_levels(
-    query: QueryPlan, answers: Sequence[Answers], groups: Groups, user: dict[str, type]
+    query: QueryPlan, answers: Sequence[Answers], groups: GroupSlots, user: dict[str, type]
 ) -> tuple[list[pa.RecordBatch], int]:
     """The rows of a query, made of all that its levels have answered in a batch, and how many overflows there were.
 
@@ -102,10 +102,10 @@ class RowLevels:
     """What levels in rows have answered in a batch: each has groups of its own, and here they are the same."""
 
     def __init__(self, query: QueryPlan) -> None:
-        self.groups = Groups(query.keys, "levels", MemoryBlocks())
+        self.groups = GroupSlots(query.keys, "levels", MemoryBlocks())
         self.answers: list[Answers] = []
 
-    def add(self, answers: Answers, groups: Groups) -> None:
+    def add(self, answers: Answers, groups: GroupSlots) -> None:
         """Take in answers of one level, whose `groups` may change soon after."""
         slots = self.groups.slots_of(groups.keys_of(answers.slots), len(answers.slots))
         self.answers.append(replace(answers, slots=slots))

@@ -14,11 +14,11 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.runtime.answers.windows import Answers
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 
 
 def answer_rows(
-    query: QueryPlan, groups: Groups, answers: Answers, user: Mapping[str, type]
+    query: QueryPlan, groups: GroupSlots, answers: Answers, user: Mapping[str, type]
 ) -> tuple[pa.RecordBatch, int]:
     """The rows of one query: times, keys, and the aggregates drawn from their partials, or from clusters.
 

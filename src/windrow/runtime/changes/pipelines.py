@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from windrow.plan.instants import LATEST_US
+from windrow.plan.instants import BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.regrouped import Leaf, Part
+from windrow.plan.nodes.regrouped import Leaf, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.away import Entry, beside, called_back, let_go, sent_away
 from windrow.runtime.changes.together import Together
@@ -20,9 +20,6 @@ from windrow.runtime.payload import Payload
 from windrow.runtime.slice.scans import ROWS
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
-
-NOTHING_YET = -(1 << 62)
-"""An instant before all others: what is settled as long as there is no clock."""
 
 
 @dataclass(slots=True)
@@ -126,12 +123,12 @@ class Pipelines:
         outcome: Outcome,
     ) -> int:
         """Move a pipeline on to `clock`, or with `newest`, where the input has ended, beyond; returns how far."""
-        until = NOTHING_YET if clock is None else min(together.until(clock, newest), LATEST_US)
+        until = BEFORE_ALL if clock is None else min(together.until(clock, newest), LATEST_US)
         overflows = together.pipeline.overflows
         changed = together.advance(rows, until)
         outcome.failed += together.pipeline.overflows - overflows
         for name, query in together.queries.items():
-            if isinstance(query.root, Part):
+            if isinstance(query.root, StageEnd):
                 outcome.parts.append((query.name, changed[name]))
             elif clock is not None:
                 batches = together.answers(name, changed[name], until)

@@ -28,12 +28,12 @@ def at_slides(changes: Changes, query: ChangePlan) -> Changes:
 class Sampled:
     """The answer of a query with a slide, which is sent as a whole at each end of a window."""
 
-    def __init__(self, query: ChangePlan, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, query: ChangePlan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._query = query
         types = [column.type for column in query.root.columns]
         snapshot = snapshot or {"last": None, "rows": None}
         self._last: int | None = snapshot["last"]
-        self._table = RowTable(types, ("n",), space, blocks, snapshot["rows"])
+        self._table = RowTable(types, ("n",), family, blocks, snapshot["rows"])
 
     def answers(self, changes: Changes, until: int) -> list[pa.RecordBatch]:
         """The answers at all slides up to `until`, from the net `changes` at slides since the last."""

@@ -14,6 +14,7 @@ keyed_rows       The rows that windows by key still need, in blocks in the order
 keyed_space      What spaces have in common whose shards hold all rows of their keys
 open_windows     Which keys have a window open, since when, and how rows open and close them
 partition_space  One space of windows that count the rows of each key: every key is a stream of its own
+pending_rows     Rows that wait for the clock to pass their time
 predicate_rows   Rows that open and close windows, in order of time
 predicate_space  One space of windows that open and close at rows with a condition
 row_order        The order of a stream's rows: each gets its number once all rows before it are known
@@ -21,5 +22,4 @@ row_space        One space of windows that count a stream's rows: rows are numbe
                  numbers
 row_times        When the rows happened that windows begin with
 row_windows      Which windows over rows are due
-waiting          Rows that wait for the clock to pass their time
 """

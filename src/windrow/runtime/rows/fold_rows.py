@@ -7,13 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from windrow.kernels import Fields, concat, take
+from windrow.plan.instants import BEFORE_ALL
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers
 from windrow.runtime.rows.key_runs import GroupRuns
-from windrow.runtime.rows.row_windows import Due
+from windrow.runtime.rows.row_windows import DueWindows
 from windrow.runtime.time.folds import Folds
 from windrow.windows.log import PaneLog
-
-START = -(1 << 62)
 
 TOGETHER, WINDOW_MERGES = 16, 10_000
 """At least so many windows are folded together, where that takes no more merges than so many a window: to fold one by
@@ -34,7 +33,7 @@ class FoldRows:
         self._folds, self._log, self._bounded = folds, log, bounded
         self._calls_code = any(kernel.calls_code for kernel in log.kernels)
 
-    def windows(self, due: Due, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
+    def windows(self, due: DueWindows, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
         """Give `emit` the answers of windows over the panes low <= pane < high; there are groups in `width` slots."""
         first = int(lows[0] if self._bounded else highs[0])
         if len(highs) >= TOGETHER and not self._calls_code:
@@ -45,7 +44,7 @@ class FoldRows:
                 return
         self._each(due, lows, highs, width, emit)
 
-    def _each(self, due: Due, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
+    def _each(self, due: DueWindows, lows: np.ndarray, highs: np.ndarray, width: int, emit: Emit) -> None:
         """Fold each window as it is maintained."""
         windows: list[np.ndarray] = []
         slots: list[np.ndarray] = []
@@ -64,7 +63,9 @@ class FoldRows:
                 emit(due.answers(np.concatenate(windows), np.concatenate(slots), joined))
                 windows, slots, partials, rows = [], [], [], 0
 
-    def _together(self, due: Due, lows: np.ndarray, highs: np.ndarray, first: int, width: int, emit: Emit) -> None:
+    def _together(
+        self, due: DueWindows, lows: np.ndarray, highs: np.ndarray, first: int, width: int, emit: Emit
+    ) -> None:
         """Fold all windows over their panes; those without bound begin with what was folded before the first ends."""
         entries, kernels = self._log.between(first, int(highs[-1])), self._log.kernels
         runs = GroupRuns(entries.slots, entries.panes, entries.partials)
@@ -73,7 +74,7 @@ class FoldRows:
             slots = np.unique(entries.slots)
         else:
             slots = np.arange(width)
-            before = [take(fields, slots) for fields in self._folds.answer(range(START, first), width)]
+            before = [take(fields, slots) for fields in self._folds.answer(range(BEFORE_ALL, first), width)]
         step = max(1, ANSWER_ROWS // max(1, len(slots)))
         for start in range(0, len(highs), step):
             some = np.arange(start, min(start + step, len(highs)))
@@ -87,4 +88,4 @@ class FoldRows:
             if len(present):
                 emit(due.answers(windows[present], each[present], [take(fields, present) for fields in folded]))
         if before:
-            self._folds.answer(range(START, int(highs[-1])), width)
+            self._folds.answer(range(BEFORE_ALL, int(highs[-1])), width)

@@ -16,8 +16,8 @@ class KeyNumbers:
 
     names: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._chunks = SlotChunks(space, blocks, snapshot)
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+        self._chunks = SlotChunks(family, blocks, snapshot)
         self._loaded = snapshot is None
         for name in self.names:
             setattr(self, name, np.zeros(0, np.int64))

@@ -32,16 +32,16 @@ class KeyRunning:
         self,
         kernels: Sequence[Kernel],
         members: Sequence[int],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
     ) -> None:
         self.members = tuple(members)
         self._kernels = [kernels[i].running for i in self.members]
         kept = snapshot or {}
-        self._span = GroupPartials(Span(), f"{space}.span", blocks, kept.get("span"))
+        self._span = GroupPartials(Span(), f"{family}.span", blocks, kept.get("span"))
         self._folded = [
-            GroupPartials(kernel, f"{space}.{i}", blocks, kept.get(str(i)))
+            GroupPartials(kernel, f"{family}.{i}", blocks, kept.get(str(i)))
             for i, kernel in zip(self.members, self._kernels)
         ]
         self._width: int = kept.get("width", 0)

@@ -13,17 +13,17 @@ from windrow.windows.entries import Entries
 from windrow.windows.ranges import fold_ranges
 
 
-class Runs:
+class KeyRuns:
     """Rows in order of (slot, value), and where values lie in the run of their slot.
 
-    >>> runs = Runs(np.array([1, 0, 1, 1]), np.array([5, 7, 6, 6]))
+    >>> runs = KeyRuns(np.array([1, 0, 1, 1]), np.array([5, 7, 6, 6]))
     >>> runs.order.tolist(), runs.present.tolist()
     ([1, 0, 2, 3], [0, 1])
     >>> runs.bound(np.array([1, 1, 0, 9]), np.array([6, 6, 8, 0]), after=np.array([False, True, False, False])).tolist()
     [2, 4, 1, 4]
     """
 
-    def __init__(self, slots: np.ndarray, values: np.ndarray, like: Runs | None = None) -> None:
+    def __init__(self, slots: np.ndarray, values: np.ndarray, like: KeyRuns | None = None) -> None:
         """`like` has the same rows in the same order, by other values."""
         if like is None:
             width = int(slots.max()) + 1 if len(slots) else 0
@@ -60,9 +60,9 @@ class GroupRuns:
     """Entries in order of group and pane, and folds over neighbouring panes of one group."""
 
     def __init__(
-        self, slots: np.ndarray, panes: np.ndarray, partials: Sequence[Fields], like: Runs | None = None
+        self, slots: np.ndarray, panes: np.ndarray, partials: Sequence[Fields], like: KeyRuns | None = None
     ) -> None:
-        self._runs = Runs(slots, panes, like)
+        self._runs = KeyRuns(slots, panes, like)
         self._partials = tuple(take(fields, self._runs.order) for fields in partials)
 
     def fold(
@@ -102,9 +102,9 @@ class HeldRows:
 
     def __init__(self, rows: Entries, one_group_a_key: bool) -> None:
         place = rows.partials[0]
-        self._by_key = Runs(place["owner"], rows.panes)
-        self._times = Runs(place["owner"], place["time"], self._by_key)
-        by_group = self._by_key if one_group_a_key else Runs(rows.slots, rows.panes)
+        self._by_key = KeyRuns(place["owner"], rows.panes)
+        self._times = KeyRuns(place["owner"], place["time"], self._by_key)
+        by_group = self._by_key if one_group_a_key else KeyRuns(rows.slots, rows.panes)
         slots = by_group.present
         self.groups = slots, place["owner"][by_group.order[by_group.begins(slots)]]
         self.by_group = GroupRuns(rows.slots, rows.panes, rows.partials[1:], by_group)

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, take
+from windrow.plan.instants import BEFORE_ALL
 from windrow.runtime.rows.key_runs import GroupRuns
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, nothing
 from windrow.windows.running import Accumulate
-
-START = -(1 << 62)
 
 
 class _Entering:
@@ -39,7 +38,7 @@ class KeySums:
     def __init__(
         self,
         kernels: Sequence[Kernel],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         *,
@@ -49,7 +48,7 @@ class KeySums:
         kept = snapshot or {"batches": 0}
         self._batches: int = kept["batches"]
         self._entering = _Entering(kernels)
-        self._sums = Accumulate(self._entering, space, blocks, kept.get("sums"), as_panes=as_rows)
+        self._sums = Accumulate(self._entering, family, blocks, kept.get("sums"), as_panes=as_rows)
 
     def adopt(self, older: KeySums) -> None:
         self._sums.adopt(older._sums)
@@ -64,7 +63,7 @@ class KeySums:
             return [take(fields, slots) for fields in held]
         runs, kernels = GroupRuns(new.slots, new.panes, new.partials), self._entering.kernels
         users = [i for i, kernel in enumerate(kernels) if kernel.calls_code]
-        newer = runs.fold(kernels, slots, np.full(len(slots), START), highs, users)
+        newer = runs.fold(kernels, slots, np.full(len(slots), BEFORE_ALL), highs, users)
         folded = []
         for i, (kernel, fields) in enumerate(zip(kernels, held)):
             if i in users:
@@ -76,7 +75,7 @@ class KeySums:
 
     def held(self, width: int) -> list[Fields]:
         """For each kernel, fields with an element a slot. To be read, not kept."""
-        return self._sums.answer(range(START, self._batches), width)
+        return self._sums.answer(range(BEFORE_ALL, self._batches), width)
 
     def release(self, slots: np.ndarray) -> None:
         """What the groups in `slots` have come to is let go, and they begin again."""
@@ -86,7 +85,7 @@ class KeySums:
         """The rows of a batch have been answered, and belong to those before."""
         self._entering.rows = new
         self._batches += 1
-        self._sums.answer(range(START, self._batches), width)
+        self._sums.answer(range(BEFORE_ALL, self._batches), width)
         self._entering.rows = nothing(self._entering.kernels)
 
     @property
@@ -109,7 +108,7 @@ def _in_turn(
     passed: dict[int, int] = {}
     for i in np.lexsort((highs, slots)).tolist():
         slot, high = int(slots[i]), int(highs[i])
-        entering = runs.part(number, runs.places(slot, passed.get(slot, START), high))
+        entering = runs.part(number, runs.places(slot, passed.get(slot, BEFORE_ALL), high))
         kernel.combine(state, np.full(len(next(iter(entering.values()))), slot), entering)
         passed[slot] = high
         for name, column in state.items():

@@ -11,7 +11,7 @@ from windrow.kernels import Fields, take
 from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers
 from windrow.runtime.rows.key_counts import KeyCounts
-from windrow.runtime.rows.key_runs import Runs
+from windrow.runtime.rows.key_runs import KeyRuns
 from windrow.windows.entries import Entries
 
 
@@ -61,7 +61,7 @@ def due_key_windows(
             some = last[start : start + ANSWER_ROWS]
             yield KeyWindows(owners[some], new.panes[some] + 1, times[some], None)
         return
-    keys, runs = np.arange(len(counts.count)), Runs(owners, times)
+    keys, runs = np.arange(len(counts.count)), KeyRuns(owners, times)
     if not len(keys) or (before is None and not len(new)):
         return
     assert window.slide_us is not None

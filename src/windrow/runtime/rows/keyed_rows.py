@@ -45,13 +45,15 @@ class KeyedRows:
     in its life, and the state is at most twice what is needed.
     """
 
-    def __init__(self, space: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(
+        self, family: str, kernels: Sequence[Kernel], blocks: Blocks, snapshot: Snapshot | None = None
+    ) -> None:
         self._kernels = tuple(kernels)
         snapshot = snapshot or {"next": 0, "blocks": []}
         self._next: int = snapshot["next"]
         self._blocks = [_Block(block["number"], block["rows"]) for block in snapshot["blocks"]]
         codec = EntryCodec({str(number): kernel for number, kernel in enumerate(kernels)})
-        self._kept = KeptBlocks(space, blocks, codec, self._distances, versions_in(snapshot))
+        self._kept = KeptBlocks(family, blocks, codec, self._distances, versions_in(snapshot))
 
     def adopt(self, older: KeyedRows) -> None:
         """Take over the blocks that an `older` view has decoded and nobody has written since."""

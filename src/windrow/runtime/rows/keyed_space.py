@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.runtime.contracts import Rewound
-from windrow.runtime.groups import Groups
-from windrow.runtime.rows.waiting import TIME, Waiting
+from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.storage.blocks import Blocks, Snapshot
 
 
@@ -24,12 +24,12 @@ class KeyedSpace:
         self.space = space
         self._since: int | None = kept["since"]
         self._last: int | None = kept.get("last")  # when the newest row happened that the clock has passed
-        self._waiting = Waiting(f"{space.name}.waiting", blocks, kept.get("waiting"))
-        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
+        self._waiting = PendingRows(f"{space.name}.waiting", blocks, kept.get("waiting"))
+        self.groups = GroupSlots(space.keys, space.name, blocks, kept.get("groups"))
         self._owners = self.groups
         if len(space.partition) < len(space.keys):
             keys = [space.keys[i] for i in space.partition]
-            self._owners = Groups(keys, f"{space.name}.owners", blocks, kept.get("owners"))
+            self._owners = GroupSlots(keys, f"{space.name}.owners", blocks, kept.get("owners"))
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from windrow.storage.blocks import Blocks, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class RowsInWindows:
     """Of each row the number of the window that it lies in, 0 for none, when that began, and whether it closes it."""
 
     numbers: np.ndarray
@@ -38,12 +38,12 @@ class OpenWindows(KeyNumbers):
     first: np.ndarray
     last: np.ndarray
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         kept = snapshot or {"opened": 0, "chunks": None}
         self.opened: int = kept["opened"]  # windows are numbered as they open, the first is 1
-        super().__init__(space, blocks, kept["chunks"])
+        super().__init__(family, blocks, kept["chunks"])
 
-    def follow(self, owners: np.ndarray, times: np.ndarray, opens: np.ndarray, closes: np.ndarray) -> Followed:
+    def follow(self, owners: np.ndarray, times: np.ndarray, opens: np.ndarray, closes: np.ndarray) -> RowsInWindows:
         """Let rows of the keys `owners`, in order of time, open and close windows."""
         numbers, starts = np.zeros(len(owners), np.int64), np.zeros(len(owners), np.int64)
         closing = np.zeros(len(owners), bool)
@@ -51,7 +51,7 @@ class OpenWindows(KeyNumbers):
         state = (self.number, self.first, self.last)
         self.opened = _follow(*rows, *state, self.opened, numbers, starts, closing)
         self._chunks.touch(np.unique(owners[numbers > 0]))
-        return Followed(numbers, starts, closing)
+        return RowsInWindows(numbers, starts, closing)
 
     def snapshot(self) -> Snapshot:
         return {"opened": self.opened, "chunks": super().snapshot()}

@@ -9,19 +9,20 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.kernels.user import User
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.rows.key_counts import KeyCounts
 from windrow.runtime.rows.key_running import KeyRunning
 from windrow.runtime.rows.key_runs import HeldRows, each_group
-from windrow.runtime.rows.key_sums import START, KeySums
+from windrow.runtime.rows.key_sums import KeySums
 from windrow.runtime.rows.key_tree import KeyTree
 from windrow.runtime.rows.key_windows import KeyWindows, due_key_windows
 from windrow.runtime.rows.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.rows.keyed_space import KeyedSpace
+from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.row_space import known_since
-from windrow.runtime.rows.waiting import TIME
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined, nothing
 
@@ -173,10 +174,10 @@ class PartitionSpaceState(KeyedSpace):
         """The answers of windows, folded from the rows in them."""
         if self._window.range_us is not None:
             lows = held.first_after(windows.owners, windows.ends - self._window.range_us)
-            whole = windows.ends - self._window.range_us >= (START if self._since is None else self._since - 1)
+            whole = windows.ends - self._window.range_us >= (BEFORE_ALL if self._since is None else self._since - 1)
         else:
             lows = windows.highs - (self._window.rows or 0)
-            whole = lows >= (START if self._since is None else 0)
+            whole = lows >= (BEFORE_ALL if self._since is None else 0)
         if not whole.all():
             windows, lows = windows.part(whole), lows[whole]
         number, slots = each_group(windows.owners, *held.groups)

@@ -12,12 +12,12 @@ from windrow.kernels import take
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.runtime.answers.windows import Answers
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.key_sums import KeySums
 from windrow.runtime.rows.keyed_space import KeyedSpace
-from windrow.runtime.rows.open_windows import Followed, OpenWindows
+from windrow.runtime.rows.open_windows import OpenWindows, RowsInWindows
+from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.predicate_rows import FollowedRows, Owner
-from windrow.runtime.rows.waiting import TIME
 from windrow.runtime.slice.rows import CLOSES, OPENS
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined, nothing, reduced
@@ -159,7 +159,9 @@ class PredicateSpaceState(KeyedSpace):
         self._sums.release(slots)
         return Entries(window[older[0]["owner"]], slots, older)
 
-    def _tell_closed(self, rows: FollowedRows, told: Followed, at: np.ndarray, entries: Entries, emit: Emit) -> None:
+    def _tell_closed(
+        self, rows: FollowedRows, told: RowsInWindows, at: np.ndarray, entries: Entries, emit: Emit
+    ) -> None:
         """Windows that close at the rows `at`, of which there is one for each of `entries`."""
         if len(entries):
             count = int(np.count_nonzero(np.diff(entries.panes))) + 1
@@ -179,7 +181,7 @@ class PredicateSpaceState(KeyedSpace):
             emit(Answers(count, starts, ends, slots, partials, numbers, instants))
 
 
-def _refer(groups: Groups, slots: np.ndarray) -> None:
+def _refer(groups: GroupSlots, slots: np.ndarray) -> None:
     """Each of `slots` is held until it is forgotten, however often it is asked for."""
     fresh = np.unique(slots)
     groups.refer(fresh[groups.references[fresh] == 0])

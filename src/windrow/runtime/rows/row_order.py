@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from windrow.runtime.rows.waiting import TIME, Waiting
+from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.storage.blocks import Blocks, Snapshot
 
 ARRIVAL = "arrival"
@@ -46,11 +46,11 @@ class RowOrder:
     ([10, 10, 20], [1, 3, 0], 3)
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"count": 0, "arrived": 0, "waiting": None}
         self.count: int = snapshot["count"]
         self._arrived: int = snapshot["arrived"]
-        self._waiting = Waiting(space, blocks, snapshot["waiting"])
+        self._waiting = PendingRows(family, blocks, snapshot["waiting"])
 
     def adopt(self, older: RowOrder) -> None:
         self._waiting.adopt(older._waiting)

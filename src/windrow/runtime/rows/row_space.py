@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.cuts import Cuts, covered
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import Rewound
-from windrow.runtime.groups import Groups
-from windrow.runtime.rows.fold_rows import START, FoldRows
+from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.rows.fold_rows import FoldRows
+from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.rows.row_times import RowTimes
-from windrow.runtime.rows.row_windows import Due, due_windows
-from windrow.runtime.rows.waiting import TIME, Waiting
+from windrow.runtime.rows.row_windows import DueWindows, due_windows
 from windrow.runtime.slice.rows import ROW
 from windrow.runtime.time.folds import Folds
 from windrow.storage.blocks import Blocks, Snapshot
@@ -76,9 +77,9 @@ class RowSpaceState:
         self._high: int = kept["high"]  # where the last answered window ended
         self._kept_from: int | None = kept["kept_from"]
         self._order = RowOrder(f"{space.name}.order", blocks, kept.get("order"))
-        self._rows = Waiting(f"{space.name}.rows", blocks, kept.get("rows"))
+        self._rows = PendingRows(f"{space.name}.rows", blocks, kept.get("rows"))
         self._times = RowTimes(f"{space.name}.times", blocks, kept.get("times"))
-        self.groups = Groups(space.keys, space.name, blocks, kept.get("groups"))
+        self.groups = GroupSlots(space.keys, space.name, blocks, kept.get("groups"))
         linger = LINGER if "held" in space.maintenance else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
         unit = 1 if self._axis is None else self._axis.slide_us
@@ -151,7 +152,7 @@ class RowSpaceState:
             return
         self._low = max(self._low, self._next_low(clock))
         before = self._pane_at(self._low)
-        start = self.log.next_pane(START) if self._kept_from is None else self._kept_from
+        start = self.log.next_pane(BEFORE_ALL) if self._kept_from is None else self._kept_from
         if start is not None and start < before:
             freed = self.groups.forget(self.log.between(start, before).slots)
             self._folds.drop(before)
@@ -226,7 +227,7 @@ class RowSpaceState:
             partials = tuple(fields_of(kernel, name, own) for name, kernel in self._kernels.items())
             self.groups.refer(self.log.add(Entries(panes, slots, partials)).slots)
 
-    def _due(self, numbered: Numbered, before: int | None, clock: int) -> Iterator[Due]:
+    def _due(self, numbered: Numbered, before: int | None, clock: int) -> Iterator[DueWindows]:
         if self._first is None:
             return
         known = (numbered, self._first, self._last, before, clock)
@@ -240,18 +241,18 @@ class RowSpaceState:
             starts = np.full(len(lows), self._first)
             inside = lows > (self._known_from or 0)
             starts[inside] = self._times.at(lows[inside])
-            due = Due(highs, ends, instants, lows, starts)
+            due = DueWindows(highs, ends, instants, lows, starts)
             yield due if self._since is None else due.part(self._whole(due, self._since))
 
-    def _whole(self, due: Due, since: int) -> np.ndarray:
+    def _whole(self, due: DueWindows, since: int) -> np.ndarray:
         """Which windows reach back to no row that had gone by when the space came to the stream."""
         if self._window.range_us is not None:
             return due.ends - self._window.range_us >= since - 1
         return due.lows >= (self._known_from or 0) if self._window.bounded else np.ones(len(due.lows), bool)
 
-    def _panes(self, due: Due) -> tuple[np.ndarray, np.ndarray]:
+    def _panes(self, due: DueWindows) -> tuple[np.ndarray, np.ndarray]:
         """The first pane of each window, and the one behind its last: windows begin and end where panes do."""
-        return (due.lows if self._window.bounded else np.full(len(due.lows), START)), due.highs
+        return (due.lows if self._window.bounded else np.full(len(due.lows), BEFORE_ALL)), due.highs
 
     def _next_low(self, clock: int) -> int:
         """The position before which no later window begins."""

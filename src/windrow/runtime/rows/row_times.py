@@ -40,8 +40,8 @@ class RowTimes:
     ([60, 80], [1, 3])
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._log = PaneLog(space, {"time": Instant()}, blocks, snapshot)
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+        self._log = PaneLog(family, {"time": Instant()}, blocks, snapshot)
 
     def adopt(self, older: RowTimes) -> None:
         self._log.adopt(older._log)

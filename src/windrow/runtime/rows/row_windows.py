@@ -18,7 +18,7 @@ AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueWindows:
     """Windows in order: each holds the rows at positions low <= p < high, from the time `starts` to the time `ends`.
 
     A window of which not all rows have been there begins below 0. `highs` are the numbers of the last rows. `instants`
@@ -31,10 +31,10 @@ class Due:
     lows: np.ndarray
     starts: np.ndarray
 
-    def part(self, windows: np.ndarray) -> Due:
+    def part(self, windows: np.ndarray) -> DueWindows:
         """Some of the windows."""
         instants = None if self.instants is None else self.instants[windows]
-        return Due(self.highs[windows], self.ends[windows], instants, self.lows[windows], self.starts[windows])
+        return DueWindows(self.highs[windows], self.ends[windows], instants, self.lows[windows], self.starts[windows])
 
     def answers(self, windows: np.ndarray, slots: np.ndarray, partials: Sequence[Fields]) -> Answers:
         """The answers of the groups in `slots`, each in the window at the same place of `windows`, in order."""

@@ -28,7 +28,7 @@ from windrow.runtime.slice.lift import Lifted, lift
 from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
-from windrow.runtime.slice.scans import ScanRows
+from windrow.runtime.slice.scans import LeafRows
 from windrow.runtime.slice.split_chunks import FAILED
 from windrow.storage.columns import encode, encode_batch
 
@@ -53,7 +53,7 @@ class Slicer:
         partials = {partial for space in plan.spaces for partial in space.partials}
         self._kernels = {partial: kernel_of(partial, user) for partial in partials}
         self._cuts, self._counted_cuts = plan.cuts, plan.counted_cuts
-        self._scans = ScanRows(plan.scans, self._names, self._shards)
+        self._scans = LeafRows(plan.scans, self._names, self._shards)
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._probe: int | None = None
@@ -138,7 +138,7 @@ class Slicer:
         return unplaced
 
     def _sharing(self, chunk: Chunk, rows: JoinedRows | None) -> list[list[Space]]:
-        spaces = tuple(space for space in self._plan.shared if space.rows == rows)
+        spaces = tuple(space for space in self._plan.time_spaces if space.rows == rows)
         if len(spaces) <= 1:
             return [[space] for space in spaces]
         asked = self._plan.wanted
@@ -154,7 +154,7 @@ class Slicer:
 
     def _pack_rows(self, chunk: Chunk, rows: JoinedRows | None) -> None:
         """Send each shard the times of all rows that are counted, and then the rows of its own groups."""
-        spaces = tuple(space for space in self._plan.numbered if space.rows == rows)
+        spaces = tuple(space for space in self._plan.row_spaces if space.rows == rows)
         for name in dict.fromkeys(space.order for space in spaces if not space.is_alone):
             asking = [space for space in spaces if space.order == name and not space.is_alone]
             counted = counted_rows(asking[0], chunk)

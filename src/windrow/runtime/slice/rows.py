@@ -12,7 +12,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.runtime.keys import canonical
-from windrow.runtime.rows.waiting import TIME
+from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.slice.chunk import Chunk
 
 ROW = "row"

@@ -16,7 +16,7 @@ ROWS = "rows "
 """What the names of payloads begin with that have the rows of a leaf; its number follows."""
 
 
-class ScanRows:
+class LeafRows:
     """The rows that each scan reads of some events; `names` are the columns that hold row expressions."""
 
     def __init__(self, scans: Sequence[SpreadScan], names: Mapping[str, str], shards: Sequence[int]) -> None:

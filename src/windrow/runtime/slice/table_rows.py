@@ -19,7 +19,7 @@ MOST_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class JoinedEvents:
     """Joined rows: which of the events each comes from, and the columns that were asked for, by expression."""
 
     events: np.ndarray
@@ -49,13 +49,15 @@ class TableRows:
 
     def joined_columns(
         self, events: Mapping[str, pa.Array], chosen: np.ndarray, names: Iterable[str]
-    ) -> Iterator[Rows]:
+    ) -> Iterator[JoinedEvents]:
         """The rows of the `chosen` events, in pieces, with these columns of the tables."""
         texts = {name: column_text(name) for name in names}
         for found in self.joined(events, chosen, texts.values()):
-            yield Rows(found.events, {name: found.columns[text] for name, text in texts.items()})
+            yield JoinedEvents(found.events, {name: found.columns[text] for name, text in texts.items()})
 
-    def joined(self, events: Mapping[str, pa.Array], chosen: np.ndarray, texts: Iterable[str]) -> Iterator[Rows]:
+    def joined(
+        self, events: Mapping[str, pa.Array], chosen: np.ndarray, texts: Iterable[str]
+    ) -> Iterator[JoinedEvents]:
         """The rows of the `chosen` events, in pieces, with what `texts` say of them.
 
         `events` are the columns that `JoinedRows.read_of_events` asks for, by expression.
@@ -68,7 +70,7 @@ class TableRows:
                 half = len(some) // 2
                 waiting += [some[half:], some[:half]]
             elif len(state.events):
-                yield Rows(state.events, {text: state.value(text) for text in texts})
+                yield JoinedEvents(state.events, {text: state.value(text) for text in texts})
 
     def _attempt(self, events: Mapping[str, pa.Array], some: np.ndarray) -> _Pairs | None:
         """The rows of some events; None if there are too many for one piece."""

@@ -28,14 +28,14 @@ class Belated:
     """
 
     def __init__(
-        self, space: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None = None
+        self, family: str, kernels: Mapping[str, Kernel], blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
-        self._space, self._kernels, self._store = space, dict(kernels), blocks
+        self._family, self._kernels, self._store = family, dict(kernels), blocks
         self._entries = nothing(list(kernels.values()))
         self._clocks = np.empty(0, np.int64)
         self._changed = False
         if snapshot is not None and snapshot["entries"]:
-            batch = decode(blocks.read(space, 0))
+            batch = decode(blocks.read(family, 0))
             self._entries, self._clocks = from_columns(kernels, batch), batch.column(CLOCK).to_numpy()
 
     def __len__(self) -> int:
@@ -96,9 +96,9 @@ class Belated:
         self._changed = False
         if len(self._entries):
             columns = to_columns(self._kernels, self._entries) | {CLOCK: pa.array(self._clocks)}
-            self._store.write(self._space, 0, encode(columns))
+            self._store.write(self._family, 0, encode(columns))
         else:
-            self._store.delete(self._space, 0)
+            self._store.delete(self._family, 0)
 
     def snapshot(self) -> Snapshot:
         return {"entries": len(self._entries)}

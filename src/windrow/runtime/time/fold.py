@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from windrow.kernels import Fields
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Fold
 from windrow.plan.windows.time_window import TimeWindow
-from windrow.runtime.time.history import EVER
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.shared_folds import SharedFold
-from windrow.runtime.time.view import View
+from windrow.runtime.time.view import StateView
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.binary_merge import SlidingBinaryMerge
+from windrow.windows.context_maintenance import ContextMaintenance
 from windrow.windows.daba import Daba
 from windrow.windows.exclude import Exclude
 from windrow.windows.held import Held
@@ -23,11 +24,10 @@ from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
 from windrow.windows.refold import Refold
 from windrow.windows.repetitive_merge import RepetitiveMerge
-from windrow.windows.ruled import Ruled
 from windrow.windows.running import Accumulate, Subtract
 from windrow.windows.two_stacks import TwoStacks
 
-OVER_CONTEXTS: dict[str, type[Ruled]] = {
+OVER_CONTEXTS: dict[str, type[ContextMaintenance]] = {
     "binary": SlidingBinaryMerge,
     "stacks": TwoStacks,
     "daba": Daba,
@@ -48,7 +48,7 @@ class FoldState:
         log: PaneLog,
         kept: KeptPartials,
         shared: Sequence[SharedFold],
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Mapping[str, Snapshot],
     ) -> None:
@@ -63,7 +63,7 @@ class FoldState:
                 self._ways.append((read[way].partials, read[way].maintenance))
                 continue
             name = _name(way, fold, members)
-            view, place = View.of(log, kept, members), f"{space}.{name}.window"
+            view, place = StateView.of(log, kept, members), f"{family}.{name}.window"
             made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
             self.own[name] = made
             self._ways.append((members, made))
@@ -75,16 +75,16 @@ class FoldState:
         last = self.window.last_ended(clock)
         number = first if before is None else max(first, self.window.last_ended(before) + 1)
         if self.window.range_us is None:
-            if number == EVER:
-                pane = next_pane(EVER)
+            if number == BEFORE_ALL:
+                pane = next_pane(BEFORE_ALL)
                 number = last + 1 if pane is None else self.window.first_over(pane)
             yield from range(number, last + 1 if groups else number)
             return
         while number <= last:
-            pane = next_pane(EVER if number == EVER else self.window.start(number))
+            pane = next_pane(BEFORE_ALL if number == BEFORE_ALL else self.window.start(number))
             if pane is None:
                 return
-            if number == EVER or pane >= self.window.end(number):
+            if number == BEFORE_ALL or pane >= self.window.end(number):
                 number = self.window.first_over(pane)
             else:
                 yield number
@@ -93,7 +93,7 @@ class FoldState:
     def panes_of(self, number: int) -> range:
         """The instants between which the panes of window `number` begin."""
         end = self.window.end(number)
-        return range(EVER if self.window.range_us is None else self.window.start(number), end)
+        return range(BEFORE_ALL if self.window.range_us is None else self.window.start(number), end)
 
     def folded(self, number: int, width: int) -> dict[Partial, Fields]:
         """The partials of window `number`: for each, fields with an element a slot. To be read, not kept."""
@@ -134,19 +134,19 @@ def _name(way: str, fold: Fold, members: tuple[Partial, ...]) -> str:
 
 
 def maintenance_of(
-    way: str, view: View, space: str, blocks: Blocks, snapshot: Snapshot | None, window: TimeWindow | None = None
+    way: str, view: StateView, family: str, blocks: Blocks, snapshot: Snapshot | None, window: TimeWindow | None = None
 ) -> Maintenance:
     """The maintenance with the name `way`; what windows share is not among them."""
     match way:
         case "refold":
             return Refold(view)
         case "accumulate":
-            return Accumulate(view, space, blocks, snapshot)
+            return Accumulate(view, family, blocks, snapshot)
         case "subtract":
-            return Subtract(view, space, blocks, snapshot)
+            return Subtract(view, family, blocks, snapshot)
         case "held":
-            return Held(view, space, blocks)
+            return Held(view, family, blocks)
     if way not in OVER_CONTEXTS or window is None or window.range_us is None:
         raise AssertionError(f"unknown maintenance {way}")
     cells = max(1, window.range_us // window.slide_us)
-    return OVER_CONTEXTS[way](view, window.slide_us, window.offset_us, [cells], space, blocks, snapshot)
+    return OVER_CONTEXTS[way](view, window.slide_us, window.offset_us, [cells], family, blocks, snapshot)

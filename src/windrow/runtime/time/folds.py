@@ -8,7 +8,7 @@ import numpy as np
 
 from windrow.kernels import Fields
 from windrow.runtime.time.fold import OVER_CONTEXTS, maintenance_of
-from windrow.runtime.time.view import View
+from windrow.runtime.time.view import StateView
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance, bytes_held
@@ -27,7 +27,7 @@ class Folds:
         unit: int,
         cells: int,
         log: PaneLog,
-        space: str,
+        family: str,
         blocks: Blocks,
         snapshot: Snapshot | None,
         whole: int = 1,
@@ -37,10 +37,10 @@ class Folds:
         for name in dict.fromkeys(ways):
             members = tuple(i for i, chosen in enumerate(ways) if chosen == name)
             names, kernels = tuple(log.names[i] for i in members), tuple(log.kernels[i] for i in members)
-            view = View(log, members, names, kernels)
+            view = StateView(log, members, names, kernels)
             own = f"{name}-{'-'.join(names)}"
             kept = (snapshot or {}).get(own)
-            place = f"{space}.{own}"
+            place = f"{family}.{own}"
             made: Maintenance
             if name == "tree":
                 made = Tree(view, unit, 0, cells, place, blocks, kept)
@@ -50,7 +50,7 @@ class Folds:
                 made = maintenance_of(name, view, place, blocks, kept)
             self._folds[own] = (members, made)
         for other in (snapshot or {}).keys() - self._folds.keys():  # folded another way: it is folded from the panes
-            blocks.delete_all(f"{space}.{other}")
+            blocks.delete_all(f"{family}.{other}")
 
     def adopt(self, older: Folds) -> None:
         for name in self._folds.keys() & older._folds.keys():

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.cuts import Comb, Cuts
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.storage.blocks import Snapshot
 
-EVER = -(1 << 62)
 MOST = 1 << 20
 """A query that comes to a running job looks no further back than so many windows."""
 
@@ -25,14 +25,14 @@ class History:
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
-        snapshot = snapshot or {"partials": {}, "cuts": [], "kept_from": EVER}
+        snapshot = snapshot or {"partials": {}, "cuts": [], "kept_from": BEFORE_ALL}
         self._partials: dict[str, int] = dict(snapshot["partials"])
         self._cuts = [(since, Cuts(tuple(Comb(*comb) for comb in combs))) for since, combs in snapshot["cuts"]]
         self.kept_from: int = snapshot["kept_from"]
 
     def begin(self, space: Space, since: int | None) -> None:
         """From `since` on, events are cut and kept as `space` has it; None is the start of the stream."""
-        since = EVER if since is None else since
+        since = BEFORE_ALL if since is None else since
         kept = {partial.name for partial in space.partials}
         self._partials = {name: begun for name, begun in self._partials.items() if name in kept}
         for name in kept:
@@ -43,13 +43,13 @@ class History:
     def first_window(self, window: TimeWindow, partials: Sequence[Partial]) -> int:
         """The first window that all its events are known of, and of all that follow it."""
         if window.range_us is None:
-            return EVER
+            return BEFORE_ALL
         low = max([self.kept_from, *(self._partials[partial.name] for partial in partials)])
         sure = self._cuts[-1][0]  # from here on, time is cut at the window's own edges
-        if max(low, sure) == EVER:
-            return EVER
+        if max(low, sure) == BEFORE_ALL:
+            return BEFORE_ALL
         last = window.first_from(max(low, sure))
-        first = max(window.first_from(low) if low > EVER else last - MOST, last - MOST)
+        first = max(window.first_from(low) if low > BEFORE_ALL else last - MOST, last - MOST)
         numbers = np.arange(first, last)
         ends = window.offset_us + numbers * window.slide_us
         whole = self._cut_at(ends - window.range_us) & self._cut_at(ends)

@@ -10,7 +10,7 @@ from windrow.plan.nodes.spaces import Fold, Space
 from windrow.plan.windows.chains import chains_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.kept_partials import KeptPartials
-from windrow.runtime.time.view import View
+from windrow.runtime.time.view import StateView
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.binary_merge import SlidingBinaryMerge
 from windrow.windows.log import PaneLog
@@ -40,12 +40,12 @@ def shared_folds(
         finest = min((fold.window for fold in trees), key=lambda window: (window.slide_us, window.offset_us))
         cells = max(-(-(fold.window.range_us or 0) // finest.slide_us) for fold in trees)
         members = _members(trees, "tree")
-        view, place = View.of(log, partials, members), f"{space.name}.tree"
+        view, place = StateView.of(log, partials, members), f"{space.name}.tree"
         tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get("tree"))
         shared.append(SharedFold("tree", "tree", tuple(fold.window for fold in trees), members, tree))
     for unit, origin, folds in _lattices(_asking(space, "binary")):
         members, name = _members(folds, "binary"), f"binary-{unit}-{origin}"
-        view, place = View.of(log, partials, members), f"{space.name}.{name}.window"
+        view, place = StateView.of(log, partials, members), f"{space.name}.{name}.window"
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
@@ -59,7 +59,7 @@ def _stairs(space: Space, log: PaneLog, partials: KeptPartials) -> list[SharedFo
     for levels in chains_of(fold.window for fold in asking):
         members = _members([fold for fold in asking if fold.window in levels.windows], "stairs")
         name = "stairs-" + "-".join(window.label for window in levels.windows)
-        chain = NestedFold(View.of(log, partials, members), levels)
+        chain = NestedFold(StateView.of(log, partials, members), levels)
         shared.append(SharedFold(name, "stairs", levels.windows, members, chain))
     return shared
 

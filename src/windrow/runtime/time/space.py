@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow.clustering import kernel_of
 from windrow.kernels import Fields, take
-from windrow.plan.instants import LATEST_US
+from windrow.plan.instants import AFTER_ALL, BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -21,14 +21,14 @@ from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.followers import Followers
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
 from windrow.runtime.contracts import Rewound
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.time.belated import Belated
 from windrow.runtime.time.fold import FoldState
-from windrow.runtime.time.history import EVER, History
+from windrow.runtime.time.history import History
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.shared_folds import shared_folds
 from windrow.runtime.time.turns import Turns
-from windrow.runtime.time.view import View
+from windrow.runtime.time.view import StateView
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined
 from windrow.windows.held import LINGER
@@ -36,9 +36,6 @@ from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance, bytes_held
 from windrow.windows.refold import Refold
 from windrow.windows.running import Accumulate
-
-END = 1 << 62
-"""An instant after all panes."""
 
 
 class SpaceState:
@@ -64,7 +61,7 @@ class SpaceState:
         snapshot = snapshot or {}
         self._partials = space.partials
         self._kernels = {partial.name: kernel_of(partial, user) for partial in self._partials}
-        self.groups = Groups(space.keys, space.name, blocks, snapshot.get("groups"))
+        self.groups = GroupSlots(space.keys, space.name, blocks, snapshot.get("groups"))
         linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
@@ -108,7 +105,7 @@ class SpaceState:
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Fold payloads into panes; those of panes that were closed for all windows at `clock` are late."""
-        closed = EVER if clock is None else min(cuts.pane_at(clock) for cuts in self._own_cuts)
+        closed = BEFORE_ALL if clock is None else min(cuts.pane_at(clock) for cuts in self._own_cuts)
         closed = max(closed, self._history.kept_from)  # where the clock was set back, panes are open that are not whole
         parts = []
         for batch in payloads:
@@ -126,7 +123,7 @@ class SpaceState:
 
     def _enter(self, entries: Entries, clock: int | None) -> None:
         """Add entries to their panes; a pane that is closed for some window is not changed any more."""
-        open_from = EVER if clock is None else self._cuts.pane_at(clock)
+        open_from = BEFORE_ALL if clock is None else self._cuts.pane_at(clock)
         belated = entries.panes < open_from
         if clock is not None and belated.any():
             self._belated.add(entries.part(belated), clock)
@@ -155,7 +152,7 @@ class SpaceState:
     def first_end(self, query: QueryPlan, window: TimeWindow) -> int:
         """The end of the first window that `query` is answered for, of those like `window`."""
         first = self._firsts[query.need_of(window)]
-        return EVER if first == EVER else window.closes.end(first)
+        return BEFORE_ALL if first == BEFORE_ALL else window.closes.end(first)
 
     def last_end(self, clock: int, newest: int) -> int:
         """When the last window ends that an event at `newest` lies in; of windows without bound, the next.
@@ -199,12 +196,12 @@ class SpaceState:
         """
         first, stop = self._cuts.pane_at(newest), self._cuts.edge_from(newest + 1)
         late = self._belated.drop_from(stop)
-        gone = self.log.between(max(stop, self._history.kept_from), END)
+        gone = self.log.between(max(stop, self._history.kept_from), AFTER_ALL)
         if self.space.unbounded:
             for maintenance in self._maintenances().values():
                 assert isinstance(maintenance, Accumulate)
                 maintenance.rewind(first, stop, self.groups.width)
-            self.log.keep(END, END)  # all of it has been taken in
+            self.log.keep(AFTER_ALL, AFTER_ALL)  # all of it has been taken in
             return Rewound(len(gone) + len(late))
         freed = self.groups.forget(np.concatenate([gone.slots, late]))
         self.log.keep(self._history.kept_from, stop)
@@ -229,7 +226,7 @@ class SpaceState:
 
         The first of `partials` is the number of rows.
         """
-        found = Refold(View.of(self.log, self._kept, partials)).answer(panes, self.groups.width)
+        found = Refold(StateView.of(self.log, self._kept, partials)).answer(panes, self.groups.width)
         folded = self._belated.added(window, panes, self._kept, dict(zip(partials, found)))
         present = np.flatnonzero(folded[partials[0]]["n"])
         return present, tuple(take(folded[partial], present) for partial in partials)
@@ -321,7 +318,7 @@ class SpaceState:
         if newest is not None and not window.is_early:  # at the end of the input, there are only finals
             until = max(clock, min(window.end(window.last_over(newest)), LATEST_US))
         first = min(self._firsts[need] for need in self._needs[window])
-        first = EVER if first == EVER else window.number_from(first)
+        first = BEFORE_ALL if first == BEFORE_ALL else window.number_from(first)
         for number in fold.due(before, until, first, self._next_pane, len(self.groups)):
             yield window.end(number), place, number
 

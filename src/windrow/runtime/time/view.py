@@ -13,7 +13,7 @@ from windrow.windows.log import PaneLog
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class StateView:
     """A log as one maintenance sees it: with its own partials only, be they kept or made of the rows that are."""
 
     log: PaneLog
@@ -22,7 +22,7 @@ class View:
     kernels: tuple[Kernel, ...]
 
     @classmethod
-    def of(cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...]) -> View:
+    def of(cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...]) -> StateView:
         members = tuple(kept.place(partial) for partial in partials)
         return cls(log, members, tuple(partial.name for partial in partials), tuple(map(kept.kernel, partials)))
 

@@ -81,7 +81,7 @@ class Added:
 
 
 @dataclass(slots=True)
-class Changes:
+class QueryEdits:
     """How the queries of a job differ from those it was started with.
 
     Of those that it is started with, the `dropped` ones do not run; the `added` ones run besides, perhaps under the
@@ -98,14 +98,14 @@ class Changes:
         self.forgotten[folder] = sorted({*self.forgotten.get(folder, ()), *names} - {*known})
 
     @classmethod
-    def read(cls, checkpoint: str) -> Changes:
+    def read(cls, checkpoint: str) -> QueryEdits:
         place = os.path.join(checkpoint, "queries.json")
         if not os.path.exists(place):
             return cls()
         return read_back(place, cls._of)
 
     @classmethod
-    def _of(cls, content: Any) -> Changes:
+    def _of(cls, content: Any) -> QueryEdits:
         added = {
             name: Added(_text(entry["text"]), _sink(entry["format"], entry["options"]), entry["slide_us"])
             for name, entry in content["added"].items()

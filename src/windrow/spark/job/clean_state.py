@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from windrow.errors import SettingsError
 from windrow.runtime.shard import opened
 from windrow.runtime.unknown_state import UnknownState, unknown_in
-from windrow.spark.job.checkpoint import Changes
+from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.words import CONTROL
 
@@ -45,7 +45,7 @@ def check_stopped(checkpoint: str) -> None:
 def leftovers(spark: SparkSession, checkpoint: str) -> list[Leftover]:
     """All state that no query of the last run knows, as of the last finished batch, by stream."""
     check_stopped(checkpoint)
-    forgotten = Changes.read(checkpoint).forgotten
+    forgotten = QueryEdits.read(checkpoint).forgotten
     found: list[Leftover] = []
     for folder in sorted(os.listdir(checkpoint)):
         place = os.path.join(checkpoint, folder)
@@ -64,7 +64,7 @@ def forget_stopped(checkpoint: str, found: Iterable[Leftover]) -> None:
     hold = Hold(checkpoint)
     hold.take()
     try:
-        changes = Changes.read(checkpoint)
+        changes = QueryEdits.read(checkpoint)
         for one in found:
             changes.forget(one.folder, [one.name], ())
         changes.write(checkpoint)

@@ -1,7 +1,7 @@
 """State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes the same.
 
 Spark has no door to delete state of a query that does not run. So what is dropped is written down in the checkpoint
-(`Changes.forgotten`), and the shards delete it in their next batch. They delete no state that a query asks for.
+(`QueryEdits.forgotten`), and the shards delete it in their next batch. They delete no state that a query asks for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from windrow.plan.nodes.stage import StagePlan
-from windrow.spark.job.checkpoint import Changes
+from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.file_names import file_name
 
 
@@ -19,7 +19,7 @@ def state_of(plan: StagePlan) -> dict[str, str]:
     return {name: held for stage in plan.stages for name, held in stage.held.items()}
 
 
-def forgetting(plan: StagePlan, changes: Changes) -> StagePlan:
+def forgetting(plan: StagePlan, changes: QueryEdits) -> StagePlan:
     """The same plan, which deletes all state of its run that is forgotten, but what it asks for itself."""
     known = state_of(plan)
     return _forgetting(
@@ -34,7 +34,7 @@ def _forgetting(plan: StagePlan, forgets: tuple[str, ...]) -> StagePlan:
 
 def remember(checkpoint: str, plans: Iterable[StagePlan]) -> None:
     """What queries ask for again is not to be deleted any more, also when they are gone one day."""
-    changes = Changes.read(checkpoint)
+    changes = QueryEdits.read(checkpoint)
     before = dict(changes.forgotten)
     for plan in plans:
         if file_name(plan.run) in before:

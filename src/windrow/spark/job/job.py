@@ -23,7 +23,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
-from windrow.spark.job.checkpoint import Added, Changes
+from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.file_names import file_name
 from windrow.spark.job.forget_state import forgetting, remember, state_of
 from windrow.spark.job.hold import Hold, check_free
@@ -130,7 +130,7 @@ class Job:
             sink = sink or Sink("console")
             check_places(self._sinks | {name: sink})
             self._planner.forget(name)
-            changes = Changes.read(self.checkpoint)
+            changes = QueryEdits.read(self.checkpoint)
             changes.added[name] = Added(text, sink, _rounded_slide(plan))
             self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
@@ -142,7 +142,7 @@ class Job:
             self._check_runs()
             if len(self._plans) == 1:
                 raise ChangeError(f"{name!r} is the only query\nhint: stop the job instead")
-            changes = Changes.read(self.checkpoint)
+            changes = QueryEdits.read(self.checkpoint)
             if changes.added.pop(name, None) is None:
                 changes.dropped.append(name)
             plans = {other: plan for other, plan in self._plans.items() if other != name}
@@ -278,9 +278,11 @@ class Job:
         if not self.is_active:
             raise ChangeError("the job has ended: queries can come and go only while it runs")
 
-    def _change(self, stream: str, plans: Mapping[str, AnyQuery], sinks: Mapping[str, Sink], changes: Changes) -> None:
+    def _change(
+        self, stream: str, plans: Mapping[str, AnyQuery], sinks: Mapping[str, Sink], changes: QueryEdits
+    ) -> None:
         """Go on with other queries over `stream`; if that fails, with those that ran before."""
-        before = (self._plans, self._sinks, Changes.read(self.checkpoint))
+        before = (self._plans, self._sinks, QueryEdits.read(self.checkpoint))
         self._plans, self._sinks = dict(plans), dict(sinks)
         try:
             heirs = [heir for heir in self._planner.share_out(list(plans.values())) if heir != stream]
@@ -307,7 +309,7 @@ class Job:
             told = reason(error) if isinstance(error, StreamingQueryException) else str(error)
             raise ChangeError(f"{told}\nthe job goes on as it was") from error
 
-    def _forget(self, stream: str, run: StreamRun | None, changes: Changes) -> None:
+    def _forget(self, stream: str, run: StreamRun | None, changes: QueryEdits) -> None:
         """Have all state deleted that the stream's queries knew until now, and will know no more."""
         before = state_of(self._runs[stream].plan) if stream in self._runs else {}
         changes.forget(file_name(stream), before, {} if run is None else state_of(run.plan))

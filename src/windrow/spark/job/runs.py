@@ -14,7 +14,7 @@ from windrow.errors import SettingsError
 from windrow.language import parse_query
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
-from windrow.spark.job.checkpoint import Changes, Kept
+from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.forget_state import forgetting
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
@@ -78,7 +78,7 @@ class Runs:
         plan = self._compiler.scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
         return StreamRun(
             self._spark,
-            forgetting(plan, Changes.read(self._checkpoint)),
+            forgetting(plan, QueryEdits.read(self._checkpoint)),
             self._sources,
             self._checkpoint,
             {query.name: self._writer_of(query, sinks[query.name]) for query in queries},

@@ -26,7 +26,7 @@ def stored_state_at(spark: SparkSession, checkpoint: str, plan: StagePlan, horiz
     """
     query = horizon.query
     stream = plan.stream(query.stream)
-    space = next(space for space in stream.shared if query in stream.queries_of(space))
+    space = next(space for space in stream.time_spaces if query in stream.queries_of(space))
     own = replace(stream, spaces=(space,), queries=stream.queries_of(space), scans=())
     alone = replace(plan, streams=(own,), changing=(), keys=())
     stored = _stored_blocks(spark, checkpoint, space.name)

@@ -23,7 +23,7 @@ from windrow.spark.sources.missing_files import vanished
 from windrow.spark.sources.named_files import ARRIVED, LENGTH, PATH, TASK
 from windrow.spark.sources.parquet_files import ParquetRows, Read, as_uri, coded_type, local_path
 from windrow.spark.sources.refuted import refuted
-from windrow.spark.sources.shares import Part, shares
+from windrow.spark.sources.shares import FilePart, shares
 
 _DAY_US = 86_400_000_000
 _ROWS = ""
@@ -65,7 +65,7 @@ class Reading:
         for part in own:
             yield from self._read(told[part.file], part)
 
-    def _read(self, told: dict[str, Any], part: Part) -> Iterator[pa.RecordBatch]:
+    def _read(self, told: dict[str, Any], part: FilePart) -> Iterator[pa.RecordBatch]:
         path = local_path(told[PATH])
         try:
             file = ParquetRows(path, self.columns, self.coded)

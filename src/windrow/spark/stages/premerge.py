@@ -16,7 +16,7 @@ from windrow.spark.stages.slice import NO_PROBE, PAYLOAD, PAYLOAD_DDL, packed
 
 def premerge_payloads(payloads: DataFrame, plan: StagePlan, keys: list[int]) -> DataFrame:
     """The payloads, those that merge early merged by the task that they come from; `keys` are those of the shards."""
-    spaces = [space for stream in plan.streams for space in stream.shared]
+    spaces = [space for stream in plan.streams for space in stream.time_spaces]
     if len(keys) < 2 or not any(map(merges_early, spaces)):
         return payloads
     ways = F.array(*map(F.lit, keys))

@@ -88,7 +88,7 @@ def asked_of(plan: StreamPlan) -> Asked:
     wheres = [space.where for space in plan.spaces]
     known = tuple(where for where in wheres if where is not None)
     others = plan.scans or plan.joined  # which want all rows, as they are
-    keys = () if plan.numbered or others else tuple(key.sql for space in plan.spaces for key in space.keys)
+    keys = () if plan.row_spaces or others else tuple(key.sql for space in plan.spaces for key in space.keys)
     decide = len(known) == len(wheres) and not others
     return Asked(plan.expressions, plan.keeps_rejected, arrives, known if decide else (), keys)
 

@@ -20,19 +20,19 @@ class StateBlocks:
         self.state: MapState | None = None
         self.bytes_read = self.bytes_written = 0
 
-    def read(self, space: str, number: int) -> bytes:
-        found = self._state.getValue((f"{space}/{number}",))
+    def read(self, family: str, number: int) -> bytes:
+        found = self._state.getValue((f"{family}/{number}",))
         if found is None:
-            raise StateError(f"block {number} of {space} is missing in the checkpoint")
+            raise StateError(f"block {number} of {family} is missing in the checkpoint")
         self.bytes_read += len(found[0])
         return bytes(found[0])
 
-    def write(self, space: str, number: int, block: bytes) -> None:
+    def write(self, family: str, number: int, block: bytes) -> None:
         self.bytes_written += len(block)
-        self._state.updateValue((f"{space}/{number}",), (block,))
+        self._state.updateValue((f"{family}/{number}",), (block,))
 
-    def delete(self, space: str, number: int) -> None:
-        self._state.removeKey((f"{space}/{number}",))
+    def delete(self, family: str, number: int) -> None:
+        self._state.removeKey((f"{family}/{number}",))
 
     def delete_all(self, prefix: str) -> None:
         for key in [key for key in self._state.keys() if key[0].startswith(prefix)]:  # noqa: SIM118 # it is no dict

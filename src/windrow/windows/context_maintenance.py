@@ -10,16 +10,15 @@ import numpy as np
 
 from windrow.kernels import Fields
 from windrow.kernels.footprint import bytes_together
+from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.contexts import Context, Contexts, wide
 from windrow.windows.entries import Entries, reduced
 from windrow.windows.maintenance import PaneSource
 from windrow.windows.stored_contexts import Key, StoredContexts
 
-_FIRST = -(1 << 62)
 
-
-class Ruled(ABC):
+class ContextMaintenance(ABC):
     """Time is ruled into cells of `unit`, the shortest slide, from `origin` on; a window is a run of whole cells, and
     at either end perhaps the panes of a part of one.
 
@@ -57,7 +56,7 @@ class Ruled(ABC):
         self._slots = np.empty(0, np.int64)  # those of the last leaf: equal slots are one object, quick to compare
         self._start(snapshot["position"] if snapshot else None)
 
-    def adopt(self, older: Ruled) -> None:
+    def adopt(self, older: ContextMaintenance) -> None:
         """Take over the contexts that an `older` view has read and nobody has written since."""
         if older._ruled == self._ruled:
             self._stored.adopt(older._stored)
@@ -225,7 +224,7 @@ class Ruled(ABC):
         """Push the cells before `stop`."""
         if self._built is not None and self._built >= stop:
             return
-        begin = _FIRST if self._built is None else self._begin(self._built)
+        begin = BEFORE_ALL if self._built is None else self._begin(self._built)
         for cell, leaf in self._split(self._panes.between(begin, self._begin(stop))):
             self._push_empty(cell)
             self._push(cell, leaf)

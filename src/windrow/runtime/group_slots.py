@@ -14,24 +14,24 @@ from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 
 
-class Groups:
+class GroupSlots:
     """Gives every group a slot, small and dense, and takes it back when nothing holds the group any more.
 
     `references[slot]` counts the pane entries of the slot, and who else keeps it, as clusters that are known. A space
     without keys has one group, in slot 0.
     """
 
-    def __init__(self, keys: Sequence[Key], space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, keys: Sequence[Key], family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"keys": None, "references": None}
         self._types = [key.type for key in keys]
-        self._key_chunks = SlotChunks(f"{space}.keys", blocks, snapshot["keys"])
-        self._reference_chunks = SlotChunks(f"{space}.references", blocks, snapshot["references"])
+        self._key_chunks = SlotChunks(f"{family}.keys", blocks, snapshot["keys"])
+        self._reference_chunks = SlotChunks(f"{family}.references", blocks, snapshot["references"])
         self._loaded = snapshot["keys"] is None
         self._keys: list[pa.Array] = [pa.array([], type) for type in self._types]
         self.references = np.zeros(0, np.int64)
         self._live = np.zeros(0, bool)
 
-    def adopt(self, older: Groups) -> None:
+    def adopt(self, older: GroupSlots) -> None:
         """Take over the chunks that an `older` view has read and nobody has written since."""
         self._key_chunks.adopt(older._key_chunks)
         self._reference_chunks.adopt(older._reference_chunks)

@@ -18,7 +18,7 @@ from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.rows import answer_rounding, answer_rows
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import KeptSpace
-from windrow.runtime.groups import Groups
+from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks, Snapshot
@@ -26,7 +26,7 @@ from windrow.storage.blocks import Blocks, Snapshot
 AnySpace = Space | RowSpace
 
 
-class Told:
+class QueryAnswers:
     """Who asks for the answers of a space, and, of those that are told only what changes, what they were told last.
 
     Answers that are made of several levels wait until all of these have been given.
@@ -134,7 +134,7 @@ class Told:
     def _compared(self, space: AnySpace) -> set[str]:
         return {name for name, _ in self._changing[space]}
 
-    def _join(self, query: QueryPlan, answers: list[Answers], groups: Groups, outcome: Outcome) -> None:
+    def _join(self, query: QueryPlan, answers: list[Answers], groups: GroupSlots, outcome: Outcome) -> None:
         batches, overflows = rows_of_levels(query, answers, groups, self._user)
         outcome.failed += overflows
         outcome.add(query.name, batches)

@@ -27,14 +27,14 @@ class _Block:
     rows: int
 
 
-class Waiting:
+class PendingRows:
     """Rows with a `time`, in the order of their arrival; each leaves when the clock passes its time.
 
     A block is written once and let go when its last row has left: that a row has left is told by its time, so blocks
     of which some rows have left stay as they are.
 
     >>> from windrow.storage.blocks import MemoryBlocks
-    >>> waiting = Waiting("rows", MemoryBlocks())
+    >>> waiting = PendingRows("rows", MemoryBlocks())
     >>> waiting.add(pa.record_batch({"time": [5, 3, 9], "x": ["a", "b", "c"]}))
     >>> waiting.take(6).column("x").to_pylist()
     ['a', 'b']
@@ -42,15 +42,15 @@ class Waiting:
     (True, 1)
     """
 
-    def __init__(self, space: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"next": 0, "passed": None, "blocks": []}
         self._next: int = snapshot["next"]
         self._passed: int | None = snapshot["passed"]
         self._blocks = [_Block(block["number"], block["low"], block["rows"]) for block in snapshot["blocks"]]
-        self._kept = KeptBlocks(space, blocks, BatchCodec(), self._distances, versions_in(snapshot))
+        self._kept = KeptBlocks(family, blocks, BatchCodec(), self._distances, versions_in(snapshot))
         self._pending: list[pa.RecordBatch] = []
 
-    def adopt(self, older: Waiting) -> None:
+    def adopt(self, older: PendingRows) -> None:
         """Take over the blocks that an `older` view has decoded and nobody has written since."""
         self._kept.adopt(older._kept)
 

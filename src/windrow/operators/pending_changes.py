@@ -31,7 +31,7 @@ class _Run:
         return len(self.due) - self.head
 
 
-class Waiting:
+class PendingChanges:
     """Runs of changes in order of the instant that each waits for; those of one instant leave as they came.
 
     A batch is one run. It is written once and read from its head, so that rows of a stream, which expire as they
@@ -39,9 +39,9 @@ class Waiting:
     """
 
     def __init__(
-        self, types: Sequence[pa.DataType], space: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self, types: Sequence[pa.DataType], family: str, blocks: Blocks, snapshot: Snapshot | None = None
     ) -> None:
-        self._types, self._space, self._store = tuple(types), space, blocks
+        self._types, self._family, self._store = tuple(types), family, blocks
         snapshot = snapshot or {"next": 0, "runs": []}
         self._next: int = snapshot["next"]
         self._runs = [self._read(number, head) for number, head in snapshot["runs"]]
@@ -101,13 +101,13 @@ class Waiting:
 
     def save(self, version: int) -> None:
         for number in self._gone:
-            self._store.delete(self._space, number)
+            self._store.delete(self._family, number)
         self._gone = []
         for run in self._runs:
             if run.number is None:
                 run.number, self._next = self._next, self._next + 1
                 columns = {"due": pa.array(run.due)} | packed(run.changes)
-                self._store.write(self._space, run.number, encode(columns))
+                self._store.write(self._family, run.number, encode(columns))
 
     def snapshot(self) -> Snapshot:
         return {"next": self._next, "runs": [[run.number, run.head] for run in self._runs]}
@@ -117,7 +117,7 @@ class Waiting:
             self._gone.append(run.number)
 
     def _read(self, number: int, head: int) -> _Run:
-        batch = decode(self._store.read(self._space, number))
+        batch = decode(self._store.read(self._family, number))
         return _Run(batch.column("due").to_numpy(), unpacked(batch, len(self._types)), head, number)
 
 

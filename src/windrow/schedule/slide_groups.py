@@ -9,13 +9,13 @@ from windrow.schedule.schedule import Due
 from windrow.schedule.table import EMPTY, discard, find, insert, move, room_for
 
 
-class Groups:
+class SlideGroups:
     """Queries by slide and offset, in columns, so that millions fit.
 
     With `shared` false every query is a group of its own. The number of a group that has become empty is given to
     another.
 
-    >>> groups = Groups()
+    >>> groups = SlideGroups()
     >>> groups.add_many(np.array([10, 4, 10]), np.array([1, 2, 3]), np.zeros(1, np.int64)).tolist()
     [0, 1]
     >>> groups.columns.slide[:2].tolist(), groups.columns.size[:2].tolist()
