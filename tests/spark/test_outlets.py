@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from windrow.errors import JobError
 
 from .streams import SECOND, START, finish, instants, put, rows_of, stream_of
 
@@ -152,3 +156,32 @@ def test_what_an_attempt_that_died_has_left_is_shown_to_nobody(spark: SparkSessi
     expected = windrow.replay(SUMS, ticks=pa.concat_tables([ticks(0), ticks(20)]))
     assert sorted(map(repr, rows_of(tmp_path / "sums"))) == sorted(map(repr, rows_of(expected)))
     assert not left.parent.exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a few pages."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)]
+    if subprocess.run(mounting, check=False, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", place], check=True)
+
+
+def test_a_disk_that_is_full_stops_the_job_by_name_and_it_goes_on_when_there_is_room(
+    spark: SparkSession, tmp_path: Path, small_disk: Path
+) -> None:
+    put(tmp_path / "in", ticks(0), ticks(20))
+    sink = {"sums": windrow.sink("parquet", path=small_disk / "sums")}
+    with open(small_disk / "filler", "wb", buffering=0) as filler, suppress(OSError):
+        while filler.write(bytes(4096)):
+            pass
+    with pytest.raises(JobError, match=r"disk/sums.* cannot be written: .*[Nn]o space left on device"):
+        run(spark, tmp_path, ["sums"], sink)
+    assert [path for path in small_disk.rglob("*.parquet")] == [], "nothing half-written is left, or shown"
+    (small_disk / "filler").unlink()
+    run(spark, tmp_path, ["sums"], sink)
+    expected = windrow.replay(SUMS, ticks=pa.concat_tables([ticks(0), ticks(20)]))
+    assert sorted(map(repr, rows_of(small_disk / "sums"))) == sorted(map(repr, rows_of(expected)))
