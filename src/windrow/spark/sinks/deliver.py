@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
-from windrow.spark.sinks.covered import covered_schema
+from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, through
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
@@ -44,9 +44,10 @@ class Delivery:
         everyone = [*writers.values(), *rejected.values()]
         self._files = list(dict.fromkeys(writer for writer in everyone if isinstance(writer, FileSink)))
         self._goes_on = False
+        covered = Coverage(spark)
         for query in queries:
             writer = writers[query.name]
-            schema = writer.why if isinstance(writer, WrittenBySpark) else covered_schema(query, spark)
+            schema = writer.why if isinstance(writer, WrittenBySpark) else covered.schema(query)
             files = schema if isinstance(schema, str) else writer.by_tasks(schema)
             if isinstance(files, str) or isinstance(schema, str):
                 self._by_spark.append((query, writer))
