@@ -29,6 +29,9 @@ FIGURES = {
     "state_bytes": 2_500_000,
     "memory_bytes": 640_000,
     "seconds": {"scan": 1.0, "slice": 2.0, "slide": 3.0, "state": 2.0, "sinks": 2.0},
+    "rows": {"vwap": 12_345, "top": 60},
+    "rows_per_second": {"vwap": 321.4, "top": 1.2},
+    "waiting": False,
 }
 SHOWN = (
     *("1,234,567", "45,000/s", "2024-01-01 09:30:00", "42", "3 late, 1 unreadable", "2 values made NULL"),
@@ -84,6 +87,42 @@ def test_a_screen_has_all_figures_and_what_is_printed_stays_whole(width: int, mo
     assert "a part of a line, and its end\n" in screen.getvalue()
     assert all(part in screen.getvalue() for part in SHOWN)
     assert sys.stdout is screen
+
+
+def shown(streams: dict[str, Any], sinks: dict[str, str]) -> list[str]:
+    """The lines that a screen of 80 columns ends with."""
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, force_terminal=True, width=80, height=40, color_system=None), sinks) as view:
+        view.show(streams)
+        screen.truncate(0)
+    return [line.split("\x1b[2K")[-1].rstrip() for line in screen.getvalue().splitlines()]
+
+
+def test_a_screen_has_a_line_for_each_query_with_its_sink() -> None:
+    sinks = {"vwap": "parquet out/vwap", "top": "memory", "by_spark": "jdbc t", "long": "csv " + "deeper/" * 30}
+    lines = shown({"ticks": FIGURES, "changes-2-a+b": FIGURES}, sinks)
+    assert all(len(line) <= 80 for line in lines)
+    text = "\n".join(lines)
+    assert "a, b" in text and "changes-" not in text
+    (vwap,) = (line for line in lines if line.startswith("vwap"))
+    assert vwap.split() == ["vwap", "12,345", "321", "parquet", "out/vwap"]
+    (by_spark,) = (line for line in lines if line.startswith("by_spark"))
+    assert by_spark.split() == ["by_spark", "-", "-", "jdbc", "t"]
+
+
+def test_of_many_queries_a_screen_shows_the_busiest() -> None:
+    rows = {f"q{number}": number for number in range(40)}
+    figures = FIGURES | {"rows": rows, "rows_per_second": dict.fromkeys(rows, 1.0)}
+    text = "\n".join(shown({"ticks": figures}, dict.fromkeys(rows, "noop")))
+    assert "q39 " in text and "q28 " in text and "q27 " not in text
+    assert "and 28 more queries" in text
+
+
+def test_a_screen_says_that_nothing_comes() -> None:
+    idle = FIGURES | {"waiting": True}
+    assert "waiting for input" in "\n".join(shown({"ticks": idle | {"batches": 0}}, {}))
+    assert "waiting for input" in "\n".join(shown({"ticks": idle}, {}))
+    assert "waiting for input" not in "\n".join(shown({"ticks": FIGURES}, {}))
 
 
 def test_a_job_is_watched_to_its_end() -> None:

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from windrow.plan.nodes.run_names import streams_in
+
 Figures = Mapping[str, Any]
 NONE_YET = "-"
+
+
+def shown_name(run: str) -> str:
+    """What a Spark query is called on a screen: by its streams, in the names that people gave them.
+
+    >>> shown_name("ticks"), shown_name("changes-2-a+b")
+    ('ticks', 'a, b')
+    """
+    return ", ".join(streams_in(run))
 
 
 def rows_of(figures: Figures) -> dict[str, str]:
     """What a screen shows of a stream, by name."""
     return {
-        "events": f"{figures['events']:,}   {rate(figures)}",
+        "events": f"{figures['events']:,}   {rate(figures)}{'   waiting for input' if figures['waiting'] else ''}",
         "clock": clock(figures),
         "windows": f"{figures['windows']:,} answered",
         "rejected": rejected(figures),

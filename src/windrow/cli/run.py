@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from windrow.cli.figures import line_of
+from windrow.cli.figures import line_of, shown_name
 from windrow.cli.launch import Launch, read_script, started
 from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
@@ -43,7 +43,8 @@ def run_script(
             AVAILABLE_NOW if available_now else trigger,
             rejected=application.rejected,
         )
-        with view_for(console) as view:
+        places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
+        with view_for(console, places) as view:
             worked_off = watch(job, view, stop)
             if worked_off and flush:
                 view.say("the input has ended: closing all windows")
@@ -51,7 +52,7 @@ def run_script(
                 worked_off = watch(job, view, stop)
         if not console.is_terminal:  # there the last table stays
             for stream, figures in job.progress().items():
-                typer.echo(line_of(stream, figures))
+                typer.echo(line_of(shown_name(stream), figures))
         typer.echo(_farewell(worked_off, checkpoint))
 
 

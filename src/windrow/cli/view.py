@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from types import TracebackType
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, Self, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -14,9 +14,11 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from windrow.cli.figures import Figures, line_of, rows_of
+from windrow.cli.figures import NONE_YET, Figures, line_of, rows_of, shown_name
 
 LOG_SECONDS = 5.0
+MOST_QUERIES = 12
+"""So many queries have a line on the screen: the busiest. It has other lines to show, too."""
 
 
 class View(Protocol):
@@ -42,7 +44,7 @@ class LogView:
         for stream, figures in streams.items():
             if self._batches.get(stream, 0) != figures["batches"]:
                 self._batches[stream] = figures["batches"]
-                self.say(line_of(stream, figures))
+                self.say(line_of(shown_name(stream), figures))
 
     def say(self, words: str) -> None:
         print(words, flush=True)
@@ -57,8 +59,14 @@ class LogView:
 class LiveView:
     """A table at the foot of the terminal; what is printed meanwhile scrolls by above it."""
 
-    def __init__(self, console: Console, notice: str = "Ctrl-C stops after the batch under way") -> None:
-        self._console, self._notice = console, notice
+    def __init__(
+        self,
+        console: Console,
+        sinks: Mapping[str, str] = MappingProxyType({}),
+        notice: str = "Ctrl-C stops after the batch under way",
+    ) -> None:
+        """`sinks` says of each query where its rows go."""
+        self._console, self._sinks, self._notice = console, sinks, notice
         self._streams: Mapping[str, Figures] = {}
         self._live = Live(
             self._drawn(), console=console, refresh_per_second=4, redirect_stdout=False, redirect_stderr=False
@@ -85,9 +93,12 @@ class LiveView:
         self._live.stop()
 
     def _drawn(self) -> RenderableType:
-        begun = any(figures["batches"] for figures in self._streams.values())
-        drawn = figures_table(self._streams) if begun else Text("the first batch is under way ...")
-        return Group(drawn, Text(self._notice, style="dim")) if self._notice else drawn
+        if not any(figures["batches"] for figures in self._streams.values()):
+            waiting = self._streams and all(figures["waiting"] for figures in self._streams.values())
+            drawn: list[RenderableType] = [Text("waiting for input" if waiting else "the first batch is under way ...")]
+        else:
+            drawn = [figures_table(self._streams), Text(), *queries_table(self._streams, self._sinks)]
+        return Group(*drawn, Text(self._notice, style="dim")) if self._notice else Group(*drawn)
 
 
 def figures_table(streams: Mapping[str, Figures]) -> Table:
@@ -95,11 +106,32 @@ def figures_table(streams: Mapping[str, Figures]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("stream", style="dim", header_style="dim")
     for stream in streams:
-        table.add_column(stream, header_style="bold", overflow="fold")
+        table.add_column(shown_name(stream), header_style="bold", overflow="fold")
     columns = [rows_of(figures) for figures in streams.values()]
     for name in columns[0]:
         table.add_row(name, *(column[name] for column in columns))
     return table
+
+
+def queries_table(streams: Mapping[str, Figures], sinks: Mapping[str, str]) -> Iterator[RenderableType]:
+    """A line a query: its rows, how many come in a second, and where they go. Of many, the busiest."""
+    rows = {name: count for figures in streams.values() for name, count in figures["rows"].items()}
+    rates = {name: rate for figures in streams.values() for name, rate in figures["rows_per_second"].items()}
+    names = list(dict.fromkeys([*sinks, *rows]))
+    busiest = set(sorted(names, key=lambda name: -rows.get(name, 0))[:MOST_QUERIES])
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    widest = min(24, max((len(name) for name in busiest), default=5))  # a sink with a long path leaves room for the rest
+    table.add_column("query", header_style="dim", style="bold", overflow="ellipsis", no_wrap=True, width=widest)
+    for title in ("rows", "rows/s"):
+        table.add_column(title, header_style="dim", justify="right", no_wrap=True, min_width=9)
+    table.add_column("sink", header_style="dim", overflow="ellipsis", no_wrap=True)
+    for name in names:
+        if name in busiest:
+            known = (f"{rows[name]:,}", f"{rates.get(name, 0.0):,.0f}") if name in rows else (NONE_YET, NONE_YET)
+            table.add_row(name, *known, sinks.get(name, ""))
+    yield table
+    if len(names) > len(busiest):
+        yield Text(f"and {len(names) - len(busiest):,} more queries", style="dim")
 
 
 class _Above:
@@ -119,6 +151,6 @@ class _Above:
         return getattr(self._stream, name)
 
 
-def view_for(console: Console) -> View:
-    """The view that suits where the output goes."""
-    return LiveView(console) if console.is_terminal else LogView()
+def view_for(console: Console, sinks: Mapping[str, str]) -> View:
+    """The view that suits where the output goes; `sinks` says of each query where its rows go."""
+    return LiveView(console, sinks) if console.is_terminal else LogView()

@@ -15,7 +15,8 @@ class StreamProgress(Mapping[str, Any]):
     `stream_rate` is events in a second of the stream's own time, `events_per_second` how fast they are worked off.
     `rejected` counts events that no window took, by cause; `failed` values that overflowed or could not be cast;
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
-    seconds, where they did. `seconds` tells where the time went.
+    seconds, where they did. `seconds` tells where the time went. `rows` are those that each query has given, and
+    `rows_per_second` how many lately; rows that Spark finishes are not counted. `waiting`: all that came is worked off.
     """
 
     batches: int
@@ -33,6 +34,9 @@ class StreamProgress(Mapping[str, Any]):
     state_bytes: int
     memory_bytes: int
     seconds: dict[str, float]
+    rows: dict[str, int]
+    rows_per_second: dict[str, float]
+    waiting: bool
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():

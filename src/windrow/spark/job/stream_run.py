@@ -80,10 +80,11 @@ class StreamRun:
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
                 if self._delivery.rolls:
                     flushed = has_files_of(started.result(), self._control)
-                    self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
+                    rows = self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
                 else:
-                    self._delivery.write(batch, number)
+                    rows = self._delivery.write(batch, number)
                 watched.miss(self.plan.run, missing)
+                watched.wrote(self.plan.run, rows)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
         writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))

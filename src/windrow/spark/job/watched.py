@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -48,6 +48,8 @@ class _Totals:
     seconds: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("scan", "slice", "slide", "state", "sinks"), 0.0)
     )
+    rows: Counter[str] = field(default_factory=Counter)
+    recent_rows: deque[dict[str, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
     missing: int = 0
     writing: float = 0.0
     written: int = 0
@@ -87,6 +89,12 @@ class Watched:
         """Count files that a batch was to read, and that were gone."""
         self._streams.setdefault(stream, _Totals()).missing += files
 
+    def wrote(self, stream: str, rows: dict[str, int]) -> None:
+        """Count the rows of a batch by query."""
+        watched = self._streams.setdefault(stream, _Totals())
+        watched.rows.update(rows)
+        watched.recent_rows.append(rows)
+
     def progress(self) -> Progress:
         """The figures of each stream, up to its last finished batch."""
         return Progress({stream: self._figures(totals) for stream, totals in self._streams.items()})
@@ -110,6 +118,9 @@ class Watched:
             state_bytes=watched.state_bytes,
             memory_bytes=watched.memory_bytes,
             seconds=dict(watched.seconds),
+            rows=dict(watched.rows),
+            rows_per_second=_rates(list(watched.recent_rows), wall),
+            waiting=_waits(watched.query),
         )
 
     def _update(self, watched: _Totals) -> None:
@@ -120,6 +131,22 @@ class Watched:
                 if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
                     watched.seen = batch["batchId"]
                     _add(watched, batch)
+
+
+def _rates(batches: list[dict[str, int]], seconds: float) -> dict[str, float]:
+    """Rows in a second of each query, over some batches that took `seconds` together."""
+    total = Counter[str]()
+    for rows in batches:
+        total.update(rows)
+    return {name: count / seconds for name, count in total.items()} if seconds else dict.fromkeys(total, 0.0)
+
+
+def _waits(query: StreamingQuery | None) -> bool:
+    """Whether a Spark query runs and has nothing to do."""
+    if query is None or not query.isActive:
+        return False
+    status = query.status
+    return not status["isDataAvailable"] and not status["isTriggerActive"]
 
 
 def _add(watched: _Totals, batch: Any) -> None:

@@ -81,60 +81,67 @@ class Delivery:
         """Show what waits there for sinks that roll no more."""
         roll_forgotten(folder, self._files, committed, spark)
 
-    def write(self, batch: DataFrame, number: int, instant_us: int = 0, *, flushed: bool = False) -> None:
+    def write(self, batch: DataFrame, number: int, instant_us: int = 0, *, flushed: bool = False) -> dict[str, int]:
         """Write each query's rows; the batch is computed once, whoever reads it.
 
-        `instant_us` is when the batch began, `flushed` whether it says that the input has ended.
+        `instant_us` is when the batch began, `flushed` whether it says that the input has ended. Tells how many rows
+        each query has; those that Spark finishes are not counted.
         """
         if not self._goes_on:
             for sink in self._files:
                 sink.clear(number)
         staged: Staging = {}
-        self._stage(batch, number, staged)
+        counted = self._stage(batch, number, staged)
         for sink in self._files:
             if isinstance(sink, RollingSink):
                 sink.turn(instant_us, flushed=flushed)
         for sink, files in staged.items():
             sink.show(files, number)
         self._goes_on = True
+        return counted
 
-    def _stage(self, batch: DataFrame, number: int, staged: Staging) -> None:
+    def _stage(self, batch: DataFrame, number: int, staged: Staging) -> dict[str, int]:
         left = len(self._by_spark) + len(self._rejected_by_spark)
         if not self._outlets and len(self._by_spark) == 1 == left:
             query, writer = self._by_spark[0]
             _leave(typed_results(batch, query), number, writer, staged)
-            return
+            return {}
         if left:
             batch = batch.persist()
         try:
             run = through([outlet for outlet, _ in self._outlets], number)
             told = batch.select("query", "rows").mapInArrow(run, TOLD_DDL).collect()
-            self._take(told, number, staged)
+            counted = self._take(told, number, staged)
             self._leave_to_spark(batch, number, {row.query for row in told}, staged)
         finally:
             if left:
                 batch.unpersist()
+        return counted
 
-    def _take(self, told: Iterable[Row], number: int, staged: Staging) -> None:
-        """Note what the tasks have written, and take what they have sent."""
+    def _take(self, told: Iterable[Row], number: int, staged: Staging) -> dict[str, int]:
+        """Note what the tasks have written, and take what they have sent; tells how many rows each query has."""
+        counted: dict[str, int] = {}
         by_outlet: dict[int, list[Row]] = {}
         for row in told:
             if row.outlet is not None:
                 by_outlet.setdefault(row.outlet, []).append(row)
         for place, (outlet, writer) in enumerate(self._outlets):
             rows = by_outlet.get(place, [])
-            if isinstance(writer, FileSink):
-                if outlet.files is not None:
-                    files = [StagedFile(*file) for row in rows for file in zip(row.files, row.folders)]
-                else:
-                    files = writer.stage(_whole(outlet, rows), number) if rows else []
-                if files:
-                    staged.setdefault(writer, []).extend(files)
-            elif outlet.files is None:
-                if rows:
-                    writer.take(_whole(outlet, rows), number)
-                elif writer.takes_empty:
-                    writer.take(outlet.schema.empty_table(), number)
+            if outlet.files is None:
+                sent = _whole(outlet, rows) if rows else outlet.schema.empty_table()
+                count = sent.num_rows
+                files = writer.stage(sent, number) if isinstance(writer, FileSink) and rows else []
+                if not isinstance(writer, FileSink) and (rows or writer.takes_empty):
+                    writer.take(sent, number)
+            else:
+                count = sum(row.counted for row in rows if row.counted is not None)
+                written = [row for row in rows if row.files is not None]
+                files = [StagedFile(*file) for row in written for file in zip(row.files, row.folders)]
+            if files and isinstance(writer, FileSink):
+                staged.setdefault(writer, []).extend(files)
+            if isinstance(outlet, Outlet):
+                counted[outlet.packed] = counted.get(outlet.packed, 0) + count
+        return counted
 
     def _leave_to_spark(self, batch: DataFrame, number: int, present: set[str], staged: Staging) -> None:
         due = [(query, writer) for query, writer in self._by_spark if query.name in present or writer.takes_empty]

@@ -22,8 +22,8 @@ from windrow.spark.sinks.staged_files import Staged
 from windrow.spark.stages.loaded import set_loaded_aside
 from windrow.storage.columns import encode_batch
 
-TOLD_DDL = "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY"
-"""What a task tells the driver: files that it has written for an outlet, or rows, or that a query has some."""
+TOLD_DDL = "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY, counted BIGINT"
+"""What a task tells the driver: files that it has written for an outlet, or rows, their number, or that it has some."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -88,7 +88,7 @@ class RejectedOutlet:
         return parts
 
 
-Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None]
+Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None, int | None]
 
 
 def sharing(outlets: Sequence[AnyOutlet]) -> list[int]:
@@ -109,20 +109,22 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
         packed: dict[str, list[pa.RecordBatch]] = {}
         for name, part in unpacked(batches):
             packed.setdefault(name, []).append(part)
-        told: list[Told] = [(None, name, None, None, None) for name in packed if name not in known]
+        told: list[Told] = [(None, name, None, None, None, None) for name in packed if name not in known]
         filed: dict[int, list[pa.Table]] = {}
         for number, (outlet, first) in enumerate(zip(outlets, shared)):
             if outlet.packed in packed:
                 rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
                 if rows.num_rows and outlet.files is not None:
                     filed.setdefault(first, []).append(rows.cast(outlet.schema))
+                    told.append((number, outlet.packed, None, None, None, rows.num_rows))
                 elif rows.num_rows:
-                    told += [(number, outlet.packed, None, None, encode_batch(part)) for part in rows.to_batches()]
+                    parts = ((encode_batch(part), part.num_rows) for part in rows.to_batches())
+                    told += [(number, outlet.packed, None, None, *part) for part in parts]
         for first, tables in filed.items():
             files = outlets[first].files
             assert files is not None
             staged = files.write(pa.concat_tables(tables), batch)
-            told.append((first, None, [file.path for file in staged], [file.folder for file in staged], None))
+            told.append((first, None, [file.path for file in staged], [file.folder for file in staged], None, None))
         if told:
             yield pa.record_batch([pa.array(part, kind) for part, kind in zip(zip(*told), _TYPES)], names=_NAMES)
         set_loaded_aside()
@@ -130,5 +132,5 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
     return run
 
 
-_NAMES = ["outlet", "query", "files", "folders", "rows"]
-_TYPES = [pa.int32(), pa.string(), pa.list_(pa.string()), pa.list_(pa.string()), pa.binary()]
+_NAMES = ["outlet", "query", "files", "folders", "rows", "counted"]
+_TYPES = [pa.int32(), pa.string(), pa.list_(pa.string()), pa.list_(pa.string()), pa.binary(), pa.int64()]
