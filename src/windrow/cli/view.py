@@ -120,18 +120,22 @@ def queries_table(streams: Mapping[str, Figures], sinks: Mapping[str, str]) -> I
     names = list(dict.fromkeys([*sinks, *rows]))
     busiest = set(sorted(names, key=lambda name: -rows.get(name, 0))[:MOST_QUERIES])
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    widest = min(24, max((len(name) for name in busiest), default=5))  # a sink with a long path leaves room for the rest
-    table.add_column("query", header_style="dim", style="bold", overflow="ellipsis", no_wrap=True, width=widest)
+    table.add_column("query", header_style="dim", style="bold", no_wrap=True)
     for title in ("rows", "rows/s"):
-        table.add_column(title, header_style="dim", justify="right", no_wrap=True, min_width=9)
-    table.add_column("sink", header_style="dim", overflow="ellipsis", no_wrap=True)
+        table.add_column(title, header_style="dim", justify="right", no_wrap=True)
+    table.add_column("sink", header_style="dim", no_wrap=True)
     for name in names:
         if name in busiest:
             known = (f"{rows[name]:,}", f"{rates.get(name, 0.0):,.0f}") if name in rows else (NONE_YET, NONE_YET)
-            table.add_row(name, *known, sinks.get(name, ""))
+            table.add_row(_short(name, 22), *known, _short(sinks.get(name, ""), 30))
     yield table
     if len(names) > len(busiest):
         yield Text(f"and {len(names) - len(busiest):,} more queries", style="dim")
+
+
+def _short(text: str, most: int) -> str:
+    """A text that fits: of a long one its end, which tells it from others."""
+    return text if len(text) <= most else f"…{text[1 - most :]}"
 
 
 class _Above:
