@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 
-.PHONY: help setup demo test torture fuzz lint bench clean
+.PHONY: help setup demo test matrix torture fuzz lint bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -29,6 +29,9 @@ demo: $(READY)  ## run the main job live: a stream of stock ticks, several queri
 test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random streams
 	@$(BIN)/python -m compileall -q src tests benchmarks  # tests start many processes, also where Python may write none
 	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER))
+
+matrix: $(WARM)  ## what takes minutes: more kills, longer streams
+	@. scripts/java.sh && $(BIN)/python -m pytest -m slow
 
 torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows
 	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/cluster/torture.py $(TORTURE)
