@@ -27,29 +27,31 @@ AnySpace = Space | RowSpace
 
 
 class QueryAnswers:
-    """Who asks for the answers of a space, and, of those that are told only what changes, what they were told last.
+    """Hands the answers of windows to the queries that ask for them: as rows, or as what has changed since the last.
 
-    Answers that are made of several levels wait until all of these have been given.
+    Answers that are made of several levels wait until all of these have been given. Spaces and queries are known by
+    their names here: a space of a thousand windows has a plan that takes long to compare.
     """
 
     def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, Snapshot]) -> None:
         self._user = dict(plan.user_code)
-        self._asking: dict[tuple[AnySpace, TimeWindow | None], list[QueryPlan]] = {}
+        self._asking: dict[tuple[str, TimeWindow | None], list[QueryPlan]] = {}
         for space in plan.spaces:
             for query in plan.queries_of(space):
                 for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
-                    self._asking.setdefault((space, window), []).append(query)
+                    self._asking.setdefault((space.name, window), []).append(query)
         self._changing = {
-            space: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
+            space.name: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
             for space in plan.spaces
         }
+        self._compared_as = {query.name: name for changing in self._changing.values() for name, query in changing}
         comparing = {name: query for changing in self._changing.values() for name, query in changing}
         self._differences = {
             name: Differences(query, f"changes-{name}.rows", blocks, kept.get(f"changes-{name}"))
             for name, query in comparing.items()
         }
-        self._nested: dict[QueryPlan, list[Answers]] = {}
-        self._nested_rows: dict[QueryPlan, RowLevels] = {}
+        self._nested: dict[str, tuple[QueryPlan, list[Answers]]] = {}
+        self._nested_rows: dict[str, tuple[QueryPlan, RowLevels]] = {}
 
     def answer(self, space: AnySpace, state: KeptSpace, outcome: Outcome, answers: Answers) -> None:
         """Tell all who ask for them of the answers of a window."""
@@ -58,26 +60,26 @@ class QueryAnswers:
         else:
             outcome.answer(_kind(space, answers), answers.told_apart)
         told: dict[str, list[pa.RecordBatch]] = {}
-        compared = {query.name: name for name, query in self._changing[space]}
-        for query in self._asking[space, answers.window]:  # type: ignore[index]
+        for query in self._asking[space.name, answers.window]:  # type: ignore[index]
             mine = answers
             if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
                 mine = answers.since(state.first_end(query, answers.window))
             elif isinstance(space, RowSpace):
                 mine = replace(answers, window=space.window)
             if query.joins_levels and isinstance(space, RowSpace):
-                self._nested_rows.setdefault(query, RowLevels(query)).add(mine, state.groups)
+                if query.name not in self._nested_rows:
+                    self._nested_rows[query.name] = (query, RowLevels(query))
+                self._nested_rows[query.name][1].add(mine, state.groups)
                 continue
             if query.joins_levels:
-                self._nested.setdefault(query, []).append(mine)
+                self._nested.setdefault(query.name, (query, []))[1].append(mine)
                 continue
             if query.emit == SNAPSHOT:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 batches = [batch]
-            elif compared[query.name] in told:
-                batches, overflows = told[compared[query.name]], 0
+            elif (name := self._compared_as[query.name]) in told:
+                batches, overflows = told[name], 0
             else:
-                name = compared[query.name]
                 clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
@@ -88,20 +90,20 @@ class QueryAnswers:
 
     def levels(self, state: KeptSpace, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
-        for query, answers in self._nested.items():
+        for query, answers in self._nested.values():
             self._join(query, answers, state.groups, outcome)
         self._nested = {}
 
     def row_levels(self, outcome: Outcome) -> None:
         """The same of levels in rows, each of which has a space of its own."""
-        for query, levels in self._nested_rows.items():
+        for query, levels in self._nested_rows.values():
             self._join(query, levels.answers, levels.groups, outcome)
         self._nested_rows = {}
 
     def empty(self, space: AnySpace, clock: int, newest: int | None, outcome: Outcome) -> None:
         """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
         told: dict[str, list[pa.RecordBatch]] = {}
-        for name, query in self._changing[space]:
+        for name, query in self._changing[space.name]:
             assert isinstance(query.window, TimeWindow)
             if name not in told:
                 last = query.window.last_ended(clock)
@@ -132,7 +134,7 @@ class QueryAnswers:
         return {f"changes-{name}": differences.snapshot() for name, differences in self._differences.items()}
 
     def _compared(self, space: AnySpace) -> set[str]:
-        return {name for name, _ in self._changing[space]}
+        return {name for name, _ in self._changing[space.name]}
 
     def _join(self, query: QueryPlan, answers: list[Answers], groups: GroupSlots, outcome: Outcome) -> None:
         batches, overflows = rows_of_levels(query, answers, groups, self._user)
