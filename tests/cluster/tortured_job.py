@@ -9,7 +9,6 @@ from pathlib import Path
 import windrow
 from quick_spark import SMALL_JVM
 from windrow.spark.settings import local_spark
-from windrow.spark.workers.warm import DAEMON
 
 SCHEMA = "ts TIMESTAMP, k STRING, i BIGINT, x DOUBLE"
 FILES_A_BATCH = 2
@@ -39,7 +38,7 @@ def run(kind: str, master: str, source: Path, output: Path) -> None:
         "spark.driver.host": "127.0.0.1",
         "spark.network.timeout": "60s",
     }
-    spark = local_spark(master, options | DAEMON)
+    spark = local_spark(master, options | {"spark.python.daemon.module": "windrow.spark.workers.daemon"})
     spark.sparkContext.setLogLevel("WARN")  # so that the log tells what was tried again
     session = windrow.Session(spark, shards=2)
     for name in ("ev", "other"):

@@ -14,7 +14,7 @@ import pytest
 from pyspark.serializers import read_int
 from pyspark.sql import SparkSession
 
-from windrow.spark.workers.daemon import PLACE
+from windrow.spark.workers.python import PLACE
 
 PROGRAM = "import sys, windrow.spark.workers.warm as w; w.start_warming(); print(w.os.environ[w.PLACE], flush=True); sys.stdin.read()"
 SECRETS = {"PYTHON_WORKER_FACTORY_SECRET": "s", "SPARK_REUSE_WORKER": "1"}
@@ -97,6 +97,19 @@ def test_daemons_are_forks_of_the_warm_process_and_nothing_is_left_when_the_prog
     while Path(place).parent.exists():
         assert time.monotonic() < deadline, "the folder of the warm process is left"
         time.sleep(0.02)
+
+
+def test_what_spark_starts_as_its_python_is_python_for_all_else(spark: SparkSession):
+    launcher = spark.sparkContext.pythonExec
+    assert launcher != sys.executable
+    asked = "import sys, windrow; print(sys.executable, sys.argv[1:])"
+    told = subprocess.run([launcher, "-c", asked, "a b"], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == f"{sys.executable} ['a b']"
+    gone = os.environ | {PLACE: "/nowhere"}
+    told = subprocess.run(
+        [launcher, "-m", "pyspark.daemon"], env=gone, stdin=subprocess.DEVNULL, capture_output=True, check=True
+    )
+    assert len(told.stdout) == 4  # Spark's own daemon has told its port
 
 
 def test_where_nobody_listens_the_daemon_loads_by_itself(tmp_path: Path):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
-from windrow.spark.workers.warm import DAEMON, start_warming
+from windrow.spark.workers.warm import is_launcher, start_warming
 
 STORE_MB = 128
 """What the state stores of all shards on this machine keep in memory together. Without a bound each may fill several
@@ -67,7 +67,8 @@ def apply_settings(spark: SparkSession, shards: int) -> dict[str, str]:
 
 def local_spark(master: str = "local[*]", options: dict[str, str] | None = None) -> SparkSession:
     """A Spark session on this machine, quiet, with workers that run this Python."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    warmed = master.startswith("local") and SparkSession.getActiveSession() is None
+    os.environ["PYSPARK_PYTHON"] = start_warming() if warmed else sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else each of the JVM's threads keeps what RocksDB has freed
     builder = SparkSession.builder.master(master).appName("windrow")
@@ -79,9 +80,6 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         f"{_ROCKSDB_OPTIONS}.boundedMemoryUsage": "true",
         f"{_ROCKSDB_OPTIONS}.maxMemoryUsageMB": str(STORE_MB),
     }
-    if master.startswith("local") and SparkSession.getActiveSession() is None:
-        start_warming()
-        quiet |= DAEMON
     for name, value in (quiet | (options or {})).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
@@ -104,7 +102,7 @@ def _check_python(spark: SparkSession) -> None:
     except Exception:
         return
     found = shutil.which(worker)
-    if local and (found is None or _folder(found) != _folder(sys.executable)):
+    if local and not is_launcher(worker) and (found is None or _folder(found) != _folder(sys.executable)):
         raise SettingsError(
             f"Spark's workers would run {found or worker}, and Windrow runs in {sys.executable}:"
             " set the environment variable PYSPARK_PYTHON to it before Spark starts"

@@ -1,7 +1,9 @@
 """Spark's Python workers, warm: one process loads what they need while the JVM starts, and is forked for each.
 
-daemon  What Spark starts as its daemon of workers, by `spark.python.daemon.module`: it has the warm process take its
-        place
+daemon  A daemon of Spark's workers that loads before it forks, for `spark.python.daemon.module`, as on a cluster's
+        machines
 load    All that a worker needs, loaded before workers are forked: each then starts at once, and they share its memory
-warm    The warm process: it loads what workers need while the JVM starts, and becomes each daemon that Spark asks for
+python  Python as Spark starts it: run by its path, it has the warm process be what Spark asks for, or runs Python
+        itself
+warm    The warm process: it loads what workers need while the JVM starts, and forks for what Spark asks of Python
 """

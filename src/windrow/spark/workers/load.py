@@ -5,7 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+from runpy import run_module
+
+from windrow.spark.workers.python import DAEMONS
 
 QUERY = """SELECT k, COUNT(*) AS n, SUM(i) AS s, SUM(x) AS t, AVG(x) AS a, MIN(i) AS low, MAX(x) AS high
            FROM ticks [RANGE 8 SECONDS SLIDE 2 SECONDS] GROUP BY k"""
@@ -13,6 +17,7 @@ QUERY = """SELECT k, COUNT(*) AS n, SUM(i) AS s, SUM(x) AS t, AVG(x) AS a, MIN(i
 
 MODULES = (
     "pyspark.worker",
+    "pyspark.sql.streaming.stateful_processor_util",
     "windrow.spark.sinks.outlets",
     "windrow.spark.sources.reading",
     "windrow.spark.stages.slice",
@@ -43,6 +48,18 @@ def load_all() -> None:
     replay(QUERY, ticks=ticks, batch_rows=30, flush=True)
     gc.collect()
     gc.freeze()  # a worker collects garbage after every task, and need not look through all this
+
+
+def be(module: str, arguments: Sequence[str]) -> None:
+    """Be what Spark runs as the main module of a Python, with these arguments."""
+    sys.argv = [module, *arguments]
+    if module in DAEMONS:
+        be_daemon()
+    else:
+        silent = os.open(os.devnull, os.O_WRONLY)  # it tells what it does, and answers at a socket
+        os.dup2(silent, 1)
+        os.close(silent)
+        run_module(module, run_name="__main__")
 
 
 def be_daemon() -> None:

@@ -1,4 +1,4 @@
-"""The warm process: it loads what workers need while the JVM starts, and becomes each daemon that Spark asks for."""
+"""The warm process: it loads what workers need while the JVM starts, and forks for what Spark asks of Python."""
 
 from __future__ import annotations
 
@@ -10,27 +10,44 @@ import signal
 import socket
 import sys
 import tempfile
+from shlex import quote
 
-from windrow.spark.workers.daemon import PLACE, TAKEN
-
-DAEMON = {"spark.python.daemon.module": "windrow.spark.workers.daemon"}
-"""The setting by which Spark starts our daemon. It is for Sparks on this machine, whose workers run this Python."""
+from windrow.spark.workers import python
+from windrow.spark.workers.python import PLACE, TAKEN
 
 LISTENING = 3
 """The descriptor on which the warm process listens."""
 
+LAUNCHER = "python"
+"""The program that Spark starts as its Python."""
 
-def start_warming() -> None:
-    """Start the warm process of this one, unless there is one already; it ends with us."""
-    if PLACE in os.environ or not hasattr(socket, "send_fds"):
-        return
+
+def start_warming() -> str:
+    """Start the warm process of this one, unless there is one already, and say what Spark is to start as its Python.
+
+    The warm process ends with us.
+    """
+    if not hasattr(socket, "send_fds"):
+        return sys.executable
+    if PLACE in os.environ:
+        return os.path.join(os.path.dirname(os.environ[PLACE]), LAUNCHER)
     folder = tempfile.mkdtemp(prefix="windrow-workers-")  # for its owner only
+    launcher = os.path.join(folder, LAUNCHER)
+    with open(os.open(launcher, os.O_WRONLY | os.O_CREAT, 0o700), "w") as file:
+        file.write(f'#!/bin/sh\nexec {quote(sys.executable)} -IS {quote(python.__file__)} "$@"\n')
     place = os.path.join(folder, "warm")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
         listening.listen(64)
         _spawn(listening, folder)
     os.environ[PLACE] = place
+    return launcher
+
+
+def is_launcher(program: str) -> bool:
+    """Whether this is the program that stands for our own Python."""
+    place = os.environ.get(PLACE)
+    return place is not None and program == os.path.join(os.path.dirname(place), LAUNCHER)
 
 
 def _spawn(listening: socket.socket, folder: str) -> None:
@@ -54,8 +71,8 @@ def _spawn(listening: socket.socket, folder: str) -> None:
 
 
 def serve(listening: socket.socket) -> None:
-    """Fork a daemon for each who asks, until the input ends: then whoever started us is gone."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for daemons here
+    """Fork for each who asks, until the input ends: then whoever started us is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for forks here
     ready = select.poll()
     ready.register(0, select.POLLIN)
     ready.register(listening, select.POLLIN)
@@ -63,41 +80,39 @@ def serve(listening: socket.socket) -> None:
         line, _ = listening.accept()
         if os.fork() == 0:
             listening.close()
-            _become_daemon(line)
+            _take_over(line)
         line.close()
 
 
-def _become_daemon(line: socket.socket) -> None:
-    """Take over input, output and environment of who asks on `line`, and be Spark's daemon with them."""
+def _take_over(line: socket.socket) -> None:
+    """Be what is asked for on `line`, with the input, the output and the environment of who asks."""
+    from windrow.spark.workers.load import be
+
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     head, places, _, _ = socket.recv_fds(line, 8, 3)
     length, asked = int.from_bytes(head, "little"), b""
     while len(asked) < length:
         asked += line.recv(length - len(asked))
-    sys.argv, environment = json.loads(asked)
+    arguments, environment = json.loads(asked)
     os.environ.clear()
     os.environ.update(environment)
     for number, place in enumerate(places):
         os.dup2(place, number)
         os.close(place)
     line.send(TAKEN)
-    from windrow.spark.workers.load import be_daemon
-
     try:
-        be_daemon()
+        be(arguments[1], arguments[2:])
     finally:
         os._exit(0)
 
 
 def main(folder: str) -> None:
-    """Listen on the socket that we were given; `folder` is where it is, and goes with us."""
+    """Listen on the socket that we were given; `folder` is where it is, and goes when nobody needs it any more."""
     from windrow.spark.workers.load import load_all
 
-    try:
-        load_all()
-        serve(socket.socket(fileno=LISTENING))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    load_all()
+    serve(socket.socket(fileno=LISTENING))
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
