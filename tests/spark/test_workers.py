@@ -107,7 +107,7 @@ def test_what_spark_starts_as_its_python_is_python_for_all_else(spark: SparkSess
     assert told.stdout.strip() == f"{sys.executable} ['a b']"
     gone = os.environ | {PLACE: "/nowhere"}
     told = subprocess.run(
-        [launcher, "-m", "pyspark.daemon"], env=gone, stdin=subprocess.DEVNULL, capture_output=True, check=True
+        [launcher, "-m", "pyspark.daemon"], env=gone, stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
     assert len(told.stdout) == 4  # Spark's own daemon has told its port
 
