@@ -33,6 +33,7 @@ class FakeQuery:
         self.isActive, self._folder = True, folder
         self.status = {"isTriggerActive": False, "message": "Waiting for data to arrive"}
         self.lastProgress, self.recentProgress = None, []
+        self.status = {"message": "", "isDataAvailable": True, "isTriggerActive": True}
 
     def exception(self) -> None:
         return None

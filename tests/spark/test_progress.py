@@ -32,8 +32,25 @@ def report(number: int, **counts: int) -> dict[str, Any]:
     }
 
 
+def running(reports: list[dict[str, Any]], waits: bool = False) -> SimpleNamespace:
+    """A Spark query that runs, or waits for input, and has told this of its batches."""
+    status = {"message": "", "isDataAvailable": not waits, "isTriggerActive": not waits}
+    return SimpleNamespace(recentProgress=reports, isActive=True, status=status)
+
+
+def test_rows_are_counted_by_query_and_waiting_is_told():
+    watched = Watched()
+    watched.watch("ticks", running([report(0), report(1)], waits=True), "/control")
+    for rows in ({"a": 30, "b": 0}, {"a": 10}):
+        watched.wrote("ticks", rows)
+    figures = watched.progress()["ticks"]
+    assert (figures.rows, figures.rows_per_second, figures.waiting) == ({"a": 40, "b": 0}, {"a": 40.0, "b": 0.0}, True)
+    watched.watch("ticks", running([]), "/control")
+    assert not watched.progress()["ticks"].waiting
+
+
 def test_no_batch_is_forgotten_before_it_is_counted():
-    query = SimpleNamespace(recentProgress=[])
+    query = running([])
     watched = Watched()
     watched.watch("ticks", query, "/control")
     for number in range(1_000):
@@ -47,7 +64,7 @@ def test_no_batch_is_forgotten_before_it_is_counted():
 def test_a_stream_that_is_started_again_goes_on_counting():
     watched = Watched()
     for _ in range(2):
-        watched.watch("ticks", SimpleNamespace(recentProgress=[report(0, untimed=2), report(1)]), "/control")
+        watched.watch("ticks", running([report(0, untimed=2), report(1)]), "/control")
     figures = watched.progress()["ticks"]
     assert (figures["batches"], figures["rejected"]["no time"]) == (4, 4)
 
@@ -63,13 +80,13 @@ def test_a_stream_that_is_started_again_goes_on_counting():
 )
 def test_the_clock_is_shown_wherever_it_stands(clock: int, shown: datetime):
     watched = Watched()
-    watched.watch("ticks", SimpleNamespace(recentProgress=[report(0, clock=clock)]), "/control")
+    watched.watch("ticks", running([report(0, clock=clock)]), "/control")
     assert watched.progress()["ticks"]["clock"] == shown
 
 
 def test_figures_are_read_as_attributes_by_name_and_as_text():
     watched = Watched()
-    watched.watch("ticks", SimpleNamespace(recentProgress=[report(0, late=3, clock=1_700_000_000_000_000)]), "/control")
+    watched.watch("ticks", running([report(0, late=3, clock=1_700_000_000_000_000)]), "/control")
     progress = watched.progress()
     figures = progress["ticks"]
     assert figures.events == figures["events"] == 10
