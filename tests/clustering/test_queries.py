@@ -248,7 +248,7 @@ def test_rows_without_a_place_are_counted_and_in_no_cluster():
     )
     outcomes = []
     process = replay.shard.process
-    replay.shard.process = lambda payloads: outcomes.append(process(payloads)) or outcomes[-1]  # type: ignore[method-assign]
+    replay.shard.process = lambda *batch: outcomes.append(process(*batch)) or outcomes[-1]  # type: ignore[method-assign]
     assert replay.run(flush=True).to_pylist()[0]["n"] == 2
     assert outcomes[0].unplaced == 3  # the last one was not asked for
 

@@ -132,7 +132,7 @@ WRONG = [
     "SELECT other.k FROM e {}",
     "SELECT k, n AS k FROM e {}",
     "SELECT k, COUNT(*) AS k FROM e {} GROUP BY k",
-    "SELECT k, soundex(k) AS s FROM e {}",
+    "SELECT k, mask(k) AS s FROM e {}",
     "SELECT k FROM e {} WHERE n",
     "SELECT k FROM e {} WHERE COUNT(*) > 1",
     "SELECT n FROM e {} GROUP BY k",

@@ -31,9 +31,8 @@ class FakeQuery:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.isActive, self._folder = True, folder
-        self.status = {"isTriggerActive": False, "message": "Waiting for data to arrive"}
+        self.status = {"isTriggerActive": False, "isDataAvailable": False, "message": "Waiting for data to arrive"}
         self.lastProgress, self.recentProgress = None, []
-        self.status = {"message": "", "isDataAvailable": True, "isTriggerActive": True}
 
     def exception(self) -> None:
         return None
@@ -47,6 +46,8 @@ class FakeQuery:
 
 
 class FakeRun:
+    rolls = False
+
     def __init__(self, stream: str, keeps: bool) -> None:
         self.plan, self.keeps, self.started = StagePlan((), run=stream), keeps, []
 
@@ -90,7 +91,9 @@ def over(name: str, *streams: str) -> Any:
     """A query over changes of several streams, or with windows over one."""
     if len(streams) > 1:
         return ChangePlan(name, streams, None, "CHANGES")  # type: ignore[arg-type]
-    return SimpleNamespace(name=name, stream=streams[0], run=streams[0], sources=streams, about_us=None)
+    return SimpleNamespace(
+        rounded_us=None, name=name, stream=streams[0], run=streams[0], sources=streams, about_us=None
+    )
 
 
 def job_of(folder: Path, planner: FakePlanner, *queries: Any) -> Job:

@@ -123,7 +123,7 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
         for first, tables in filed.items():
             files = outlets[first].files
             assert files is not None
-            staged = files.write(pa.concat_tables(tables), batch)
+            staged = files.write(pa.concat_tables(tables), batch, first)
             told.append((first, None, [file.path for file in staged], [file.folder for file in staged], None, None))
         if told:
             yield pa.record_batch([pa.array(part, kind) for part, kind in zip(zip(*told), _TYPES)], names=_NAMES)

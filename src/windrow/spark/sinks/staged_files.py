@@ -29,16 +29,19 @@ class StagedFile(NamedTuple):
 
 
 class Staged(Protocol):
-    """Where a task puts rows; the driver is told under which names they are there."""
+    """Where a task puts rows; the driver is told under which names they are there.
 
-    def write(self, rows: pa.Table, batch: int) -> list[StagedFile]: ...
+    `kind` tells rows apart that a task has for one place and that cannot be in one file.
+    """
+
+    def write(self, rows: pa.Table, batch: int, kind: int) -> list[StagedFile]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Nowhere:
     """Rows that nobody wants: they are finished all the same."""
 
-    def write(self, rows: pa.Table, batch: int) -> list[StagedFile]:
+    def write(self, rows: pa.Table, batch: int, kind: int) -> list[StagedFile]:
         return []
 
 
@@ -54,11 +57,11 @@ class StagedFiles:
     run: str
     format: FileFormat
 
-    def write(self, rows: pa.Table, batch: int) -> list[StagedFile]:
+    def write(self, rows: pa.Table, batch: int, kind: int) -> list[StagedFile]:
         """Write what a task has for `batch`, a file for each folder."""
         context = TaskContext.get()
         assert context is not None
-        return self.put(rows, batch, f"{context.partitionId():05d}-{context.taskAttemptId()}")
+        return self.put(rows, batch, f"{context.partitionId():05d}-{context.taskAttemptId()}-{kind}")
 
     def put(self, rows: pa.Table, batch: int, name: str) -> list[StagedFile]:
         """Write rows under names that begin with those of the batch and the run, and `name`."""

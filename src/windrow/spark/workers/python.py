@@ -35,7 +35,7 @@ def handed_over(arguments: Sequence[str]) -> bool:
     with socket.socket(socket.AF_UNIX) as line:
         try:
             line.connect(place or "")
-            asked = json.dumps([list(arguments), dict(os.environ)]).encode()
+            asked = json.dumps([list(arguments), dict(os.environ), os.getcwd()]).encode()
             socket.send_fds(line, [len(asked).to_bytes(8, "little")], [0, 1, 2])
             line.sendall(asked)
             if line.recv(1) != TAKEN:

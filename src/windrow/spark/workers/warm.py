@@ -29,9 +29,12 @@ def start_warming() -> str:
     """
     if not hasattr(socket, "send_fds"):
         return sys.executable
-    if PLACE in os.environ:
+    own = f"windrow-workers-{os.getpid()}-"  # a program that we start has a warm process of its own
+    if own in os.environ.get(PLACE, ""):
         return os.path.join(os.path.dirname(os.environ[PLACE]), LAUNCHER)
-    folder = tempfile.mkdtemp(prefix="windrow-workers-")  # for its owner only
+    folder = _short_folder(own)
+    if folder is None:
+        return sys.executable
     launcher = os.path.join(folder, LAUNCHER)
     with open(os.open(launcher, os.O_WRONLY | os.O_CREAT, 0o700), "w") as file:
         file.write(f'#!/bin/sh\nexec {quote(sys.executable)} -IS {quote(python.__file__)} "$@"\n')
@@ -42,6 +45,14 @@ def start_warming() -> str:
         _spawn(listening, folder)
     os.environ[PLACE] = place
     return launcher
+
+
+def _short_folder(begins: str) -> str | None:
+    """A new folder for its owner only; the address of a socket must be short, and folders for tests are not."""
+    for home in (tempfile.gettempdir(), "/tmp"):
+        if len(home) + len(begins) < 80 and os.path.isdir(home):
+            return tempfile.mkdtemp(prefix=begins, dir=home)
+    return None
 
 
 def is_launcher(program: str) -> bool:
@@ -93,7 +104,8 @@ def _take_over(line: socket.socket) -> None:
     length, asked = int.from_bytes(head, "little"), b""
     while len(asked) < length:
         asked += line.recv(length - len(asked))
-    arguments, environment = json.loads(asked)
+    arguments, environment, folder = json.loads(asked)
+    os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     for number, place in enumerate(places):
