@@ -34,14 +34,14 @@ class Staged(Protocol):
     `kind` tells rows apart that a task has for one place and that cannot be in one file.
     """
 
-    def write(self, rows: pa.Table, batch: int, kind: int) -> list[StagedFile]: ...
+    def write(self, rows: pa.Table, batch: int, kind: int = 0) -> list[StagedFile]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Nowhere:
     """Rows that nobody wants: they are finished all the same."""
 
-    def write(self, rows: pa.Table, batch: int, kind: int) -> list[StagedFile]:
+    def write(self, rows: pa.Table, batch: int, kind: int = 0) -> list[StagedFile]:
         return []
 
 
@@ -57,7 +57,7 @@ class StagedFiles:
     run: str
     format: FileFormat
 
-    def write(self, rows: pa.Table, batch: int, kind: int) -> list[StagedFile]:
+    def write(self, rows: pa.Table, batch: int, kind: int = 0) -> list[StagedFile]:
         """Write what a task has for `batch`, a file for each folder."""
         context = TaskContext.get()
         assert context is not None
