@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST = ("test_kill.py", "test_maintenance.py", "test_changes.py", "test_replay.py", "test_arrival_time.py")
 LONGEST += ("test_benchmarks.py", "test_command_run.py", "test_change_queries.py")
+LONGEST += ("test_parquet_by_name.py", "test_windows_over_windows.py")
 
 UNUSED = pytest.StashKey[SparkState]()
 """The Spark session of this process as it was before any test."""

@@ -25,7 +25,8 @@ instants         Timestamps: the time of day in them, and numbers of them
 intervals        Intervals that are written in a query, and times plus or minus them
 json_paths       GET_JSON_OBJECT and JSON_ARRAY_LENGTH: parts of JSON texts
 json_text        JSON as Spark's parser reads it and writes it again: Python's values, with numbers as they are written
-json_write       TO_JSON: structs, arrays and maps as JSON, written a column at a time
+json_write       Values and rows as JSON, byte for byte as Spark writes them, a column at a time: TO_JSON, and files of
+                 lines
 lists            Arrays taken apart: their elements in one column, and which row each belongs to
 literals         Numbers as they are written: their value and the type that Spark gives them
 made_values      Arrays, maps and structs made of other values, and what is taken out of them by brackets and dots
@@ -51,6 +52,6 @@ urls             URLs: their parts as Java's URI has them, and texts in their co
 words            Texts as words and codes: INITCAP, SPLIT_PART, SUBSTRING_INDEX, OVERLAY, LEVENSHTEIN, SOUNDEX, ASCII
                  and CHR
 write_text       Values written as Spark writes them
-write_times      DATE_FORMAT and FROM_UNIXTIME: times written by a pattern
+write_times      Times written by a pattern: DATE_FORMAT, FROM_UNIXTIME, and the texts of times in files
 zones            Clocks of time zones: FROM_UTC_TIMESTAMP and TO_UTC_TIMESTAMP, with zones by their names or as offsets
 """

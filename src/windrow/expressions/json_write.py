@@ -1,6 +1,10 @@
-"""TO_JSON: structs, arrays and maps as JSON, written a column at a time."""
+"""Values and rows as JSON, byte for byte as Spark writes them, a column at a time: TO_JSON, and files of lines."""
 
 from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,76 +18,110 @@ from .json_text import quoted
 from .lists import arrays_of, elements_of, entries_of, is_array, is_map, lengths_of
 from .registry import Taken, function
 from .write_text import write_text
-from .write_times import write_by
+from .write_times import TimePattern
 
 NESTED = Taken(None, lambda kind: pa.types.is_struct(kind) or is_array(kind) or is_map(kind))
-_TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSS"
+DATE, TIMESTAMP, LOCAL = "yyyy-MM-dd", "yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX]", "yyyy-MM-dd'T'HH:mm:ss[.SSS]"
+"""The patterns that Spark writes times by, where nobody gives others."""
+
+_SPECIAL = r'[\x00-\x1f"\\]'
+
+
+@dataclass(frozen=True, slots=True)
+class JsonText:
+    """How values become JSON: patterns for dates, instants and local times; whether NULLs are left out of objects.
+
+    `numbers` writes numbers and booleans.
+    """
+
+    date: TimePattern
+    instant: TimePattern
+    local: TimePattern
+    numbers: Callable[[pa.Array], pa.Array]
+    ignore_nulls: bool = True
+
+    def lines(self, rows: pa.Table) -> pa.Array:
+        """A line for each row, with its end."""
+        columns = [normal(column) for column in rows.columns]
+        return _wrapped("{", self._fields(rows.column_names, columns, len(rows)), "}\n")
+
+    def values(self, array: pa.Array) -> pa.Array:
+        """The text of each value; NULL where it is NULL."""
+        kind = array.type
+        if pa.types.is_struct(kind):
+            whole = _wrapped("{", self._fields([field.name for field in kind], array.flatten(), len(array)), "}")
+            return pc.if_else(array.is_valid(), whole, pa.scalar(None, types.STRING))
+        if is_map(kind):
+            return self._maps(array)
+        if is_array(kind):
+            held = elements_of(array)
+            items = pc.fill_null(self.values(held.values), "null")
+            return _wrapped("[", pc.binary_join(arrays_of(items, held.lengths, held.absent, types.STRING), ","), "]")
+        if kind == types.STRING:
+            return _texts(array)
+        if pa.types.is_binary(kind):
+            return over_distinct(lambda data: f'"{b64encode(data).decode()}"', array, types.STRING)
+        if pa.types.is_date(kind):
+            return _texts(self.date.write(array))
+        if pa.types.is_timestamp(kind):
+            return _texts((self.local if kind.tz is None else self.instant).write(array))
+        written = self.numbers(array)
+        if pa.types.is_floating(kind):  # what is no number is a text
+            written = pc.if_else(pa.array(np.isfinite(values(array))), written, _wrapped('"', written, '"'))
+        return written
+
+    def _fields(self, names: list[str], columns: list[pa.Array], rows: int) -> pa.Array:
+        """The fields of objects, without the braces."""
+        told = []
+        for name, column in zip(names, columns, strict=True):
+            texts = self.values(normal(column))
+            if not self.ignore_nulls:
+                texts = pc.fill_null(texts, "null")
+            told.append(_wrapped(f"{quoted(name)}:", texts, ""))
+        if not told:
+            return repeat("", rows, types.STRING)
+        if not any(texts.null_count for texts in told):
+            return pc.binary_join_element_wise(*told, ",")
+        # Arrow's own way to skip NULLs also skips a row that has nothing else: each brings its comma, or nothing
+        with_commas = [pc.fill_null(_wrapped(",", texts, ""), "") for texts in told]
+        return pc.utf8_slice_codeunits(pc.binary_join_element_wise(*with_commas, ""), 1)
+
+    def _maps(self, maps: pa.Array) -> pa.Array:
+        keys, items = entries_of(maps)
+        if keys.type != types.STRING:
+            raise NotSupportedYet("replay does not write maps as JSON but those with texts for keys")
+        pairs = pc.binary_join_element_wise(_texts(keys), pc.fill_null(self.values(items), "null"), ":")
+        lists = arrays_of(pairs, lengths_of(maps), missing(maps), types.STRING)
+        return _wrapped("{", pc.binary_join(lists, ","), "}")
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """The JSON of each value, NULL for NULL."""
-    kind = array.type
-    if pa.types.is_struct(kind):
-        return _structs(array)
-    if is_array(kind):
-        return _joined(_elements(array), "[", "]")
-    if is_map(kind):
-        return _maps(array)
-    if kind == types.STRING:
-        return over_distinct(quoted, array, types.STRING)
-    if kind in (types.FLOAT, types.DOUBLE):
-        written = write_text(array)
-        finite = pa.array(np.isfinite(values(array)))
-        return pc.if_else(finite, written, _wrapped(written, '"', '"'))
-    if kind == types.TIMESTAMP:
-        return _wrapped(write_by(_TIMESTAMP + "XXX", array), '"', '"')
-    if kind == types.TIMESTAMP_NTZ:
-        return _wrapped(write_by(_TIMESTAMP, array), '"', '"')
-    if kind == types.DATE:
-        return _wrapped(write_text(array), '"', '"')
-    if types.is_number(kind) or kind == types.BOOLEAN:
-        return write_text(array, plain=False)
-    raise NotSupportedYet(f"replay does not write {types.sql_name(kind)} as JSON")
+    special = pc.any(pc.match_substring_regex(array, _SPECIAL)).as_py()
+    return over_distinct(quoted, array, types.STRING) if special else _wrapped('"', array, '"')
 
 
-def _wrapped(text: pa.Array, before: str, behind: str) -> pa.Array:
-    rows = len(text)
-    return pc.binary_join_element_wise(repeat(before, rows, types.STRING), text, repeat(behind, rows, types.STRING), "")
+def _wrapped(before: str, array: pa.Array, after: str) -> pa.Array:
+    return pc.binary_join_element_wise(before, array, after, "")
 
 
-def _structs(array: pa.Array) -> pa.Array:
-    """Objects of the fields that are not NULL."""
-    written = repeat("", len(array), types.STRING)
-    begun = np.zeros(len(array), bool)
-    for place, field in enumerate(array.type):
-        text = _texts(normal(pc.struct_field(array, [place])))
-        there = ~missing(text)
-        named = _wrapped(pc.fill_null(text, ""), quoted(field.name) + ":", "")
-        separated = pc.if_else(pa.array(begun), _wrapped(named, ",", ""), named)
-        added = pc.if_else(pa.array(there), separated, "")
-        written = pc.binary_join_element_wise(written, added, "")
-        begun |= there
-    return pc.if_else(array.is_valid(), _wrapped(written, "{", "}"), pa.scalar(None, types.STRING))
+def _numbers(array: pa.Array) -> pa.Array:
+    if not types.is_number(array.type) and array.type != types.BOOLEAN:
+        raise NotSupportedYet(f"replay does not write {types.sql_name(array.type)} as JSON")
+    return write_text(array, plain=False)
 
 
-def _elements(arrays: pa.Array) -> pa.Array:
-    held = elements_of(arrays)
-    return arrays_of(pc.fill_null(_texts(held.values), "null"), held.lengths, held.absent, types.STRING)
+def _usual() -> JsonText:
+    date, instant, local = (
+        TimePattern.of(pattern, kind)
+        for pattern, kind in ((DATE, types.DATE), (TIMESTAMP, types.TIMESTAMP), (LOCAL, types.TIMESTAMP_NTZ))
+    )
+    assert date and instant and local
+    return JsonText(date, instant, local, _numbers)
 
 
-def _joined(arrays: pa.Array, before: str, behind: str) -> pa.Array:
-    return _wrapped(pc.binary_join(arrays, ","), before, behind)
-
-
-def _maps(maps: pa.Array) -> pa.Array:
-    keys, items = entries_of(maps)
-    if keys.type != types.STRING:
-        raise NotSupportedYet("replay does not write maps as JSON but those with texts for keys")
-    names = over_distinct(lambda key: quoted(key) + ":", keys, types.STRING)
-    pairs = pc.binary_join_element_wise(names, pc.fill_null(_texts(normal(items)), "null"), "")
-    return _joined(arrays_of(pairs, lengths_of(maps), missing(maps), types.STRING), "{", "}")
+_USUAL = _usual()
 
 
 @function("to_json", takes=[NESTED])
 def to_json(value: pa.Array) -> pa.Array:
-    return _texts(value)
+    return _USUAL.values(value)

@@ -1,28 +1,32 @@
-"""DATE_FORMAT and FROM_UNIXTIME: times written by a pattern."""
+"""Times written by a pattern: DATE_FORMAT, FROM_UNIXTIME, and the texts of times in files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.errors import NotSupportedYet
+
 from . import types
 from .casts import DAY_US, MICROS
 from .columns import column, missing, only, over_distinct, repeat, values
 from .registry import INTEGRAL, PATTERN, TIMESTAMP, function
-from .time_patterns import DAYS, HALVES, MONTHS, Field, flat, parts_of
+from .time_patterns import DAYS, HALVES, MONTHS, Field, Optional, Part, flat, parts_of
 
 _PLAIN = "yyyy-MM-dd HH:mm:ss"
 
 
 class _Clock:
-    """The fields of instants, as the clock of the session shows them."""
+    """The fields of dates or instants, as the clock of the session shows them."""
 
-    def __init__(self, instants: pa.Array) -> None:
-        since = values(instants)
-        self.day, self.time = since // DAY_US, since % DAY_US
+    def __init__(self, times: pa.Array) -> None:
+        since = values(times).astype(np.int64)
+        is_date = pa.types.is_date(times.type)
+        self.day, self.time = (since, np.zeros_like(since)) if is_date else (since // DAY_US, since % DAY_US)
         self.date = self.day.astype("datetime64[D]")
         self.month = self.date.astype("datetime64[M]")
 
@@ -89,14 +93,68 @@ _ZERO_OFFSETS = {"X": ("Z", "Z", "Z"), "x": ("+00", "+0000", "+00:00"), "Z": ("+
 
 
 def write_by(pattern: str, instants: pa.Array) -> pa.Array:
-    """Instants as texts; each number that a field shows is written once.
+    """Instants as texts, with all that stands in brackets.
 
     >>> write_by("d MMM yy, h a", pa.array([0], types.TIMESTAMP)).to_pylist()
     ['1 Jan 70, 12 AM']
     """
+    return _written(flat(parts_of(pattern, reads=False)), instants)
+
+
+@dataclass(frozen=True, slots=True)
+class TimePattern:
+    """A pattern for values of one type. What stands in brackets is written where they have all of it."""
+
+    parts: tuple[str | Field, ...]
+
+    @classmethod
+    def of(cls, pattern: str, kind: pa.DataType) -> TimePattern | None:
+        """The pattern for dates, instants or local times; None where it asks for what is not known here.
+
+        A date has no hours, and only an instant has a zone.
+
+        >>> TimePattern.of("dd.MM.yyyy[ HH:mm]", pa.date32()).write(pa.array([19_723], pa.date32())).to_pylist()
+        ['01.01.2024']
+        >>> TimePattern.of("HH:mm", pa.date32()) is None, TimePattern.of("YYYY", pa.date32()) is None
+        (True, True)
+        """
+        try:
+            parts = _kept(parts_of(pattern, reads=False), kind)
+        except NotSupportedYet:
+            return None
+        return cls(tuple(parts)) if all(_has(kind, part) for part in parts) else None
+
+    def write(self, times: pa.Array) -> pa.Array:
+        """The texts of dates or timestamps."""
+        return _written(self.parts, times)
+
+
+def _kept(parts: tuple[Part, ...], kind: pa.DataType) -> list[str | Field]:
+    """The parts of a pattern without the brackets that values of a type cannot fill."""
+    found: list[str | Field] = []
+    for part in parts:
+        if isinstance(part, Optional):
+            inside = _kept(part.parts, kind)
+            found += inside if all(_has(kind, one) for one in inside) else []
+        else:
+            found.append(part)
+    return found
+
+
+def _has(kind: pa.DataType, part: str | Field) -> bool:
+    """Whether values of a type have what a part of a pattern asks for."""
+    if isinstance(part, str):
+        return True
+    if pa.types.is_date(kind):
+        return part.letter in "yMLdDE"
+    return part.letter not in _ZERO_OFFSETS or kind.tz is not None
+
+
+def _written(parts: Sequence[str | Field], instants: pa.Array) -> pa.Array:
+    """Dates or instants as texts; each number that a field shows is written once."""
     clock = _Clock(instants)
     pieces: list[pa.Array | str] = []
-    for part in flat(parts_of(pattern, reads=False)):
+    for part in parts:
         if isinstance(part, str):
             pieces.append(part)
         elif part.letter in _ZERO_OFFSETS:

@@ -12,7 +12,6 @@ explain_sinks      How the rows of each sink get there, in a line: with the batc
 file_format        The formats, options and types of files that tasks write as Spark does, and why others are left to
                    Spark
 files              Files that hold each row exactly once, for a plain reader of the folder
-json_text          Rows as lines of JSON, byte for byte as Spark writes them
 merge_files        Files of one format as one file: rows of Parquet, or lines of text
 outlets            What tasks do with the rows of a batch by themselves: finish them, and write them to files or send
                    them on
@@ -24,7 +23,6 @@ results            Packed results into typed rows, and what is left to do with t
 rolling            Files that gather the batches of a while: their rows wait in the checkpoint, and are shown together
 staged_files       Files that tasks write where no reader looks, under names that no other attempt of a task has
 table_names        Names of tables as a database reads them: what a user calls a table is never read as SQL
-time_patterns      Dates and timestamps by a pattern of Spark's, such as yyyy-MM-dd'T'HH:mm:ss[.SSS][XXX], in UTC
 value_texts        Values as the files of Spark have them as text: numbers and booleans as Java writes them
 writers            What becomes of a batch's results
 """

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from windrow.expressions.columns import normal, over_distinct
 from windrow.expressions.types import STRING
-from windrow.spark.sinks.time_patterns import TimePattern
+from windrow.expressions.write_times import TimePattern
 from windrow.spark.sinks.value_texts import number_texts
 
 _SPACE = "".join(map(chr, range(33)))

@@ -34,7 +34,7 @@ def _way(query: AnyQuery, sink: Sink, spark: SparkSession) -> str:
         return f"through Spark, a job of its own in each batch: {why}"
     if sink.format == MEMORY:
         return "sent to the driver with the batch"
-    ranked = getattr(query, "order", ()) and sink.format in FORMATS
+    ranked = query.order and sink.format in FORMATS
     return "written by the driver, which ranks the rows of all shards" if ranked else "written by the tasks that slide"
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from windrow.expressions.json_write import DATE, LOCAL, TIMESTAMP, JsonText
+from windrow.expressions.write_times import TimePattern
 from windrow.plan.sink import Sink
 from windrow.spark.sinks.csv_text import CsvText
-from windrow.spark.sinks.json_text import JsonText
-from windrow.spark.sinks.time_patterns import DATE_PATTERN, LOCAL_PATTERN, TIMESTAMP_PATTERN, TimePattern
+from windrow.spark.sinks.value_texts import number_texts
 
 _PARQUET = {"snappy": ".snappy", "gzip": ".gz", "zstd": ".zstd", "none": "", "uncompressed": ""}
 _TEXT = {"gzip": ".gz", "bzip2": ".bz2", "deflate": ".deflate", "none": "", "uncompressed": ""}
@@ -154,15 +155,17 @@ def _json(options: Mapping[str, str], fields: list[pa.Field], settings: Mapping[
         patterns.append(pattern)
     usual = settings.get("spark.sql.jsonGenerator.ignoreNullFields") or "true"
     date, instant, local = patterns
-    return JsonText(date, instant, local, ignore_nulls=options.get("ignorenullfields", usual).lower() == "true")
+    return JsonText(
+        date, instant, local, number_texts, ignore_nulls=options.get("ignorenullfields", usual).lower() == "true"
+    )
 
 
 def _pattern(options: Mapping[str, str], kind: pa.DataType) -> TimePattern | str | None:
     """The pattern for a type; None for one that has no time, and why where the pattern is not known."""
     if pa.types.is_date(kind):
-        name, pattern = "dateFormat", options.get("dateformat", DATE_PATTERN)
+        name, pattern = "dateFormat", options.get("dateformat", DATE)
     elif pa.types.is_timestamp(kind):
-        usual = TIMESTAMP_PATTERN if kind.tz is not None else LOCAL_PATTERN
+        usual = TIMESTAMP if kind.tz is not None else LOCAL
         name, pattern = "timestampFormat", options.get("timestampformat", usual) if kind.tz is not None else usual
     else:
         return None

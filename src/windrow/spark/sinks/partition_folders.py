@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from windrow.expressions.columns import normal, over_distinct
 from windrow.expressions.types import STRING
 from windrow.expressions.write_text import write_text
-from windrow.spark.sinks.time_patterns import TimePattern
+from windrow.expressions.write_times import write_by
 from windrow.spark.sinks.value_texts import number_texts
 
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -44,27 +44,15 @@ def by_folder(rows: pa.Table, columns: Sequence[str]) -> Iterator[tuple[str, pa.
 def _folder_texts(name: str, array: pa.Array) -> pa.Array:
     kind = array.type
     if pa.types.is_timestamp(kind):
-        texts = _without_zeros(_instants(kind).write(array))
+        texts = _without_zeros(write_by("yyyy-MM-dd HH:mm:ss.SSSSSS", array))
     elif pa.types.is_date(kind):
-        texts = _days().write(array)
+        texts = write_by("yyyy-MM-dd", array)
     else:
         texts = number_texts(array) if pa.types.is_floating(kind) else write_text(array)
     begin = f"{escaped(name)}="
     return pc.fill_null(
         over_distinct(lambda text: begin + (escaped(text) if text else NO_VALUE), texts, STRING), begin + NO_VALUE
     )
-
-
-def _instants(kind: pa.DataType) -> TimePattern:
-    pattern = TimePattern.of("yyyy-MM-dd HH:mm:ss.SSSSSS", kind)
-    assert pattern is not None
-    return pattern
-
-
-def _days() -> TimePattern:
-    pattern = TimePattern.of("yyyy-MM-dd", pa.date32())
-    assert pattern is not None
-    return pattern
 
 
 def _without_zeros(texts: pa.Array) -> pa.Array:
