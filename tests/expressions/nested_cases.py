@@ -29,5 +29,5 @@ JSON = listed("""
     get_json_object(js, '$.zz'); json_array_length(js); to_json(st); to_json(struct(i, x, d, f, m, n, b))
     to_json(struct(q, ts, nt)); to_json(struct(ai, ax, ad, mp)); to_json(ai); to_json(mp)
     to_json(struct(struct(i AS a) AS s, array(st) AS r)); get_json_object(js, '$.a[0]'); get_json_object(js, '$[2]')
-    get_json_object(js, '$[1]'); to_json(struct(x, y))
+    get_json_object(js, '$[1]'); to_json(struct(x, y)); to_json(struct(bi)); to_json(array(bi))
 """)
