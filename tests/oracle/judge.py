@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,6 +18,9 @@ FIRST_TIME, LAST_TIME = (
     (time - datetime(1970, 1, 1)) // timedelta(microseconds=1) for time in (datetime.min, datetime.max)
 )
 """The times that Python has, in microseconds."""
+
+BEFORE = -(1 << 62)
+"""Before all clocks."""
 
 Times = Sequence[int | None]
 
@@ -58,6 +61,13 @@ class Window:
         last = until if self.range_us is None else min(until, time + self.range_us)
         return range(self.next_end(time), last + 1, self.slide_us)
 
+    def is_late(self, time: int, clock: int) -> bool:
+        """Whether every window that holds an event at `time` has ended at `clock`; one without bound never has."""
+        if self.range_us is None:
+            return False
+        last = self._next(self.offset_us, time + self.range_us) - self.slide_us
+        return time < last <= clock
+
     def _next(self, anchor: int, time: int) -> int:
         return anchor + ((time - anchor) // self.slide_us + 1) * self.slide_us
 
@@ -70,10 +80,12 @@ def shown_start(range_us: int | None, end: int) -> int | None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a stream: the rows that count, how many do not, and the clock after each batch."""
+    """What became of a stream: the rows that count, each with the clock before its batch, how many do not, or not in
+    all of their windows, and the clock after each batch."""
 
-    kept: list[int]
+    kept: dict[int, int]
     late: list[int]
+    in_part: list[int]
     untimed: list[int]
     clocks: list[int | None]
     impossible: list[int] = field(default_factory=list)
@@ -81,12 +93,12 @@ class Verdict:
     def ends(self, window: Window, times: Times, flush: bool = False) -> list[set[int]]:
         """For each batch, the ends of the windows that are answered in it; with `flush`, one more for the end."""
         before, due = None, []
-        held = [time for row in self.kept if (time := times[row]) is not None]
-        for clock in [*self.clocks, *([_end(window, held)] if flush else [])]:
+        held = {(time, came) for row, came in self.kept.items() if (time := times[row]) is not None}
+        for clock in [*self.clocks, *([_end(window, [time for time, _ in held])] if flush else [])]:
             if clock is None:
                 due.append(set())
                 continue
-            every = {end for time in set(held) for end in window.ends_over(time, min(clock, LAST_TIME))}
+            every = {end for time, came in held for end in window.ends_over(time, min(clock, LAST_TIME)) if end > came}
             due.append({end for end in every if before is None or end > before})
             before = clock if before is None else max(before, clock)
         return due
@@ -100,11 +112,12 @@ def _end(window: Window, held: list[int]) -> int | None:
 
 
 def judge(window: Window, batches: Sequence[Times], lateness_us: int) -> Verdict:
-    """Tell which rows count: not those whose pane had ended when their batch began, nor those without a time, or with
-    one that Python does not have."""
-    kept, late, untimed, impossible, clocks, clock, newest, row = [], [], [], [], [], None, None, 0
+    """Tell which rows count: not those all of whose windows had been answered when their batch began, nor those
+    without a time, or with one that Python does not have. In the gap between two windows nobody is late."""
+    kept, late, in_part, untimed, impossible, clocks, clock, newest, row = {}, [], [], [], [], [], None, None, 0
     for batch in batches:
         late.append(0)
+        in_part.append(0)
         untimed.append(0)
         impossible.append(0)
         for time in batch:
@@ -112,10 +125,11 @@ def judge(window: Window, batches: Sequence[Times], lateness_us: int) -> Verdict
                 untimed[-1] += 1
             elif not FIRST_TIME <= time <= LAST_TIME:
                 impossible[-1] += 1
-            elif clock is not None and window.next_edge(time) <= clock:
+            elif clock is not None and window.is_late(time, clock):
                 late[-1] += 1
             else:
-                kept.append(row)
+                in_part[-1] += clock is not None and bool(window.ends_over(time, clock))
+                kept[row] = BEFORE if clock is None else clock
             row += 1
         seen = [time for time in batch if time is not None and FIRST_TIME <= time <= LAST_TIME]
         seen += [] if newest is None else [newest]
@@ -123,17 +137,22 @@ def judge(window: Window, batches: Sequence[Times], lateness_us: int) -> Verdict
             newest = max(seen)
             clock = newest - lateness_us
         clocks.append(clock)
-    return Verdict(kept, late, untimed, clocks, impossible)
+    return Verdict(kept, late, in_part, untimed, clocks, impossible)
 
 
 class Oracle:
-    """DuckDB over the events that count; `t` is an event's time in microseconds, `seq` its place in the stream."""
+    """DuckDB over the events that count; `t` is an event's time in microseconds, `seq` its place in the stream.
 
-    def __init__(self, events: pa.Table, kept: Sequence[int]) -> None:
+    `came` is the clock before an event's batch, where `kept` has it: windows that end by then have been answered.
+    """
+
+    def __init__(self, events: pa.Table, kept: Sequence[int] | Mapping[int, int]) -> None:
         self._db = cursor()
         times = events["ts"].cast(pa.int64())
         events = events.append_column("t", times).append_column("seq", pa.array(range(events.num_rows), pa.int64()))
-        self._db.register("given", events.take(pa.array(kept, pa.int64())))
+        came = kept.values() if isinstance(kept, Mapping) else [BEFORE] * len(kept)
+        events = events.take(pa.array(list(kept), pa.int64()))
+        self._db.register("given", events.append_column("came", pa.array(list(came), pa.int64())))
         self._db.execute("CREATE TEMP TABLE events AS SELECT * FROM given")
 
     def grouped(
@@ -144,7 +163,7 @@ class Oracle:
         self._db.register("ends", bounds)
         low = "true" if window.range_us is None else f"t >= window_end - {window.range_us}"
         found = self._db.sql(
-            f"SELECT window_end, {select} FROM ends JOIN events ON t < window_end AND {low}"
+            f"SELECT window_end, {select} FROM ends JOIN events ON t < window_end AND came < window_end AND {low}"
             f" WHERE {where} GROUP BY {', '.join(['window_end', *keys])}"
         )
         return plain_rows(found.to_arrow_table())
@@ -154,7 +173,8 @@ class Oracle:
         rows = []
         for end in ends:
             low = "" if window.range_us is None else f" AND t >= {end - window.range_us}"
-            self._db.execute(f"CREATE OR REPLACE TEMP VIEW ticks AS SELECT * FROM events WHERE t < {end}{low}")
+            inside = f"t < {end} AND came < {end}{low}"
+            self._db.execute(f"CREATE OR REPLACE TEMP VIEW ticks AS SELECT * FROM events WHERE {inside}")
             rows += [{"window_end": end} | row for row in plain_rows(self._db.sql(query).to_arrow_table())]
         return rows
 

@@ -16,7 +16,7 @@ from windrow.local.arrivals import wall_clock
 from windrow.schedule.clocks import LEAST_WEIGHT, MOST_WEIGHT, RECENT
 
 from .compare import Case, Watched, agree, expected, like, query, rows_of
-from .judge import TIME, Oracle
+from .judge import BEFORE, TIME, Oracle
 from .streams import Stream, streams
 
 COLUMNS = {"k": (pa.string(), st.sampled_from([None, "x", "y"])), "i": (pa.int64(), st.integers(-9, 9))}
@@ -101,7 +101,7 @@ def test_an_idle_clock_goes_on_while_no_event_comes_and_events_behind_it_are_lat
     bounds = stream.bounds
     plan = data.draw(moments(len(bounds), unit_of(stream)))
     replay = Watched(query(CASES, stream, keys), lateness=stream.lateness, idle_clock=True, ticks=stream.events)
-    clock, newest, delays, kept, row = None, None, [], [], 0
+    clock, newest, delays, kept, row = None, None, [], {}, 0
     answered = []
     for instant, number in plan:
         before = clock
@@ -118,10 +118,10 @@ def test_an_idle_clock_goes_on_while_no_event_comes_and_events_behind_it_are_lat
         else:
             late = 0
             for time in times:
-                if time is not None and clock is not None and stream.window.next_edge(time) <= clock:
+                if time is not None and clock is not None and stream.window.is_late(time, clock):
                     late += 1
                 elif time is not None:
-                    kept.append(row)
+                    kept[row] = BEFORE if clock is None else clock
                 row += 1
             assert replay.outcome.late == late
             if timed and (newest is None or max(timed) > newest):
@@ -131,9 +131,13 @@ def test_an_idle_clock_goes_on_while_no_event_comes_and_events_behind_it_are_lat
             assert replay.shard.clock == clock
         answered.append((before, clock, rows_of(found)))
     oracle = Oracle(stream.events, kept)
-    held = {stream.times[number] for number in kept}
+    held = {(stream.times[number], came) for number, came in kept.items()}
     for before, clock, rows in answered:
-        ends = set() if clock is None else {end for time in held for end in stream.window.ends_over(time, clock)}
+        ends = (
+            set()
+            if clock is None
+            else {end for time, came in held for end in stream.window.ends_over(time, clock) if end > came}
+        )
         due = {end for end in ends if before is None or end > before}
         agree(CASES, rows, expected(oracle, CASES, stream, due, keys), keys, stream.window.range_us)
 

@@ -11,7 +11,7 @@ import windrow
 from drawn_examples import examples
 
 from .compare import Case, Watched, agree, expected, like, query, rows_of
-from .judge import TIME, Oracle, Window, judge
+from .judge import BEFORE, TIME, Oracle, Window, judge
 from .streams import Stream, streams
 
 COLUMNS = {"k": (pa.string(), st.sampled_from([None, "x", "y"])), "i": (pa.int64(), st.integers(-9, 9))}
@@ -29,10 +29,11 @@ def stream_of(times: list[int | None], sizes: list[int], window: Window, latenes
 def test_late_events_and_those_without_a_time_are_counted_and_no_others(stream):
     events, verdict = stream.events, stream.judged()
     replay = Watched(query(CASES, stream), lateness=stream.lateness, ticks=events)
-    for (start, size), late, untimed, clock in zip(stream.bounds, verdict.late, verdict.untimed, verdict.clocks):
+    for batch, (start, size) in enumerate(stream.bounds):
         replay.step(events.slice(start, size))
-        assert (replay.outcome.late, replay.outcome.untimed) == (late, untimed)
-        assert replay.shard.clock == clock
+        counted = replay.outcome.late, replay.outcome.late_in_part, replay.outcome.untimed
+        assert counted == (verdict.late[batch], verdict.in_part[batch], verdict.untimed[batch])
+        assert replay.shard.clock == verdict.clocks[batch]
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -74,16 +75,25 @@ def test_what_comes_after_a_flush_is_late_where_the_flush_has_closed():
     replay.step(stream.events.slice(0, 1))
     assert [row["window_end"] for row in rows_of(replay.flush())] == [5, 10]
     replay.step(stream.events.slice(1, 1))
-    assert replay.outcome.late == 1
+    assert (replay.outcome.late, replay.outcome.late_in_part) == (0, 1)  # it is in the window that ends at 15
     replay.step(stream.events.slice(2, 1))
-    assert replay.outcome.late == 0
-    assert [(row["window_end"], row["a0"]) for row in rows_of(replay.flush())] == [(15, 1), (20, 1)]
+    assert (replay.outcome.late, replay.outcome.late_in_part) == (0, 0)
+    assert [(row["window_end"], row["a0"]) for row in rows_of(replay.flush())] == [(15, 2), (20, 1)]
 
 
-def test_the_judge_of_lateness_knows_the_pane_of_an_event():
-    assert [Window(7, 5).next_edge(time) for time in range(6)] == [3, 3, 3, 5, 5, 8]
-    assert [Window(3, 5).next_edge(time) for time in range(6)] == [2, 2, 5, 5, 5, 7]
-    assert judge(Window(10, 5), [[12], [9, 10, 4, None]], 0).late == [0, 2]
+def test_an_event_is_late_for_a_window_that_has_been_answered_and_for_no_other():
+    stream = stream_of([1, 8, 4], [1, 1, 1], Window(10, 5), lateness_us=1)
+    replay = Watched(query(CASES[:1], stream), lateness=stream.lateness, ticks=stream.events)
+    for start, size in stream.bounds:
+        replay.step(stream.events.slice(start, size))
+    assert (replay.outcome.late, replay.outcome.late_in_part) == (0, 1)
+    assert [(row["window_end"], row["a0"]) for row in rows_of(replay.flush())] == [(10, 3), (15, 1)]
+
+
+def test_the_judge_of_lateness_knows_the_windows_of_an_event():
+    verdict = judge(Window(10, 5), [[12], [9, 10, 4, -1, None]], 0)
+    assert (verdict.late, verdict.in_part, verdict.kept) == ([0, 2], [0, 1], {0: BEFORE, 1: 12, 2: 12})
+    assert judge(Window(3, 5), [[12], [5, 6, 7]], 0).late == [0, 1]  # nobody has a window over 5 and 6
 
 
 def test_no_events_give_no_rows_and_flush_closes_nothing():

@@ -70,15 +70,16 @@ def test_doubles_of_any_size_give_the_rounded_exact_answer(stream: Stream):
     events, verdict = stream.events, stream.judged()
     replay = Replay(query(cases, stream), lateness=stream.lateness, ticks=events)
     oracle = Oracle(events, verdict.kept)
-    held = [(stream.times[row], stream.columns["d"][1][row]) for row in verdict.kept]
-    seen = [value for _, value in held if value is not None and abs(value) < 2**53]  # larger ones leave no trace
+    held = [(stream.times[row], stream.columns["d"][1][row], came) for row, came in verdict.kept.items()]
+    seen = [value for _, value, _ in held if value is not None and abs(value) < 2**53]  # larger ones leave no trace
     for (start, size), ends in zip(stream.bounds, verdict.ends(stream.window, stream.times)):
         mine = rows_of(replay.step(events.slice(start, size)))
         theirs = expected(oracle, ORDERED, stream, ends)
         agree(ORDERED, mine, theirs, (), stream.window.range_us)
         for row in mine:
             low = -math.inf if row["window_start"] is None else row["window_start"]
-            values = [value for time, value in held if low <= time < row["window_end"] and value is not None]
+            end = row["window_end"]
+            values = [value for time, value, came in held if low <= time < end > came and value is not None]
             for i, name in enumerate((*SUMS, *SPREADS), start=len(ORDERED)):
                 wanted = exact(name, values)
                 assert _close(name, row[f"a{i}"], wanted, values + seen), (

@@ -15,7 +15,7 @@ import windrow
 from drawn_examples import examples
 from windrow.errors import QueryError
 
-from .judge import Oracle, Window, canonical, judge, plain_rows, shown_start
+from .judge import Oracle, canonical, judge, plain_rows, shown_start
 from .streams import Stream, streams
 
 COLUMNS = {
@@ -80,9 +80,7 @@ def test_every_answer_is_that_of_duckdb_over_the_windows_events(asked: str, orac
     window, events = stream.window, stream.events
     rows = max(1, stream.sizes[0] if stream.sizes else 1)
     cuts = [stream.times[start : start + rows] for start in range(0, len(stream.times), rows)]
-    # Rows that come and go are settled at slides: an event is late once the window that it would be in is answered.
-    slides = Window(window.slide_us, window.slide_us, window.offset_us)
-    verdict = judge(slides, cuts, stream.lateness_us)
+    verdict = judge(window, cuts, stream.lateness_us)
     text = asked.replace("{}", str(window))
     found: dict[int, Counter] = {}
     answers = windrow.replay(text, ticks=events, lateness=stream.lateness, batch_rows=rows, flush=True)

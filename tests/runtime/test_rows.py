@@ -216,6 +216,6 @@ def test_an_event_that_is_late_for_rows_may_be_in_time_for_a_pane():
     core = Core(plan_of(texts, SCHEMA))
     core.step(ticks([1, 5]))
     (outcome,) = core.step(ticks([3, 12]))
-    assert outcome.late == 1
+    assert (outcome.late, outcome.late_in_part) == (0, 1)
     counts = {name: batch.column("agg_0").to_pylist() for name, batch in outcome.results}
     assert counts == {"q0": [3], "q1": [2]}

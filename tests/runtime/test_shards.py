@@ -14,6 +14,7 @@ from drawn_examples import examples
 from oracle.streams import Stream, streams
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import Outcome, Shard
+from windrow.runtime.time import belated
 from windrow.storage.blocks import MemoryBlocks
 
 from .core import SECOND, Core, events_of, in_order, plan_of, rows_of
@@ -123,11 +124,27 @@ def test_queries_in_one_shard_answer_as_each_alone():
     assert together["q0"] == together["q3"], "one space answers both"
 
 
-def test_an_event_is_counted_late_once_where_it_is_late_for_one_of_several_windows():
+def test_an_event_is_counted_once_where_it_is_late_for_one_of_several_windows_or_for_all():
     core = Core(plan_of([SHORT, LONG], ticks().schema))
     core.step(ticks(8))
     (outcome,) = core.step(ticks(6, 7, 8))
-    assert outcome.late == 2
+    assert (outcome.late, outcome.late_in_part) == (0, 2)
+    core.step(ticks(90))
+    (outcome,) = core.step(ticks(6, 7))
+    assert (outcome.late, outcome.late_in_part) == (2, 0)
+
+
+def test_many_late_entries_are_put_into_the_panes_and_answers_stay_the_same(monkeypatch):
+    batches = [ticks(0, 1, 5), ticks(9), ticks(4, 6, 3), ticks(12), ticks(2, 8, 7, 11), ticks(30), ticks(1, 33, 34)]
+
+    def answers() -> dict[str, list[tuple]]:
+        core = Core(plan_of([SHORT, LONG, ODD], ticks().schema), reopen="fresh")
+        return by_query([outcome for batch in batches for outcome in core.step(batch)] + core.flush())
+
+    beside = answers()
+    monkeypatch.setattr(belated, "FEW", 0)
+    monkeypatch.setattr(belated, "SHARE", 1_000)
+    assert answers() == beside
 
 
 @settings(max_examples=examples(40), deadline=None)

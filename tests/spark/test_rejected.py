@@ -96,8 +96,8 @@ def test_rows_of_texts_are_rejected_by_cause_and_kept(spark: SparkSession, tmp_p
     assert texts == {"2023-11-14 22:14:02,a,many", "yesterday,b,8", "2023-11-14 22:14:33,a,5,and more"}
 
 
-def test_late_events_are_those_whose_pane_had_closed_before_their_batch(spark: SparkSession, tmp_path: Path):
-    """Windows of 7 seconds every 3, from 1 on: an edge at each 0 and 1 modulo 3, where panes end."""
+def test_late_events_are_those_whose_windows_had_been_answered_before_their_batch(spark: SparkSession, tmp_path: Path):
+    """Windows of 7 seconds every 3, from 1 on."""
     random = np.random.default_rng(8)
     batches = [
         (START + (n * 12 + random.integers(-30, 12, 50)) * SECOND + random.integers(0, 2, 50) * (SECOND - 1)).tolist()
@@ -114,23 +114,22 @@ def test_late_events_are_those_whose_pane_had_closed_before_their_batch(spark: S
     job = session.start(checkpoint, sinks, trigger="available now", rejected=rejected)
     finish(job)
 
-    late, taken, clock = [], [], None
+    late, in_part, counts, clock = [], 0, Counter(), 0
     for batch in batches:
         for time in batch:
-            edge = next(edge for edge in range(time // SECOND + 1, time // SECOND + 4) if edge % 3 in (0, 1)) * SECOND
-            (late if clock is not None and edge <= clock else taken).append(time)
-        clock = max([*batch, clock or 0]) - 5 * SECOND
-    assert len(late) > 20
+            ends = [end * SECOND for end in range(time // SECOND + 1, time // SECOND + 8) if end % 3 == 1]
+            ends = [end for end in ends if end - 7 * SECOND <= time]
+            coming = [end for end in ends if end > clock]
+            counts.update(coming)
+            late += [] if coming else [time]
+            in_part += 0 < len(coming) < len(ends)
+        clock = max(clock, max(batch) - 5 * SECOND)
+    assert len(late) > 20 and in_part > 5
+    assert job.progress()["ticks"]["late_in_part"] == in_part
     assert job.progress()["ticks"]["rejected"] == {"late": len(late), "no time": len(batches), "unreadable": 0}
     kept = rows_of(spark.table("rejected_ticks"))
     assert sorted(row["time"] for row in kept if row["cause"] == "late") == sorted(late)
     assert Counter(json.loads(row["row"])["n"] for row in kept if row["cause"] == "no time") == {50: len(batches)}
-    counts = Counter(
-        end * SECOND
-        for time in taken
-        for end in range(time // SECOND + 1, time // SECOND + 8)
-        if end % 3 == 1 and end * SECOND - 7 * SECOND <= time
-    )
     assert {row["window_end"]: row["n"] for row in rows_of(tmp_path / "counts")} == counts
 
 

@@ -63,12 +63,14 @@ def clock(figures: Figures) -> str:
 
 
 def rejected(figures: Figures) -> str:
-    """How many events no window took, by cause, and how many files of them were gone.
+    """How many events no window took, by cause, how many only some did, and how many files of them were gone.
 
     >>> rejected({"rejected": {"late": 3, "no time": 0, "unreadable": 1}}), rejected({"rejected": {"late": 0}})
     ('3 late, 1 unreadable', 'none')
     """
     counted = [f"{count:,} {cause}" for cause, count in figures["rejected"].items() if count]
+    if figures.get("late_in_part"):
+        counted.append(f"{figures['late_in_part']:,} late in part")
     if figures.get("missing_files"):
         counted.append(f"{figures['missing_files']:,} files missing")
     return ", ".join(counted) or "none"

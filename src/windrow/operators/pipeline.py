@@ -54,12 +54,16 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True)
 class OperatorNeeds:
-    """What operators need beside their plan: row expressions, tables, users' aggregates, and where state lives."""
+    """What operators need beside their plan: row expressions, tables, users' aggregates, and where state lives.
+
+    `slides`: nobody asks between the ends of windows.
+    """
 
     evaluate: Evaluate
     blocks: Blocks
     tables: Mapping[str, pa.Table]
     user: Mapping[str, type]
+    slides: bool = False
 
 
 def space_of(node: Node, tells: bool = False) -> str:
@@ -72,7 +76,7 @@ def operator_for(node: Node, around: OperatorNeeds, snapshot: Snapshot | None = 
     place = (space_of(node, tells), around.blocks, snapshot)
     match node:
         case Scan():
-            return ScanRows(node, *place)
+            return ScanRows(node, *place, around.slides)
         case Regrouped():
             return RegroupedRows(node, *place)
         case StageEnd():
@@ -118,9 +122,11 @@ class Pipeline:
         tables: Mapping[str, pa.Table] | None = None,
         user: Mapping[str, type] | None = None,
         snapshot: Snapshot | None = None,
+        slides: bool = False,
     ) -> None:
+        """With `slides`, answers are asked for at the ends of windows alone, and clocks stay at these."""
         self.plans = {name: _expiring_alike(plan) for name, plan in plans.items()}
-        around = OperatorNeeds(evaluate, blocks, tables or {}, user or {})
+        around = OperatorNeeds(evaluate, blocks, tables or {}, user or {}, slides)
         snapshot = snapshot or {"version": 0, "operators": {}}
         self._version: int = snapshot["version"]
         self._operators: dict[tuple[Node, bool], Operator] = {}
@@ -158,9 +164,13 @@ class Pipeline:
                 counted[node.stream] = max(counted.get(node.stream, 0), operator.late)
         return counted
 
+    def scans(self, stream: str) -> list[Scan]:
+        """Who reads a stream."""
+        return [node for node, _ in self._operators if isinstance(node, Scan) and node.stream == stream]
+
     @property
     def settled(self) -> int | None:
-        """The last instant that is settled: an event that comes up to it is late."""
+        """The last instant that is settled: without a slide, an event that comes up to it is late."""
         clocks = [operator.clock for operator in self._operators.values() if isinstance(operator, ScanRows)]
         return max((clock for clock in clocks if clock is not None), default=None)
 

@@ -14,10 +14,16 @@ from windrow.storage.blocks import Blocks, Snapshot
 
 
 class ScanRows:
-    """Puts events in order of time; those that the clock had passed before they came are late and only counted."""
+    """Puts events in order of time; those that the clock had passed before they came are late and only counted.
 
-    def __init__(self, node: Scan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._range = node.range_us
+    With `slides`, answers are those of windows, and the clock is at the end of the last that was answered. Then an
+    event that comes late is there from now on, until when it would have been: the next windows hold it, too.
+    """
+
+    def __init__(
+        self, node: Scan, family: str, blocks: Blocks, snapshot: Snapshot | None = None, slides: bool = False
+    ) -> None:
+        self._range, self._slides = node.range_us, slides
         self._types = [column.type for column in node.columns]
         snapshot = snapshot or {"clock": None, "waiting": None}
         self.clock: int | None = snapshot["clock"]
@@ -27,9 +33,12 @@ class ScanRows:
     def add(self, times: np.ndarray, columns: Sequence[pa.Array]) -> None:
         """Events as they arrive, with their times in microseconds."""
         until = np.full(len(times), NEVER) if self._range is None else times + self._range
-        arrived = Changes(times, times, until, np.ones(len(times), np.int64), tuple(columns))
+        since = times
+        if self._slides and self.clock is not None:
+            times = np.maximum(times, self.clock + 1)
+        arrived = Changes(times, since, until, np.ones(len(times), np.int64), tuple(columns))
         if self.clock is not None:
-            timely = times > self.clock
+            timely = until > times if self._slides else times > self.clock
             self.late += len(times) - int(timely.sum())
             arrived = arrived.keep(timely) if len(times) else arrived
         self._waiting.add(arrived, arrived.times)

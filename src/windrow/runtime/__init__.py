@@ -9,6 +9,7 @@ contracts      What a shard, a space of state and a slicer are: every part of th
 feed           Answers as events: windows over the answers of other windows
 group_slots    The groups of a space: which slot each has, and when it may go
 keys           Group keys as columns: equal keys get equal codes, whatever their number and types
+late           Who is late: an event for all of whose windows the answers have been given; or in part, for some of them
 outcome        What a batch gave
 payload        What travels from the map tasks to the shards
 premerge       Summaries of a batch merged on their way, so that no shard gets those of all map tasks

@@ -24,7 +24,8 @@ _SPREAD = np.int64(-7046029254386353131)
 class Outcome:
     """What a batch gave: result rows by query, what goes on to the next stage by part, rejected rows, and counts.
 
-    `impossible` counts events of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed`
+    `late` counts events that no window took, `late_in_part` those that only some did, since the others had been
+    answered; `impossible` those of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed`
     values that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the
     events that a clustering has no place for, since a coordinate is missing; `dropped` what went since the clock was
     set back: groups in panes, and rows that waited. `clocks` are those of the streams that have come further, with the
@@ -37,6 +38,7 @@ class Outcome:
     parts: list[tuple[str, Changes]] = field(default_factory=list)
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: int = 0
+    late_in_part: int = 0
     untimed: int = 0
     unreadable: int = 0
     impossible: int = 0

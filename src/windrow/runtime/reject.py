@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.plan.instants import EARLIEST_US, LATEST_US
+from windrow.runtime.late import Answered, late_events
 
 TIME, RAW, UNREADABLE, ARRIVED = "time", "raw", "unreadable", "arrived"
 """Columns of what slicers read: when an event happened, the event as it came, whether it could not be read, and when
@@ -80,11 +81,10 @@ def raw_rows(batch: pa.RecordBatch, usable: Usable, unplaced: np.ndarray | None 
     return pa.record_batch(columns)
 
 
-def rejected_of(rows: pa.RecordBatch, stream: str, closed: int | None) -> pa.RecordBatch:
-    """Those of `rows` that are rejected: an event before `closed` is late."""
-    kept = pc.not_equal(rows.column("cause"), LATE)
-    if closed is not None:
-        times = pc.cast(rows.column("time"), pa.int64())
-        kept = pc.or_(kept, pc.fill_null(pc.less(times, closed), True))
-    found = rows.filter(kept)
+def rejected_of(rows: pa.RecordBatch, stream: str, answered: Sequence[Answered]) -> pa.RecordBatch:
+    """Those of `rows` that are rejected: of those that can be used the late ones, where so much was `answered`."""
+    bad = pc.not_equal(rows.column("cause"), LATE).to_numpy(zero_copy_only=False)
+    times = pc.fill_null(pc.cast(rows.column("time"), pa.int64()), 0).to_numpy()
+    late, _ = late_events(times, answered)
+    found = rows.filter(pa.array(bad | late))
     return found.append_column("stream", pa.array([stream] * found.num_rows, pa.string()))

@@ -10,6 +10,7 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.runtime.answers.query_answers import QueryAnswers
 from windrow.runtime.contracts import KeptSpace
+from windrow.runtime.late import Answered, late_events
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
 from windrow.runtime.reject import rejected_of
@@ -34,7 +35,7 @@ class NoRoomForError(NoRoomError):
 class StreamState:
     """What a shard holds of one stream, and how a batch changes it.
 
-    `newest` is its newest event time, and `clock` how far it has come: what is earlier is late.
+    `newest` is its newest event time, and `clock` how far it has come: windows that end by then are answered.
     """
 
     def __init__(
@@ -82,11 +83,13 @@ class StreamState:
             clocks.append(self.newest - self.plan.lateness_us)
         self.clock = _latest(*clocks)
 
-    def process(self, payloads: Sequence[Payload], flush: bool, settled: int | None, outcome: Outcome) -> int | None:
+    def process(
+        self, payloads: Sequence[Payload], flush: bool, settled: Sequence[Answered], outcome: Outcome
+    ) -> int | None:
         """Fold a batch's payloads into panes, answer the windows that are due, let go of what no window needs.
 
-        Pipelines over the stream have `settled` what is before that instant, so what comes for it now is late. Returns
-        the clock as the events have it: at the end of the input, windows that are still open move it further.
+        Pipelines over the stream have `settled` what they say, so what comes for it now is late. Returns the clock as
+        the events have it: at the end of the input, windows that are still open move it further.
         """
         before, settled_to = self.clock, self._settled_to
         self.advance(payloads)
@@ -94,8 +97,9 @@ class StreamState:
         closed = None if before is None else self._cuts.pane_at(before)
         if settled_to is not None and any(space.is_final for space in self.spaces):
             closed = _latest(closed, self._cuts.pane_at(settled_to))
+        answered = [*self._answered(before, settled_to), *settled]
         for payload in payloads:
-            self._count(payload, closed if self.spaces else None, settled, outcome)
+            self._count(payload, closed if self.spaces else None, answered, outcome)
         newest = self.newest if flush else None
         until = self.clock
         for space, state in self.spaces.items():
@@ -176,22 +180,36 @@ class StreamState:
             for space, state in self.spaces.items()
         ]
 
-    def _count(self, payload: Payload, closed: int | None, settled: int | None, outcome: Outcome) -> None:
+    def _answered(self, before: int | None, settled_to: int | None) -> list[Answered]:
+        """What the spaces have answered when the clock was at `before`; rows have their numbers up to it."""
+        found = []
+        for space in self.spaces:
+            until = _latest(before, settled_to) if space.is_final else before
+            if until is None:
+                continue
+            if isinstance(space, RowSpace):
+                found.append(Answered(until))
+            else:
+                found += [Answered(until, window) for window in dict.fromkeys(w.closes for w in space.windows)]
+        return found
+
+    def _count(self, payload: Payload, closed: int | None, answered: Sequence[Answered], outcome: Outcome) -> None:
         """Count rejected events by cause, and keep them where somebody asked for them.
 
-        Events before `closed`, or before what is `settled`, are late for some window, if not for all.
+        Rows before `closed` have no number. What was `answered` before the batch says who is late.
         """
         outcome.count(payload)
         if payload.name == HEADER:
             times, counts = _cells(payload)
-            late = 0 if closed is None else int(counts[times < closed].sum())
-            self._rows += int(counts.sum()) - late
-        first = _latest(closed, settled)
-        if payload.name == COUNTS and first is not None:
+            unnumbered = 0 if closed is None else int(counts[times < closed].sum())
+            self._rows += int(counts.sum()) - unnumbered
+        if payload.name == COUNTS and answered:
             times, counts = _cells(payload)
-            outcome.late += int(counts[times < first].sum())
+            late, in_part = late_events(times, answered)
+            outcome.late += int(counts[late].sum())
+            outcome.late_in_part += int(counts[in_part].sum())
         if payload.name == REJECTED:
-            outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, first))
+            outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, answered))
 
 
 def _cells(payload: Payload) -> tuple[Any, Any]:

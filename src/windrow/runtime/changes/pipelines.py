@@ -15,6 +15,7 @@ from windrow.plan.nodes.regrouped import Leaf, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.away import Entry, beside, called_back, let_go, sent_away
 from windrow.runtime.changes.together import Together
+from windrow.runtime.late import Answered
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.runtime.slice.scans import ROWS
@@ -67,10 +68,9 @@ class Pipelines:
             for together in self._groups
         ]
 
-    def settled(self, stream: str) -> int | None:
-        """Events of a stream before this instant are late for some query, if not for all."""
-        reading = [together.closed for together in self._groups if stream in together.streams]
-        return max((instant for instant in reading if instant is not None), default=None)
+    def settled(self, stream: str) -> list[Answered]:
+        """What queries over a stream have answered of it."""
+        return [each for together in self._groups for each in together.answered(stream)]
 
     def process(self, batch: Batch, outcome: Outcome) -> None:
         """Take in a batch's rows, and tell what has changed up to the clocks of the streams.

@@ -18,7 +18,9 @@ from windrow.plan.nodes.changes import Node, TableJoin
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, Regrouped
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.changes.sampled import Sampled, at_slides
+from windrow.runtime.late import Answered
 from windrow.runtime.reject import TIME
 from windrow.storage.blocks import Blocks, PrefixedBlocks, Snapshot
 
@@ -49,6 +51,7 @@ class Together:
             tables=_tables(plan, queries.values()),
             user=dict(plan.user_code),
             snapshot=kept and kept["pipeline"],
+            slides=next(iter(queries.values())).slide_us is not None,
         )
         sampled = {
             name: Sampled(query, f"answer-{name}", blocks, kept["sampled"].get(name) if kept else None)
@@ -97,11 +100,16 @@ class Together:
         batches: list[pa.RecordBatch] = emitted(changes, query.root.names).cast(query.emitted).to_batches()
         return batches
 
-    @property
-    def closed(self) -> int | None:
-        """Events before it are late."""
+    def answered(self, stream: str) -> list[Answered]:
+        """What has been told of a stream: windows, where queries have a slide, else every instant that is settled."""
         settled = self.pipeline.settled
-        return None if settled is None else settled + (self.slide_us is None)
+        scans = self.pipeline.scans(stream)
+        if settled is None or not scans:
+            return []
+        if self.slide_us is None:
+            return [Answered(settled + 1)]
+        windows = (TimeWindow(scan.range_us, self.slide_us, self.offset_us) for scan in scans)
+        return [Answered(settled, window) for window in windows]
 
     def save(self, version: int) -> Snapshot:
         """Write changed blocks; returns what `open` needs beside them."""

@@ -1,16 +1,16 @@
-"""Entries that came when their pane had closed for some windows of a space, and not for others."""
+"""Entries that came when some window that holds them had been answered, and others had not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, take
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.late import took
 from windrow.runtime.time.kept_partials import KeptPartials, made_of
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
@@ -18,13 +18,18 @@ from windrow.windows.entries import Entries, from_columns, joined, nothing, to_c
 
 CLOCK = "clock"
 
+FEW = 1024
+"""So many entries may always be beside the panes; more are if they are less than a share of what panes hold."""
+
+SHARE = 4
+
 
 class Belated:
-    """Events beyond the lateness, beside the log of panes that windows share.
+    """Events beyond the lateness, beside the log of panes.
 
-    Whether an event is late is a matter of a window's own panes: one with a slide of a minute still takes what one with
-    a slide of a second does not. Panes that both share close with the shorter, so what comes after that is kept here,
-    each entry with the clock at which it came, and a window adds those that it takes. They are few.
+    An event is late for a window that has been answered, and for no other. Its pane may be folded by then, into windows
+    that are still to be answered too, and what is folded is not changed. So what comes after that is kept here, each
+    entry with the clock at which it came, and later windows that hold its pane add it. They are few.
     """
 
     def __init__(
@@ -46,21 +51,26 @@ class Belated:
         return self._entries.nbytes + self._clocks.nbytes
 
     def add(self, entries: Entries, clock: int) -> None:
-        """Take in entries of panes that were closed for some window when the clock stood at `clock`."""
+        """Take in entries of panes that were folded for some window when the clock stood at `clock`."""
         self._entries = joined([self._entries, entries])
         self._clocks = np.concatenate([self._clocks, np.full(len(entries), clock)])
         self._changed = True
 
     def added(
-        self, window: TimeWindow, panes: range, kept: KeptPartials, folded: dict[Partial, Fields]
+        self, windows: Sequence[TimeWindow], panes: range, kept: KeptPartials, folded: dict[Partial, Fields]
     ) -> dict[Partial, Fields]:
-        """A fold over `panes` with the entries that `window` takes, which are those of panes of its own still open."""
+        """A fold over `panes` with the entries that one of `windows` took: not all that hold them had been answered.
+
+        Where other windows share the panes, a query has what it has alone, also if the clock is set back.
+        """
         held = self._entries.panes
         inside = np.flatnonzero((held >= panes.start) & (held < panes.stop))
         if not len(inside):
             return folded
-        open_from = Cuts.of([window.closes]).starts_of(self._clocks[inside])
-        taken = inside[held[inside] >= open_from]
+        taken = np.zeros(len(inside), bool)
+        for window in windows:
+            taken |= took(window.closes, held[inside], self._clocks[inside])
+        taken = inside[taken]
         whole = dict(folded)
         for partial in folded:
             whole[partial] = {name: column.copy() for name, column in folded[partial].items()}
@@ -73,6 +83,19 @@ class Belated:
         """The oldest pane from `first` on that has an entry here."""
         later = self._entries.panes[self._entries.panes >= first]
         return int(later.min()) if len(later) else None
+
+    def is_much_of(self, held: int) -> bool:
+        """Whether there is so much that it had better be in the panes, which hold so many entries."""
+        return len(self._entries) > max(FEW, held // SHARE)
+
+    def taken_by_all(self, windows: Sequence[TimeWindow]) -> Entries:
+        """Let go of the entries that all of `windows` took, and return them: these may be in panes like any others."""
+        taken = np.ones(len(self._entries), bool)
+        for window in dict.fromkeys(window.closes for window in windows):
+            taken &= took(window, self._entries.panes, self._clocks)
+        gone = self._entries.part(taken)
+        self._stay(~taken)
+        return gone
 
     def drop(self, before: int) -> np.ndarray:
         """Let go of entries before `before`; returns the slots of their groups."""

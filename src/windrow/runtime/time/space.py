@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from heapq import merge
 
 import numpy as np
@@ -65,7 +66,6 @@ class SpaceState:
         linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
-        self._own_cuts = list(dict.fromkeys(Cuts.of([window.closes]) for window in space.windows))
         self._history = History(snapshot.get("history"))
         firsts: dict[str, int] = snapshot.get("firsts", {})
         anew = {query.need for query in queries if not self._history.has(self._kept_for(query))}
@@ -110,9 +110,10 @@ class SpaceState:
             mine[name].adopt(theirs[name])
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Fold payloads into panes; those of panes that were closed for all windows at `clock` are late."""
-        closed = BEFORE_ALL if clock is None else min(cuts.pane_at(clock) for cuts in self._own_cuts)
-        closed = max(closed, self._history.kept_from)  # where the clock was set back, panes are open that are not whole
+        """Fold payloads into panes; those that only windows answered by `clock` hold are late."""
+        closed = self._history.kept_from  # where the clock was set back, panes are open that are not whole
+        if clock is not None and not self.space.unbounded:
+            closed = max(closed, min(fold.needs_from(clock) for fold in self._folds))
         parts = []
         for batch in payloads:
             panes = batch.column("pane").to_numpy()
@@ -128,8 +129,13 @@ class SpaceState:
             self._enter(joined(parts), clock)
 
     def _enter(self, entries: Entries, clock: int | None) -> None:
-        """Add entries to their panes; a pane that is closed for some window is not changed any more."""
+        """Add entries to their panes; a pane that is folded for some window is not changed any more.
+
+        A window without bound never lets go, so what comes behind it may as well be of the pane that is open.
+        """
         open_from = BEFORE_ALL if clock is None else self._cuts.pane_at(clock)
+        if self.space.unbounded:
+            entries = replace(entries, panes=np.maximum(entries.panes, open_from))
         belated = entries.panes < open_from
         if clock is not None and belated.any():
             self._belated.add(entries.part(belated), clock)
@@ -137,6 +143,24 @@ class SpaceState:
             entries = entries.part(~belated)
         if len(entries):
             self.groups.refer(self.log.add(entries).slots)
+        if len(self._belated) and self._belated.is_much_of(len(self.log)):
+            self._take_in_belated()
+
+    def _take_in_belated(self) -> None:
+        """Put what is beside the panes into them, and fold anew what was folded without it.
+
+        Each window adds all that is beside its panes, so that this is cheaper once it is much.
+        """
+        entries = self._belated.taken_by_all(self.space.windows)
+        self.groups.refer(self.log.add(entries).slots)
+        self.groups.forget(entries.slots)  # in the log by now, so no group goes
+        self._fold_anew()
+
+    def _fold_anew(self) -> None:
+        """Forget what is folded: it is folded from the panes again."""
+        for name in self._maintenances():
+            self._blocks.delete_all(f"{self.space.name}.{name}.")
+        self._open_folds({})
 
     def answer(
         self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
@@ -215,9 +239,7 @@ class SpaceState:
         for query, part in self._asked:
             need, known = query.need_of(part), self._history.first_window(part.closes, self._kept_for(query))
             self._firsts[need] = max(known, min(self._firsts[need], part.closes.first_from(stop)))
-        for name in self._maintenances():  # what is folded may hold what is gone: it is folded from the panes again
-            self._blocks.delete_all(f"{self.space.name}.{name}.")
-        self._open_folds({})
+        self._fold_anew()  # what is folded may hold what is gone
         self._followers.release(freed)
         return Rewound(len(gone) + len(late), freed)
 
@@ -226,14 +248,14 @@ class SpaceState:
         return self._history.first_edge(start, granules, self._kept_for(query))
 
     def folded(
-        self, window: TimeWindow, panes: range, partials: tuple[Partial, ...]
+        self, windows: Sequence[TimeWindow], panes: range, partials: tuple[Partial, ...]
     ) -> tuple[np.ndarray, tuple[Fields, ...]]:
-        """The groups in `panes`, and their partials, by the definition; of late events, those that `window` takes.
+        """The groups in `panes`, and their partials, by the definition; of late events, those that `windows` took.
 
         The first of `partials` is the number of rows.
         """
         found = Refold(StateView.of(self.log, self._kept, partials)).answer(panes, self.groups.width)
-        folded = self._belated.added(window, panes, self._kept, dict(zip(partials, found)))
+        folded = self._belated.added(windows, panes, self._kept, dict(zip(partials, found)))
         present = np.flatnonzero(folded[partials[0]]["n"])
         return present, tuple(take(folded[partial], present) for partial in partials)
 
@@ -280,7 +302,7 @@ class SpaceState:
         for fold, number in self._in_turn(folds, before, clock, newest):
             folded = fold.folded(number, self.groups.width)
             if len(self._belated):
-                folded = self._belated.added(fold.window, fold.panes_of(number), self._kept, folded)
+                folded = self._belated.added([fold.window], fold.panes_of(number), self._kept, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present) and self._is_told(fold.window, number):
                 part = {partial: take(fields, present) for partial, fields in folded.items()}

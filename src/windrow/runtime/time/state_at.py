@@ -20,7 +20,7 @@ def state_at(shards: Sequence[StreamState], horizon: Horizon) -> StateAt[list[pa
     `shards` have the query's stream each, and have all come as far; nothing changes in them. The stretch begins later
     than was asked for where the query has not been there for so long. As in the paper's bottommost buffer, what has
     come since the finest level slid last is in it: that is the pane that is still open. An event beyond the lateness is
-    in it if the finest level takes it.
+    in it if some level took it.
     """
     stretches = [_stretch(shard, horizon) for shard in shards]
     start, end = max(start for start, _ in stretches), stretches[0][1]
@@ -42,7 +42,7 @@ def _rows(shard: StreamState, horizon: Horizon, start: int, end: int) -> pa.Reco
     query, window = horizon.query, horizon.window
     assert window.levels is not None
     space = shard.space_of(query)
-    slots, partials = space.folded(window.levels.windows[0], range(start, end), query.partials)
+    slots, partials = space.folded(window.levels.windows, range(start, end), query.partials)
     answers = Answers(
         1,
         np.full(len(slots), start),

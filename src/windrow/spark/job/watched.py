@@ -37,6 +37,7 @@ class _Totals:
     batches: int = 0
     events: int = 0
     rejected: dict[str, int] = field(default_factory=lambda: {"late": 0, "no time": 0, "unreadable": 0})
+    in_part: int = 0
     failed: int = 0
     windows: int = 0
     dropped: int = 0
@@ -110,6 +111,7 @@ class Watched:
             clock=None if watched.clock is None else shown_instant(watched.clock),
             windows=watched.windows,
             rejected=dict(watched.rejected),
+            late_in_part=watched.in_part,
             missing_files=watched.missing,
             failed=watched.failed,
             dropped=watched.dropped,
@@ -160,6 +162,7 @@ def _add(watched: _Totals, batch: Any) -> None:
     for name, cause in {"late": LATE, **CAUSES, "unplaced": UNPLACED}.items():
         if counts[name]:
             watched.rejected[cause] = watched.rejected.get(cause, 0) + counts[name]
+    watched.in_part += counts["late_in_part"]
     watched.failed += counts["failed"]
     watched.dropped += counts["dropped"]
     watched.windows += counts["windows"]

@@ -1,0 +1,77 @@
+"""Who is late: an event for all of whose windows the answers have been given; or in part, for some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from windrow.plan.windows.time_window import TimeWindow
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What has been answered before a batch: the windows that end up to `until`.
+
+    Without `window`, answers are not of windows, or rows have their numbers: every instant before `until` is settled.
+    """
+
+    until: int
+    window: TimeWindow | None = None
+
+    def missed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which events at `times` an answer lacks that has been given, and which one is still to come for.
+
+        In the gap between two windows it is neither.
+
+        >>> missed, coming = Answered(10, TimeWindow(range_us=10, slide_us=5)).missed(np.array([-1, 4, 9, 12]))
+        >>> missed.tolist(), coming.tolist()
+        ([True, True, True, False], [False, False, True, True])
+        """
+        window = self.window
+        if window is None:
+            before = times < self.until
+            return before, ~before
+        first = _end_after(window, times)
+        if window.range_us is None:
+            return first <= self.until, np.ones(len(times), bool)
+        last = _end_after(window, times + window.range_us) - window.slide_us
+        inside = first <= last
+        return inside & (first <= self.until), inside & (last > self.until)
+
+
+def late_events(times: np.ndarray, answered: Sequence[Answered]) -> tuple[np.ndarray, np.ndarray]:
+    """Which events at `times` are late, and which are late in part: no event is both.
+
+    >>> short, long = (Answered(10, TimeWindow(reach, 5)) for reach in (5, 20))
+    >>> late, in_part = late_events(np.array([-11, 4, 9, 12]), [short, long])
+    >>> late.tolist(), in_part.tolist()
+    ([True, False, False, False], [False, True, True, False])
+    """
+    late, in_part = np.zeros(len(times), bool), np.zeros(len(times), bool)
+    newest = max((each.until for each in answered), default=None)
+    behind = np.flatnonzero(times < newest) if newest is not None else np.empty(0, np.int64)
+    if not len(behind):  # most batches come in time
+        return late, in_part
+    lacking, taking = np.zeros(len(behind), bool), np.zeros(len(behind), bool)
+    for each in dict.fromkeys(answered):
+        missed, coming = each.missed(times[behind])
+        lacking |= missed
+        taking |= coming
+    late[behind], in_part[behind] = lacking & ~taking, lacking & taking
+    return late, in_part
+
+
+def took(window: TimeWindow, times: np.ndarray, clocks: np.ndarray) -> np.ndarray:
+    """Which events at `times`, that came when the clock was at `clocks`, some of these windows were still to take."""
+    if window.range_us is None:
+        return np.ones(len(times), bool)
+    last: np.ndarray = _end_after(window, times + window.range_us) - window.slide_us
+    return last > clocks
+
+
+def _end_after(window: TimeWindow, times: np.ndarray) -> np.ndarray:
+    """The first end of a window after each of `times`."""
+    ends: np.ndarray = times - (times - window.offset_us) % window.slide_us + window.slide_us
+    return ends
