@@ -36,6 +36,9 @@ if [ ! -x "$VENV/bin/python" ] || ! "$VENV/bin/python" -m pip --version >/dev/nu
 fi
 echo "setup: installing pinned packages into $VENV (once)"
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
+# what is elsewhere (S3, HDFS, Spark Connect) is an extra: without it the tests of it skip
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-places.txt ||
+    echo "setup: the packages of requirements-places.txt are not to be had here, and their tests will skip"
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 "$VENV/bin/windrow" --help >/dev/null || fail "windrow was installed and does not run"
 echo "setup: done"

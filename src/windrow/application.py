@@ -25,6 +25,7 @@ from windrow.language import (
     span_of,
 )
 from windrow.language.spelling import closest
+from windrow.places.addresses import FILE, local_path, same_place, scheme_of
 from windrow.plan.ahead import ahead_text
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.stage import AnyQuery
@@ -138,10 +139,10 @@ class Application:
         if sink.format not in FORMATS or path is None:
             return
         place = self._written(path, sink)
-        if os.path.isfile(path):
+        if scheme_of(path) == FILE and os.path.isfile(local_path(path)):
             raise self._error(f"{path!r} is a file, and results go into a folder", place, "name a folder")
         for name, other in self._declared.items():
-            if os.path.normpath(dict(other.options).get("path", "")) == os.path.normpath(path):
+            if same_place(dict(other.options).get("path", ""), path):
                 raise self._error(
                     f"sink {name!r} writes to {path!r} already", place, "give each sink a folder of its own"
                 )

@@ -25,6 +25,7 @@ from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
 from windrow.local.local_catalog import LocalEngine
+from windrow.places.place import Place, place_of
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
@@ -39,6 +40,7 @@ from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.schedule import schedule_costs
 from windrow.spark.expressions import SparkEngine, result_type
+from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
@@ -285,18 +287,18 @@ class Session:
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
         if checkpoint:
-            return self._started(checkpoint, sinks, trigger, rejected)
-        checkpoint = tempfile.mkdtemp(prefix="windrow-")
+            return self._started(spark_place(self.spark, checkpoint), sinks, trigger, rejected)
+        place = place_of(tempfile.mkdtemp(prefix="windrow-"))
         try:
-            job = self._started(checkpoint, sinks, trigger, rejected)
+            job = self._started(place, sinks, trigger, rejected)
         except BaseException:
-            remove_checkpoint(checkpoint, {})
+            remove_checkpoint(place, {})
             raise
         job.remove_at_end()
         return job
 
     def _started(
-        self, checkpoint: str, sinks: dict[str, Sink], trigger: Trigger, rejected: Mapping[str, Sink] | Sink | None
+        self, checkpoint: Place, sinks: dict[str, Sink], trigger: Trigger, rejected: Mapping[str, Sink] | Sink | None
     ) -> Job:
         hold = Hold(checkpoint)
         hold.take()
@@ -307,7 +309,7 @@ class Session:
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
             keep_expiry(checkpoint, queries, kept.expiry)
             known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
-            runs = Runs(self.spark, checkpoint, kept, *known)
+            runs = Runs(self.spark, checkpoint, kept, *known, hold.check)
             job = Job(queries, sinks, trigger, runs, checkpoint, hold)
         except BaseException:
             hold.release()
@@ -320,7 +322,7 @@ class Session:
         self._job = job
         return job
 
-    def _queries_in(self, checkpoint: str, sinks: dict[str, Sink]) -> dict[str, AnyQuery]:
+    def _queries_in(self, checkpoint: Place, sinks: dict[str, Sink]) -> dict[str, AnyQuery]:
         """The queries that run on a checkpoint; the sinks of those that came while it ran join `sinks`."""
         changes = QueryEdits.read(checkpoint)
         queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}

@@ -235,6 +235,6 @@ def test_another_query_of_the_same_name_begins_anew(spark: SparkSession, tmp_pat
     ]
     assert homes[3] == homes[0] and len(set(homes)) == 3
     for home in set(homes):
-        os.makedirs(home)
+        os.makedirs(home.path)
     forget_answers(str(tmp_path), "now")
-    assert [os.path.exists(home) for home in homes[:3]] == [False, False, True]
+    assert [home.exists() for home in homes[:3]] == [False, False, True]

@@ -35,7 +35,7 @@ NAMES = st.text(st.characters(exclude_categories=[]), max_size=300)
 def test_a_name_stays_in_its_folder(name: str):
     found = file_name(name)
     assert found.isascii() and not set(found) & set('/\\\0:*?"<>|. ') and 0 < len(found) < 128
-    assert found not in OWN_FOLDERS and os.path.dirname(folder_of("/nowhere", name)) == "/nowhere"
+    assert found not in OWN_FOLDERS and str(folder_of("/nowhere", name).parent) == "/nowhere"
 
 
 @given(NAMES, NAMES)
@@ -55,18 +55,18 @@ def test_plain_names_keep_their_folders(name: str):
 
 @pytest.mark.parametrize("name", ["Ticks", "stock ticks", "ticks.eu", "Größe"])
 def test_a_checkpoint_that_has_a_stream_by_its_bare_name_keeps_it_there(tmp_path: Path, name: str):
-    assert folder_of(str(tmp_path), name) != str(tmp_path / name)
+    assert folder_of(str(tmp_path), name).path != str(tmp_path / name)
     (tmp_path / name / "control").mkdir(parents=True)
-    assert folder_of(str(tmp_path), name) == str(tmp_path / name)
-    assert folder_of(str(tmp_path), name.swapcase()) != str(tmp_path / name)
+    assert folder_of(str(tmp_path), name).path == str(tmp_path / name)
+    assert folder_of(str(tmp_path), name.swapcase()).path != str(tmp_path / name)
 
 
 def test_a_folder_elsewhere_is_never_taken_for_a_stream(tmp_path: Path):
     (tmp_path / "evil" / "control").mkdir(parents=True)
     (tmp_path / "checkpoint" / "letters" / "control").mkdir(parents=True)
     for name in ("../evil", str(tmp_path / "evil"), "letters"):
-        assert Path(folder_of(str(tmp_path / "checkpoint"), name)).parent == tmp_path / "checkpoint"
-        assert not os.path.exists(folder_of(str(tmp_path / "checkpoint"), name))
+        assert Path(folder_of(str(tmp_path / "checkpoint"), name).path).parent == tmp_path / "checkpoint"
+        assert not os.path.exists(folder_of(str(tmp_path / "checkpoint"), name).path)
 
 
 def plan_over(*streams: str, stages: int = 1) -> ChangePlan:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from windrow.cli.main import app
+from windrow.places.local_home import LocalHome
 from windrow.spark.sinks import compact as compacting
 from windrow.spark.sinks.compact import compact
 
@@ -70,12 +71,12 @@ def test_files_are_merged_within_their_folders_and_up_to_a_size(tmp_path: Path):
     assert pq.read_table(tmp_path).num_rows == 36
 
 
-@pytest.mark.parametrize("step", ["merge_into", "write_whole", "replace", "unlink"])
+@pytest.mark.parametrize("step", ["merge_into", "write_whole", "move", "delete"])
 @pytest.mark.parametrize("after", [False, True])
 def test_a_run_that_dies_anywhere_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, after: bool
 ):
-    owner = {"replace": os, "unlink": Path}.get(step, compacting)
+    owner = LocalHome if step in ("move", "delete") else compacting
     for number in range(4):
         folder = tmp_path / str(number)
         write(folder, range(4))

@@ -120,7 +120,7 @@ def test_an_answer_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("windrow.spark.job.letters.write_whole", lambda place, letter: answer(place))
 
     def answer(place: str) -> None:
-        Path(place).with_suffix(".answer").write_text("[7")
+        Path(place.path).with_suffix(".answer").write_text("[7")
 
     with pytest.raises(ChangeError, match=r"the answer .* is none"):
         letters.ask({"list": True}, 20)

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.errors import SettingsError
+from windrow.places.local_home import LocalHome
 from windrow.spark.sinks import rolling
 from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
 
@@ -104,7 +105,7 @@ def test_a_stop_shows_what_was_committed_and_drops_what_will_come_again(tmp_path
     assert list(shown(tmp_path).values()) == [[0, 0], [1, 1]]
 
 
-STEPS = ["rename", "replace", "rmtree", "_move", "put"]
+STEPS = ["move", "write", "delete", "delete_folder", "_move", "put"]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -138,8 +139,8 @@ def test_none_lost_and_none_twice_wherever_a_roll_is_killed(tmp_path, monkeypatc
 
 
 def kill_at(patch: pytest.MonkeyPatch, step: str, number: int, after: bool) -> None:
-    owners = {"rename": rolling.os, "replace": rolling.os, "rmtree": rolling.shutil, "_move": RollingSink}
-    owner = owners.get(step, rolling.StagedFiles)
+    owners = {"_move": RollingSink, "put": rolling.StagedFiles}
+    owner = owners.get(step, LocalHome)
     patch.setattr(owner, step, dying(getattr(owner, step), number, after))
 
 

@@ -9,43 +9,49 @@ import typer
 
 from windrow.cli.launch import read_script, read_wishes
 from windrow.errors import ChangeError, SettingsError
+from windrow.places.outside_spark import settings_outside_spark
+from windrow.places.place import Place, place_of
 from windrow.plan.instants import read_instant, shown_instant
 from windrow.spark.job.letters import Letter, Letters
 from windrow.spark.job.reset_clock import reset_stopped
 
 
-def add_queries(checkpoint: Path, queries: str, settings: Sequence[str] = ()) -> None:
+def add_queries(checkpoint: str, queries: str, settings: Sequence[str] = ()) -> None:
     """Add the queries of a file, or of a text, which are to run as `settings` ask for."""
     told = _asked(checkpoint, {"add": _text_of(queries), "choose": read_wishes(settings)})
     typer.echo(f"added {', '.join(told['added'])}; running: {', '.join(told['queries'])}")
 
 
-def drop_queries(checkpoint: Path, names: list[str]) -> None:
+def drop_queries(checkpoint: str, names: list[str]) -> None:
     """Drop queries by name."""
     for name in names:
         told = _asked(checkpoint, {"drop": name})
         typer.echo(f"dropped {name}; running: {', '.join(told['queries'])}")
 
 
-def reset_clock(checkpoint: Path, stream: str, time: str) -> None:
+def reset_clock(checkpoint: str, stream: str, time: str) -> None:
     """Set the clock of a stream back, of a job that runs, or of one that is started again later."""
     to = shown_instant(read_instant(time))
-    if not checkpoint.is_dir():
+    if not _place(checkpoint).is_folder():
         raise SettingsError(f"there is no checkpoint {checkpoint}")
-    runs = Letters(str(checkpoint)).is_read()
+    runs = Letters(_place(checkpoint)).is_read()
     if runs:
         _asked(checkpoint, {"reset_clock": stream, "to": to.isoformat()})
     else:
-        reset_stopped(str(checkpoint), stream, to.isoformat())
+        reset_stopped(_place(checkpoint), stream, to.isoformat())
     when = "with its next batch" if runs else "when the job is started again"
     typer.echo(f"the clock of {stream} goes back to {to:%Y-%m-%d %H:%M:%S.%f} UTC {when}")
     typer.echo("windows that end after it are answered again; what sinks hold of them stays there")
 
 
-def _asked(checkpoint: Path, letter: Letter) -> Letter:
-    if not checkpoint.is_dir():
+def _place(checkpoint: str) -> Place:
+    return place_of(checkpoint, settings_outside_spark())
+
+
+def _asked(checkpoint: str, letter: Letter) -> Letter:
+    if not _place(checkpoint).is_folder():
         raise SettingsError(f"there is no checkpoint {checkpoint}")
-    told = Letters(str(checkpoint)).ask(letter)
+    told = Letters(_place(checkpoint)).ask(letter)
     if "error" in told:
         raise ChangeError(told["error"])
     return told

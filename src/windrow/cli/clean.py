@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from windrow.cli.launch import Launch, started
+from windrow.places.outside_spark import settings_outside_spark
+from windrow.places.place import place_of
 from windrow.plan.instants import shown_instant
 from windrow.plan.memory import size_text
 
 
-def clean_checkpoint(checkpoint: Path, launch: Launch, yes: bool) -> None:
+def clean_checkpoint(checkpoint: str, launch: Launch, yes: bool) -> None:
     """List the state that no query of the last run knows, and have it deleted if the user says so."""
     from windrow.spark.job.clean_state import check_stopped, forget_stopped, leftovers
 
-    place = str(checkpoint)
+    place = place_of(checkpoint, settings_outside_spark(launch.options))
     check_stopped(place)  # before Spark is started for nothing
     with started(launch) as session:
         found = leftovers(session.spark, place)

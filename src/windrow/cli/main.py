@@ -61,7 +61,7 @@ def windrow() -> None:
 def run(
     script: Script,
     checkpoint: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="DIR", help="Where the job keeps how far it is, so that a restart goes on from there."),
     ] = None,
     available_now: Annotated[
@@ -107,7 +107,7 @@ def run(
 
 @app.command()
 def add(
-    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
     queries: Annotated[str, typer.Argument(metavar="SQL", help="A file of statements, or the statements themselves.")],
     settings: Annotated[
         list[str] | None,
@@ -137,7 +137,7 @@ def add(
 
 @app.command()
 def drop(
-    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the running job.")],
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The queries, by the names of their sinks.")],
 ) -> None:
     """Drop queries from a running job; the others go on.
@@ -154,7 +154,7 @@ def drop(
 
 @app.command("reset-clock")
 def reset_clock(
-    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of the job, which may run or not.")],
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the job, which may run or not.")],
     stream: Annotated[str, typer.Argument(metavar="STREAM", help="The stream, by its name.")],
     time: Annotated[str, typer.Argument(metavar="TIME", help="Where to, such as '2024-01-31 12:00:00', in UTC.")],
 ) -> None:
@@ -176,7 +176,7 @@ def reset_clock(
 
 @app.command()
 def clean(
-    checkpoint: Annotated[Path, typer.Argument(metavar="DIR", help="The checkpoint of a job that does not run.")],
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of a job that does not run.")],
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     master: Master = LOCAL,
     choices: Choices = None,
@@ -201,7 +201,7 @@ def clean(
 
 @app.command()
 def compact(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder that a sink of files writes to.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder that a sink of files writes to.")],
     size: Annotated[str, typer.Option(metavar="SIZE", help="How large files may become.")] = "128 MB",
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether csv files begin with a line of names.")

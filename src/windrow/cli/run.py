@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,20 +18,24 @@ from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
 from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_duration
+from windrow.places.addresses import FILE, local_path, scheme_of
+from windrow.places.outside_spark import settings_outside_spark
+from windrow.places.place import place_of
 from windrow.spark.job.hold import check_free
 
 AVAILABLE_NOW = "available now"
 
 
 def run_script(
-    path: Path, checkpoint: Path | None, launch: Launch, trigger: str | None, available_now: bool, flush: bool
+    path: Path, checkpoint: str | None, launch: Launch, trigger: str | None, available_now: bool, flush: bool
 ) -> None:
     """Run the script at `path`, showing how it is doing."""
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path)
     console = Console(file=sys.stdout)
     if checkpoint is not None:
-        check_free(str(checkpoint))  # before Spark starts, which takes a while
+        known = settings_outside_spark(launch.options)
+        check_free(place_of(checkpoint, known))  # before Spark starts, which takes a while
     with kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
         from windrow.application import Application
 
@@ -56,13 +61,13 @@ def run_script(
         typer.echo(_farewell(worked_off, checkpoint))
 
 
-def check_choices(checkpoint: Path | None, trigger: str | None, available_now: bool, flush: bool) -> None:
+def check_choices(checkpoint: str | None, trigger: str | None, available_now: bool, flush: bool) -> None:
     """Refuse what does not go together, before anything is started or written."""
     if available_now and trigger is not None:
         raise SettingsError("--available-now and --trigger exclude each other")
     if flush and not available_now:
         raise SettingsError("--flush says that the input has ended: it goes with --available-now")
-    if checkpoint is not None and checkpoint.exists() and not checkpoint.is_dir():
+    if checkpoint is not None and scheme_of(checkpoint) == FILE and os.path.isfile(local_path(checkpoint)):
         raise SettingsError(f"--checkpoint {checkpoint} is not a folder")
     if trigger is not None:
         try:
@@ -74,16 +79,16 @@ def check_choices(checkpoint: Path | None, trigger: str | None, available_now: b
 
 
 @contextmanager
-def kept(checkpoint: Path | None) -> Iterator[str]:
+def kept(checkpoint: str | None) -> Iterator[str]:
     """The folder of a checkpoint; where none is asked for, one that lasts as long as the Spark that writes to it."""
     if checkpoint is not None:
-        yield str(checkpoint.absolute())
+        yield os.path.abspath(local_path(checkpoint)) if scheme_of(checkpoint) == FILE else checkpoint
         return
     with tempfile.TemporaryDirectory(prefix="windrow-checkpoint-", ignore_cleanup_errors=True) as folder:
         yield folder
 
 
-def _farewell(worked_off: bool, checkpoint: Path | None) -> str:
+def _farewell(worked_off: bool, checkpoint: str | None) -> str:
     if worked_off:
         return "all input is worked off"
     again = f"; started again with --checkpoint {checkpoint}, the job goes on from here" if checkpoint else ""

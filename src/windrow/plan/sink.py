@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_duration
+from windrow.places.addresses import same_place
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 
@@ -159,7 +160,7 @@ def check_places(sinks: Mapping[str, Sink]) -> None:
     """Refuse an answer in a folder, or table, that another query writes to: a reader would take both for the answer."""
     for name, one in sinks.items():
         for other_name, other in sinks.items():
-            same = one.place is not None and one.place == other.place
+            same = one.place is not None and other.place is not None and same_place(one.place, other.place)
             if other_name != name and same and one.holds == HOLDS_ANSWER:
                 raise SettingsError(
                     f"sink {name!r} holds an answer, and {other_name!r} writes to {other.place!r} too"

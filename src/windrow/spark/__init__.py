@@ -8,13 +8,14 @@ workers/         Spark's Python workers, warm: one process loads what they need 
                  each
 answer_settings  Settings of Spark's under which its functions give other answers than ours
 expressions      Row expressions as Spark evaluates them, with NULL for what fails
+fs_settings      Spark's own settings of file systems: addresses of stores and credentials, for places that are
+                 elsewhere
 lambda_types     The types of expressions inside of lambdas: Spark is asked what a function gives that has them for its
                  body
 launch           A Spark of our own that keeps quiet: what it writes goes to a log, and it ends when we say so
 long_chains      Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is
                  long
 output           Where a JVM and its workers write: a log of their own, so that they never write over what a user reads
-places           Where files lie: a path or an address, as pyarrow reaches it
 settings         The Spark settings that Windrow needs: set where it may, refused with the reason where somebody chose
                  otherwise
 """

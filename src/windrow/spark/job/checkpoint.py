@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from windrow.errors import SettingsError, StateError
+from windrow.places.place import AnyPlace, place_of
+from windrow.places.reach import check_reached, unreached
 from windrow.plan.sink import Sink
 
 T = TypeVar("T")
@@ -31,14 +30,14 @@ class Kept:
     expiry: str | None = None
 
 
-def kept_in(checkpoint: str, shards: int, expiry: str | None = None) -> Kept:
+def kept_in(checkpoint: AnyPlace, shards: int, expiry: str | None = None) -> Kept:
     """What `checkpoint` has fixed; a new one takes a new name, `shards` and `expiry`."""
-    place = os.path.join(checkpoint, "windrow.json")
+    folder = place_of(checkpoint)
+    place = folder / "windrow.json"
     try:
-        make_folder(checkpoint)
-        if os.path.exists(place):
-            if not os.access(checkpoint, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        folder.make_folder()
+        check_reached(folder, "the checkpoint")
+        if place.exists():
             return _as_before(read_back(place, _as_kept), expiry)
         kept = Kept(uuid.uuid4().hex[:8], shards, expiry)
         write_whole(place, asdict(kept))
@@ -47,10 +46,9 @@ def kept_in(checkpoint: str, shards: int, expiry: str | None = None) -> Kept:
     return kept
 
 
-def not_writable(place: str, error: OSError) -> SettingsError:
+def not_writable(place: AnyPlace, error: OSError) -> SettingsError:
     """Of a checkpoint, or of a place in one."""
-    why = (error.strerror or str(error)).lower()
-    return SettingsError(f"the checkpoint {place} cannot be written: {why}; name another folder")
+    return unreached(place_of(place), "the checkpoint", error)
 
 
 def _as_kept(content: Any) -> Kept:
@@ -104,11 +102,9 @@ class QueryEdits:
         self.forgotten[folder] = sorted({*self.forgotten.get(folder, ()), *names} - {*known})
 
     @classmethod
-    def read(cls, checkpoint: str) -> QueryEdits:
-        place = os.path.join(checkpoint, "queries.json")
-        if not os.path.exists(place):
-            return cls()
-        return read_back(place, cls._of)
+    def read(cls, checkpoint: AnyPlace) -> QueryEdits:
+        place = place_of(checkpoint) / "queries.json"
+        return read_back(place, cls._of) if place.exists() else cls()
 
     @classmethod
     def _of(cls, content: Any) -> QueryEdits:
@@ -129,14 +125,14 @@ class QueryEdits:
         expiry = {_text(name): _text(way) for name, way in content.get("expiry", {}).items()}
         return cls(added, [_text(name) for name in content["dropped"]], forgotten, expiry)
 
-    def write(self, checkpoint: str) -> None:
+    def write(self, checkpoint: AnyPlace) -> None:
         added = {
             name: {"text": it.text, "format": it.sink.format, "options": list(it.sink.options), "slide_us": it.slide_us}
             | {"choose": list(it.choose)}
             for name, it in self.added.items()
         }
         content = {"added": added, "dropped": self.dropped, "forgotten": self.forgotten, "expiry": self.expiry}
-        write_whole(os.path.join(checkpoint, "queries.json"), content)
+        write_whole(place_of(checkpoint) / "queries.json", content)
 
 
 def _sink(format: Any, options: Any) -> Sink:
@@ -149,37 +145,20 @@ def _text(value: Any) -> str:
     return value
 
 
-def make_folder(place: str) -> None:
+def make_folder(place: AnyPlace) -> None:
     """Make a folder for its owner only, whatever the umask; one that is there stays as it is."""
-    os.makedirs(os.path.dirname(os.path.abspath(place)), exist_ok=True)
-    with suppress(FileExistsError):
-        os.mkdir(place, 0o700)
-        os.chmod(place, 0o700)
-    if not os.path.isdir(place):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    place_of(place).make_folder()
 
 
-def write_whole(place: str, content: Any) -> None:
-    """Write a file, for its owner only, that others see whole or not at all."""
-    write_bytes(place, json.dumps(content).encode())
+def write_whole(place: AnyPlace, content: Any) -> None:
+    """Write a value to a file, for its owner only, that others see whole or not at all."""
+    place_of(place).write(json.dumps(content).encode())
 
 
-def write_bytes(place: str, content: bytes) -> None:
-    """The same for what is no plain value."""
-    hidden = f"{place}.{uuid.uuid4().hex[:8]}.new"
-    with open(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(hidden, place)
-
-
-def read_back(place: str, understood: Callable[[Any], T]) -> T:
+def read_back(place: AnyPlace, understood: Callable[[Any], T]) -> T:
     """What `understood` makes of a file that `write_whole` has written; one that somebody else has touched is named."""
     try:
-        with open(place, encoding="utf-8") as file:
-            return understood(json.load(file))
+        return understood(json.loads(place_of(place).read().decode("utf-8")))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         what = "cannot be read" if isinstance(error, OSError) else "is damaged: it is not what Windrow has written"
         raise StateError(f"{place} {what}\nhint: bring it back from a copy, or start with a new checkpoint") from error

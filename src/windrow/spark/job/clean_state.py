@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -12,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
+from windrow.places.place import AnyPlace, place_of
 from windrow.runtime.shard import opened
 from windrow.runtime.unknown_state import UnknownState, unknown_in
 from windrow.spark.job.checkpoint import QueryEdits
@@ -35,22 +35,22 @@ class Leftover:
         return unquote(self.folder.rpartition("~")[0] or self.folder)
 
 
-def check_stopped(checkpoint: str) -> None:
+def check_stopped(checkpoint: AnyPlace) -> None:
     """Refuse what is no checkpoint, and that of a job that runs."""
-    if not os.path.isfile(os.path.join(checkpoint, "windrow.json")):
+    if not (place_of(checkpoint) / "windrow.json").is_file():
         raise SettingsError(f"there is no checkpoint {checkpoint}: name the folder that a job was run with")
     check_free(checkpoint)
 
 
-def leftovers(spark: SparkSession, checkpoint: str) -> list[Leftover]:
+def leftovers(spark: SparkSession, checkpoint: AnyPlace) -> list[Leftover]:
     """All state that no query of the last run knows, as of the last finished batch, by stream."""
     check_stopped(checkpoint)
     forgotten = QueryEdits.read(checkpoint).forgotten
     found: list[Leftover] = []
-    for folder in sorted(os.listdir(checkpoint)):
-        place = os.path.join(checkpoint, folder)
-        if os.path.isdir(os.path.join(place, CONTROL)):
-            known = _unknown(spark, os.path.join(place, "spark"))
+    for folder in sorted(place_of(checkpoint).names()):
+        place = place_of(checkpoint) / folder
+        if (place / CONTROL).is_folder():
+            known = _unknown(spark, (place / "spark").for_spark)
             found += [
                 Leftover(folder, state.name, state.held, state.since_us, size)
                 for state, size in known
@@ -59,7 +59,7 @@ def leftovers(spark: SparkSession, checkpoint: str) -> list[Leftover]:
     return found
 
 
-def forget_stopped(checkpoint: str, found: Iterable[Leftover]) -> None:
+def forget_stopped(checkpoint: AnyPlace, found: Iterable[Leftover]) -> None:
     """Write down that they are to be deleted: the job does it in its first batch, when it is started again."""
     hold = Hold(checkpoint)
     hold.take()

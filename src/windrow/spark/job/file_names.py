@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from urllib.parse import quote
+
+from windrow.places.place import AnyPlace, Place, place_of
 
 OWN_FOLDERS = ("letters", "answers")
 """What Windrow itself calls folders of a checkpoint; its files have a dot in their names, and no plain name has one."""
@@ -42,19 +43,14 @@ def is_plain(name: str) -> bool:
     return bool(_PLAIN.fullmatch(name)) and name not in OWN_FOLDERS and not _DEVICE.fullmatch(name)
 
 
-def folder_of(checkpoint: str, stream: str) -> str:
+def folder_of(checkpoint: AnyPlace, stream: str) -> Place:
     """The folder of a stream in a checkpoint: one that has it by its bare name, as all once did, keeps it there."""
-    name = file_name(stream)
-    if name != stream and _has_bare(checkpoint, stream):
+    name, folder = file_name(stream), place_of(checkpoint)
+    if name != stream and _has_bare(folder, stream):
         name = stream
-    return os.path.join(checkpoint, name)
+    return folder / name
 
 
-def _has_bare(checkpoint: str, stream: str) -> bool:
+def _has_bare(checkpoint: Place, stream: str) -> bool:
     """Whether a folder of this very name, not of one that only looks like it, is that of a stream."""
-    return (
-        os.path.isdir(checkpoint)
-        and stream not in OWN_FOLDERS
-        and stream in os.listdir(checkpoint)
-        and os.path.isdir(os.path.join(checkpoint, stream, "control"))
-    )
+    return stream not in OWN_FOLDERS and stream in checkpoint.names() and (checkpoint / stream / "control").is_folder()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from windrow.places.place import AnyPlace
 from windrow.plan.nodes.stage import StagePlan
 from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.file_names import file_name
@@ -32,7 +33,7 @@ def _forgetting(plan: StagePlan, forgets: tuple[str, ...]) -> StagePlan:
     return replace(plan, forgets=forgets, before=before)
 
 
-def remember(checkpoint: str, plans: Iterable[StagePlan]) -> None:
+def remember(checkpoint: AnyPlace, plans: Iterable[StagePlan]) -> None:
     """What queries ask for again is not to be deleted any more, also when they are gone one day."""
     changes = QueryEdits.read(checkpoint)
     before = dict(changes.forgotten)

@@ -7,12 +7,16 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
-from windrow.errors import SettingsError
-from windrow.spark.job.checkpoint import make_folder, not_writable
+from windrow.errors import JobError, SettingsError
+from windrow.places.lease import LEASES, Lease, waited
+from windrow.places.place import AnyPlace, Place, place_of
+from windrow.places.reach import reason_of
+from windrow.spark.job.checkpoint import not_writable
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 """What a file system says that has no locks: there, nothing is held."""
@@ -24,26 +28,60 @@ _HELD: dict[str, Hold] = {}
 class Hold:
     """A checkpoint in the hands of one job, from `take` to `release`.
 
-    It is a lock of the kernel on a file (flock), which goes with the process: after a crash nobody holds it, whatever
-    the file says. Two jobs of one process exclude each other, too.
+    On this machine it is a lock of the kernel on a file (flock), which goes with the process: after a crash nobody
+    holds it, whatever the file says. Elsewhere it is a lease, which has to be renewed. Two jobs of one process exclude
+    each other, too.
     """
 
-    def __init__(self, checkpoint: str) -> None:
-        self._checkpoint = checkpoint
-        self._place = os.path.join(os.path.realpath(checkpoint), "lock.json")
+    def __init__(self, checkpoint: AnyPlace) -> None:
+        self._checkpoint = place_of(checkpoint)
+        local = self._checkpoint.is_local
+        self._place = os.path.join(os.path.realpath(self._checkpoint.path), "lock.json") if local else str(checkpoint)
         self._file: int | None = None
+        self._lease: Lease | None = None
         self.lives: Callable[[], bool] = lambda: True
         """Whether the job that holds it still runs."""
 
     def take(self) -> None:
         """Hold the checkpoint, which is made where there is none; raises who else does."""
-        if self._file is not None:
+        if self._file is not None or self._lease is not None:
             return
         before = _HELD.get(self._place)
         if before is not None and not before.lives():
             before.release()
+        if self._checkpoint.is_local:
+            self._lock_file()
+        else:
+            self._take_lease()
+        _HELD[self._place] = self
+
+    def check(self) -> None:
+        """Raise who has taken the checkpoint over, before anything is committed: a lease that was not renewed ends."""
         try:
-            make_folder(self._checkpoint)
+            other = None if self._lease is None else self._lease.check()
+        except OSError as error:
+            raise JobError(f"the checkpoint {self._checkpoint} cannot be read: {reason_of(error)}") from error
+        if other is not None:
+            raise JobError(
+                f"the checkpoint {self._checkpoint} was taken over{_who(other.said)}: this job had not renewed its"
+                " lease for too long, and nothing of this batch is shown by it"
+            )
+
+    def release(self) -> None:
+        """Let others have it. The file stays: who opens it while it goes would hold another one."""
+        if self._file is None and self._lease is None:
+            return
+        _HELD.pop(self._place, None)
+        file, self._file = self._file, None
+        lease, self._lease = self._lease, None
+        if file is not None:
+            os.close(file)
+        if lease is not None:
+            lease.release()
+
+    def _lock_file(self) -> None:
+        try:
+            self._checkpoint.make_folder()
             file = os.open(self._place, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise not_writable(self._checkpoint, error) from error
@@ -57,38 +95,55 @@ class Hold:
             os.close(file)
             raise
         self._file = file
-        _HELD[self._place] = self
 
-    def release(self) -> None:
-        """Let others have it. The file stays: who opens it while it goes would hold another one."""
-        if self._file is not None:
-            _HELD.pop(self._place, None)
-            file, self._file = self._file, None
-            os.close(file)
+    def _take_lease(self) -> None:
+        lease = Lease(self._checkpoint, _oneself())
+        try:
+            self._checkpoint.make_folder()
+            other = lease.take()
+        except OSError as error:
+            raise not_writable(self._checkpoint, error) from error
+        if other is not None:
+            raise _held(self._checkpoint, other.said)
+        lease.keep()
+        self._lease = lease
 
 
-def check_free(checkpoint: str) -> None:
+def check_free(checkpoint: AnyPlace) -> None:
     """Raise who has `checkpoint`, if anybody, without making or holding anything."""
+    place = place_of(checkpoint)
+    if not place.is_local:
+        try:
+            other = waited(place / LEASES)
+        except OSError as error:
+            raise not_writable(place, error) from error
+        if other is not None and not other.is_released and other.number > 0:
+            raise _held(place, other.said)
+        return
     try:
-        file = os.open(os.path.join(checkpoint, "lock.json"), os.O_RDONLY)
+        file = os.open(os.path.join(place.path, "lock.json"), os.O_RDONLY)
     except OSError:
         return
     try:
-        _lock(file, checkpoint, fcntl.LOCK_SH)
+        _lock(file, place, fcntl.LOCK_SH)
     finally:
         os.close(file)
 
 
-def _lock(file: int, checkpoint: str, kind: int = fcntl.LOCK_EX) -> None:
+def _lock(file: int, checkpoint: Place, kind: int = fcntl.LOCK_EX) -> None:
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return
-        raise SettingsError(
-            f"a job runs on the checkpoint {checkpoint} already{_told(file)}"
-            "\nhint: stop it first, or start with another checkpoint"
-        ) from None
+        raise _held(checkpoint, _told(file)) from None
+
+
+def _held(checkpoint: Place, said: Mapping[str, Any]) -> SettingsError:
+    return SettingsError(
+        f"a job runs on the checkpoint {checkpoint} already{_who(said, ': ')}"
+        "\nhint: stop it first, or start with another checkpoint"
+    )
 
 
 def _oneself() -> dict[str, str | int]:
@@ -96,9 +151,15 @@ def _oneself() -> dict[str, str | int]:
     return {"host": socket.gethostname(), "process": os.getpid(), "since": since}
 
 
-def _told(file: int) -> str:
+def _told(file: int) -> dict[str, Any]:
     """Who holds the lock, by its own words; nothing in the instant before it has said so."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError):
         holder = json.loads(os.pread(file, 4096, 0))
-        return f": process {holder['process']} on {holder['host']}, since {holder['since']}"
+        return holder if isinstance(holder, dict) else {}
+    return {}
+
+
+def _who(said: Mapping[str, Any], before: str = " by ") -> str:
+    with suppress(KeyError):
+        return f"{before}process {said['process']} on {said['host']}, since {said['since']}"
     return ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from windrow.compile.keep_rows import Figures
 from windrow.compile.read_choose import read_choose
 from windrow.errors import ChangeError, JobError, SettingsError
+from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.instants import read_instant
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import Wanted
@@ -67,11 +66,11 @@ class Job:
         sinks: Mapping[str, Sink],
         trigger: Trigger,
         planner: Planner,
-        checkpoint: str,
+        checkpoint: AnyPlace,
         hold: Hold,
     ) -> None:
         """`hold` has the checkpoint, and is let go of when the job has ended."""
-        self._planner, self._trigger, self.checkpoint, self._hold = planner, trigger, checkpoint, hold
+        self._planner, self._trigger, self._place, self._hold = planner, trigger, place_of(checkpoint), hold
         self._plans, self._sinks = dict(queries), dict(sinks)
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
@@ -79,7 +78,7 @@ class Job:
         planner.share_out(list(self._plans.values()))
         self._queries: dict[str, StreamingQuery] = {}
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
-        remember(checkpoint, [run.plan for run in self._runs.values()])
+        remember(self._place, [run.plan for run in self._runs.values()])
         try:
             for stream, run in self._runs.items():
                 self._queries[stream] = run.start(trigger, self._watched)
@@ -87,6 +86,11 @@ class Job:
             stop_all(self._queries)
             raise
         hold.lives = lambda: self.is_active
+
+    @property
+    def checkpoint(self) -> str:
+        """Where the job keeps how far it is."""
+        return str(self._place)
 
     def progress(self) -> Progress:
         """How far each stream has come, and where its time goes."""
@@ -137,7 +141,7 @@ class Job:
             sink = sink or Sink("console")
             check_places(self._sinks | {name: sink})
             self._planner.forget(name)
-            changes = QueryEdits.read(self.checkpoint)
+            changes = QueryEdits.read(self._place)
             changes.added[name] = Added(text, sink, plan.rounded_us, wanted.wishes)
             self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
 
@@ -149,7 +153,7 @@ class Job:
             self._check_runs()
             if len(self._plans) == 1:
                 raise ChangeError(f"{name!r} is the only query\nhint: stop the job instead")
-            changes = QueryEdits.read(self.checkpoint)
+            changes = QueryEdits.read(self._place)
             if changes.added.pop(name, None) is None:
                 changes.dropped.append(name)
             changes.expiry.pop(name, None)
@@ -211,7 +215,7 @@ class Job:
 
     def remove_at_end(self) -> None:
         """Remove the checkpoint, which is temporary, when the job is stopped or forgotten, or the process ends."""
-        self._at_end.append(weakref.finalize(self, remove_checkpoint, self.checkpoint, self._queries))
+        self._at_end.append(weakref.finalize(self, remove_checkpoint, self._place, self._queries))
 
     def flush(self) -> None:
         """Say that the input has ended: every window that holds an event is answered, full or not, and rows of windows
@@ -238,7 +242,7 @@ class Job:
             self._check_there()
             if not self.is_active:  # another job may have it by now
                 self._hold.release()
-                check_free(self.checkpoint)
+                check_free(self._place)
             figures = self.progress().get(stream)
             instant, clock = read_instant(to), None if figures is None else figures.clock
             check_goes_back(stream, instant, self._plans.values(), list(self._runs), clock)
@@ -246,7 +250,7 @@ class Job:
             self._runs[stream].reset_clock(instant)
 
     def _check_there(self) -> None:
-        if not os.path.isdir(self.checkpoint):
+        if not self._place.is_folder():
             raise ChangeError("the job has been stopped, and its temporary checkpoint is gone")
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -290,7 +294,7 @@ class Job:
         self, stream: str, plans: Mapping[str, AnyQuery], sinks: Mapping[str, Sink], changes: QueryEdits
     ) -> None:
         """Go on with other queries over `stream`; if that fails, with those that ran before."""
-        before = (self._plans, self._sinks, QueryEdits.read(self.checkpoint))
+        before = (self._plans, self._sinks, QueryEdits.read(self._place))
         self._plans, self._sinks = dict(plans), dict(sinks)
         try:
             heirs = [heir for heir in self._planner.share_out(list(plans.values())) if heir != stream]
@@ -302,7 +306,7 @@ class Job:
             self._go_back(before[0], before[1])
             raise
         try:
-            changes.write(self.checkpoint)
+            changes.write(self._place)
             for heir in heirs:  # before the one that has kept rejected events until now: none is lost
                 self._stop(heir)
                 self._go_on(heir, self._run_of(heir))
@@ -310,7 +314,7 @@ class Job:
             self._go_on(stream, run)
         except Exception as error:
             self._go_back(before[0], before[1])
-            before[2].write(self.checkpoint)
+            before[2].write(self._place)
             for one in (*heirs, stream):
                 self._stop(one)
                 self._go_on(one, self._run_of(one) if one in self._streams() else None)
@@ -339,7 +343,7 @@ class Job:
     def _show_waiting(self) -> None:
         """Show the rows that wait for their files to roll; a checkpoint that another job has by now is its own."""
         rolling = [run for run in self._runs.values() if run.rolls]
-        if rolling and os.path.isdir(self.checkpoint):
+        if rolling and self._place.is_folder():
             with suppress(SettingsError):  # who asked whether the job runs has let go of it
                 self._hold.take()
                 for run in rolling:
@@ -353,10 +357,11 @@ class Job:
             prove(self._queries[stream])
 
 
-def remove_checkpoint(folder: str, queries: Mapping[str, StreamingQuery]) -> None:
+def remove_checkpoint(folder: Place, queries: Mapping[str, StreamingQuery]) -> None:
     """Remove a temporary checkpoint; what still ran on it would make it again."""
     stop_all(queries)
-    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        folder.delete_folder()
 
 
 def check_beside(running: StagePlan, wanted: StagePlan) -> None:

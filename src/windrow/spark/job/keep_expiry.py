@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from windrow.errors import SettingsError
+from windrow.places.place import AnyPlace
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.spark.job.checkpoint import QueryEdits
 
@@ -28,7 +29,7 @@ def kept_expiry(changes: QueryEdits, queries: Mapping[str, AnyQuery], common: st
     return found
 
 
-def keep_expiry(checkpoint: str, queries: Mapping[str, AnyQuery], common: str | None) -> None:
+def keep_expiry(checkpoint: AnyPlace, queries: Mapping[str, AnyQuery], common: str | None) -> None:
     """Write down how the rows of each query expire that was asked for another way than the `common` one."""
     changes = QueryEdits.read(checkpoint)
     own = {name: way for name, query in queries.items() if (way := query.choose.get("expiry")) not in (None, common)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.spark.job.checkpoint import read_back, write_whole
 
@@ -28,13 +28,13 @@ def choose_keepers(queries: Iterable[AnyQuery], before: Mapping[str, str]) -> Ke
     }
 
 
-def read_keepers(checkpoint: str) -> Keepers:
+def read_keepers(checkpoint: AnyPlace) -> Keepers:
     """Those of the job as it last ran."""
     place = _place(checkpoint)
-    return read_back(place, _as_keepers) if os.path.exists(place) else {}
+    return read_back(place, _as_keepers) if place.exists() else {}
 
 
-def write_keepers(checkpoint: str, keepers: Keepers) -> None:
+def write_keepers(checkpoint: AnyPlace, keepers: Keepers) -> None:
     write_whole(_place(checkpoint), keepers)
 
 
@@ -45,5 +45,5 @@ def _as_keepers(content: Any) -> Keepers:
     return keepers
 
 
-def _place(checkpoint: str) -> str:
-    return os.path.join(checkpoint, "rejected.json")
+def _place(checkpoint: AnyPlace) -> Place:
+    return place_of(checkpoint) / "rejected.json"

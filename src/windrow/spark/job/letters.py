@@ -15,9 +15,13 @@ from threading import Event, Thread
 from typing import Any
 
 from windrow.errors import ChangeError, StateError, WindrowError
-from windrow.spark.job.checkpoint import make_folder, not_writable, read_back, write_whole
+from windrow.places.place import AnyPlace, Place, place_of
+from windrow.places.reach import reason_of
+from windrow.spark.job.checkpoint import not_writable, read_back, write_whole
 
-LOOK_SECONDS = 0.2
+LOOK_SECONDS, ELSEWHERE_SECONDS = 0.2, 2.0
+"""How often a job looks for letters; elsewhere than on this machine each look is a request that may be paid for."""
+
 LARGEST = 1 << 22
 """So many bytes a letter may have; a script of queries has far fewer."""
 
@@ -27,26 +31,24 @@ Letter = dict[str, Any]
 class Letters:
     """The folder of letters in a checkpoint, seen from either side."""
 
-    def __init__(self, checkpoint: str) -> None:
-        self._folder = os.path.join(checkpoint, "letters")
-        self._reader = os.path.join(self._folder, "reader.json")
+    def __init__(self, checkpoint: AnyPlace) -> None:
+        self._folder = place_of(checkpoint) / "letters"
+        self._reader = self._folder / "reader.json"
 
     def ask(self, letter: Letter, patience: float = 120.0) -> Letter:
         """Send a letter to the job and wait for its answer."""
         if not self.is_read():
             raise ChangeError("no job runs on this checkpoint: start one with windrow run --checkpoint")
         name = uuid.uuid4().hex
-        place, answer = (os.path.join(self._folder, f"{name}.{kind}") for kind in ("letter", "answer"))
+        place, answer = (self._folder / f"{name}.{kind}" for kind in ("letter", "answer"))
         try:
             write_whole(place, letter)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise ChangeError(f"no letter can be left in {self._folder}: {why}") from error
+            raise ChangeError(f"no letter can be left in {self._folder}: {reason_of(error)}") from error
         until = time.monotonic() + patience
-        while not os.path.exists(answer):
+        while not answer.exists():
             if time.monotonic() > until or not self.is_read():
-                with suppress(FileNotFoundError):
-                    os.remove(place)
+                place.delete()
                 raise ChangeError("the job has not answered: it may have ended meanwhile")
             time.sleep(0.05)
         try:
@@ -54,23 +56,22 @@ class Letters:
         except StateError as error:
             raise ChangeError(f"the answer {answer} is none: somebody else writes there") from error
         finally:
-            os.remove(answer)
+            answer.delete()
 
     def open(self) -> None:
         """From now on somebody reads; letters that nobody has read by now are old."""
         try:
-            make_folder(self._folder)
-            for entry in os.scandir(self._folder):
-                if not entry.is_dir(follow_symlinks=False):
-                    os.remove(entry.path)
+            self._folder.make_folder()
+            for entry in self._folder.listed():
+                if not entry.is_folder:
+                    self._folder.at(entry).delete()
             write_whole(self._reader, {"host": socket.gethostname(), "process": os.getpid()})
         except OSError as error:
             raise not_writable(self._folder, error) from error
 
     def close(self) -> None:
         """Nobody reads any more."""
-        with suppress(FileNotFoundError):
-            os.remove(self._reader)
+        self._reader.delete()
 
     def read(self, reply: Callable[[Letter], Letter]) -> None:
         """Answer the letters that have come, in the order in which they did; what is none is put aside as `.bad`."""
@@ -78,35 +79,36 @@ class Letters:
             with suppress(OSError):  # one that has been taken back, or cannot be moved: the others do not wait for it
                 self._answer(place, reply)
 
-    def _answer(self, place: str, reply: Callable[[Letter], Letter]) -> None:
+    def _answer(self, place: Place, reply: Callable[[Letter], Letter]) -> None:
         try:
             letter = _as_letter(json.loads(_content(place)))
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:
-            os.replace(place, f"{place}.bad")
-            told = {"error": f"this is no letter, and was put aside as {place}.bad: {_why(error)}"}
+            aside = place.parent / f"{place.name}.bad"
+            place.move(aside)
+            told = {"error": f"this is no letter, and was put aside as {aside}: {_why(error)}"}
         else:
-            os.remove(place)
+            place.delete()
             told = reply(letter)
-        write_whole(place.removesuffix("letter") + "answer", told)
+        write_whole(place.parent / f"{place.name.removesuffix('letter')}answer", told)
 
-    def _waiting(self) -> list[str]:
+    def _waiting(self) -> list[Place]:
         found = []
-        for entry in os.scandir(self._folder):
-            if entry.name.endswith(".letter"):
+        for place in self._folder.entries():
+            if place.name.endswith(".letter"):
                 with suppress(FileNotFoundError):
-                    found.append((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path))
-        return [place for _, place in sorted(found)]
+                    found.append((place.modified(), place.path, place))
+        return [place for _, _, place in sorted(found, key=lambda letter: letter[:2])]
 
     def is_read(self) -> bool:
         """Whether a job reads letters here; of one on another machine, its word is taken."""
-        if not os.path.exists(self._reader):
+        if not self._reader.exists():
             return False
         try:
             host, process = read_back(self._reader, _as_reader)
         except StateError as error:
-            if not os.path.exists(self._reader):  # the job has ended in this moment
+            if not self._reader.exists():  # the job has ended in this moment
                 return False
             raise ChangeError(
                 f"{error.args[0].splitlines()[0]}, so nobody knows which job reads letters here"
@@ -126,9 +128,10 @@ class Letters:
 class Listener:
     """Reads the letters to a job, in a thread of its own, until `end` or until the job does not `live` any more."""
 
-    def __init__(self, checkpoint: str, reply: Callable[[Letter], Letter], lives: Callable[[], bool]) -> None:
+    def __init__(self, checkpoint: AnyPlace, reply: Callable[[Letter], Letter], lives: Callable[[], bool]) -> None:
         self._letters, self._reply, self._lives, self._ended = Letters(checkpoint), reply, lives, Event()
         self._letters.open()
+        self._look = LOOK_SECONDS if place_of(checkpoint).is_local else ELSEWHERE_SECONDS
         Thread(target=self._listen, name="windrow letters", daemon=True).start()
 
     def end(self) -> None:
@@ -137,7 +140,7 @@ class Listener:
 
     def _listen(self) -> None:
         for look in count():
-            if self._ended.wait(LOOK_SECONDS):
+            if self._ended.wait(self._look):
                 return
             with suppress(Exception):  # whatever lies there, or is gone: the next letter is read all the same
                 self._letters.read(self._told)
@@ -159,16 +162,22 @@ class Listener:
             return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _content(place: str) -> bytes:
+def _content(place: Place) -> bytes:
     """What is in a letter; anything but a file of some size could keep its reader for ever."""
-    file = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    if not place.is_local:
+        with place.open() as letter:
+            return _short(letter.read(LARGEST + 1))
+    file = os.open(place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise ValueError("it is no file")
         with open(file, "rb", closefd=False) as letter:
-            content = letter.read(LARGEST + 1)
+            return _short(letter.read(LARGEST + 1))
     finally:
         os.close(file)
+
+
+def _short(content: bytes) -> bytes:
     if len(content) > LARGEST:
         raise ValueError(f"it is larger than {LARGEST} bytes")
     return content

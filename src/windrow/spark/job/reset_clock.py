@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from urllib.parse import unquote
 
 from windrow.errors import ChangeError, SettingsError
+from windrow.places.place import AnyPlace, place_of
 from windrow.plan.instants import read_instant, shown_instant
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -40,20 +40,20 @@ def check_timing(stream: str, timing: Timing) -> None:
         raise ChangeError(f"stream {stream!r} is timed by arrival: its clock is the wall clock")
 
 
-def reset_stopped(checkpoint: str, stream: str, to: str) -> None:
+def reset_stopped(checkpoint: AnyPlace, stream: str, to: str) -> None:
     """Leave the word in the checkpoint of a job that does not run: it finds it when it is started again."""
     to_us = read_instant(to)
     check_free(checkpoint)
-    folders = sorted(entry.name for entry in os.scandir(checkpoint) if os.path.isdir(os.path.join(entry.path, CONTROL)))
-    own = os.path.basename(folder_of(checkpoint, stream))
+    folders = sorted(place.name for place in place_of(checkpoint).entries() if (place / CONTROL).is_folder())
+    own = folder_of(checkpoint, stream).name
     changing = [name for name in folders if name != own and stream in _streams_of(name)]
     if changing:
         raise ChangeError(_cannot(f"the checkpoint has queries over changes of {stream!r}"))
     if own not in folders:
         known = ", ".join(name for name in folders if not _streams_of(name)) or "none"
         raise SettingsError(f"the checkpoint has no stream {stream!r}\nhint: it has {known}")
-    timing = os.path.join(checkpoint, own, "timing")
-    if os.path.exists(timing):
+    timing = place_of(checkpoint) / own / "timing"
+    if timing.exists():
         check_timing(stream, timing_in(timing))
     say(control_folder(checkpoint, stream), RESET, to_us)
 

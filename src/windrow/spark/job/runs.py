@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import SparkSession
 
@@ -12,15 +11,17 @@ from windrow.compile.compile import Compiler
 from windrow.compile.keep_rows import Figures
 from windrow.errors import SettingsError
 from windrow.language import parse_query
+from windrow.places.place import AnyPlace, Place, place_of
+from windrow.places.reach import check_reached
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
+from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.forget_state import forgetting
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.stream_run import StreamRun
-from windrow.spark.places import file_system
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.files import FileSink
@@ -35,19 +36,25 @@ class Runs:
     def __init__(
         self,
         spark: SparkSession,
-        checkpoint: str,
+        checkpoint: AnyPlace,
         kept: Kept,
         sources: Mapping[str, Source],
         compiler: Compiler,
         rejected: Mapping[str, Sink] | Sink | None,
         live: bool,
         figures: Mapping[str, Figures],
+        may_commit: Callable[[], None] = lambda: None,
     ) -> None:
-        """`figures` are what is known of the streams already, if anything is."""
-        self._spark, self._checkpoint, self._kept, self._sources = spark, checkpoint, kept, sources
+        """`figures` are what is known of the streams already, if anything is.
+
+        `may_commit` raises if another job has taken the checkpoint over.
+        """
+        self._may_commit = may_commit
+        self._spark, self._checkpoint, self._kept, self._sources = spark, place_of(checkpoint), kept, sources
         self._compiler, self._rejected, self._live, self._figures = compiler, rejected, live, figures
         self._writers: dict[tuple[str, Sink], AnyWriter] = {}
         self._shared: dict[tuple[str, Sink], FileSink] = {}
+        self._reached: set[Sink] = set()
         self._keepers = read_keepers(checkpoint)
         self._job = uuid.uuid4().hex
 
@@ -87,6 +94,7 @@ class Runs:
             self._kept.shards,
             f"{self._job} {run}",
             self._kept.job,
+            self._may_commit,
         )
 
     def _rejecting(self, query: AnyQuery) -> dict[str, AnyWriter]:
@@ -123,7 +131,7 @@ class Runs:
             return self._files_of(query, sink)
         if sink.holds != HOLDS_ANSWER or sink.path is None:
             return self._writer(query.name, sink)
-        return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading))
+        return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading), self._place_of(sink))
 
     def _files_of(self, query: AnyQuery, sink: Sink) -> FileSink:
         """The sink of files that all queries over a stream share which name it.
@@ -133,7 +141,7 @@ class Runs:
         check_path(query.name, sink)
         own = (query.run, sink)
         if own not in self._shared:
-            place = f"{sink.format} files of {query.run} in {file_system(sink.path or '')[1]}"
+            place = f"{sink.format} files of {query.run} in {self._named(sink)}"
             marks = {writer.prefix for writer in self._shared.values()}
             mark = self._prefix(place)  # two sinks may write one format into one folder, with other options
             prefix = mark if mark not in marks else self._prefix(f"{place} with {sink.options}")
@@ -141,11 +149,24 @@ class Runs:
         self._shared[own].was_called(self._prefix(query.name))
         return self._shared[own]
 
+    def _place_of(self, sink: Sink) -> Place:
+        """The folder of a sink; one that cannot be written is refused."""
+        place = spark_place(self._spark, sink.path or "").absolute()
+        if sink not in self._reached:
+            check_reached(place, f"the folder of a sink of {sink.format} files")
+            self._reached.add(sink)
+        return place
+
+    def _named(self, sink: Sink) -> str:
+        """The folder of a sink, as files are marked by it: on this machine its whole path."""
+        place = self._place_of(sink)
+        return place.path if place.is_local else place.for_spark
+
     def _file_sink(self, sink: Sink, prefix: str, run: str) -> FileSink:
         if sink.roll_us is None:
-            return FileSink(sink, prefix, self._spark)
-        home = os.path.join(folder_of(self._checkpoint, run), ROLLING, prefix)
-        return RollingSink(sink, prefix, self._spark, home)
+            return FileSink(sink, prefix, self._spark, self._place_of(sink))
+        home = folder_of(self._checkpoint, run) / ROLLING / prefix
+        return RollingSink(sink, prefix, self._spark, home, self._place_of(sink))
 
     def _prefix(self, mark: str) -> str:
         return f"{self._kept.job}-{mark_of(mark)}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
@@ -13,11 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.errors import SettingsError
+from windrow.places.place import Place
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.job.batches import instant_of, last_committed
-from windrow.spark.job.checkpoint import make_folder, not_writable
+from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.state_at import stored_state_at
 from windrow.spark.job.table_editions import keep_editions
@@ -41,34 +41,36 @@ class StreamRun:
         spark: SparkSession,
         plan: StagePlan,
         sources: Sources,
-        checkpoint: str,
+        checkpoint: Place,
         writers: Mapping[str, AnyWriter],
         rejected: Mapping[str, AnyWriter],
         shards: int,
         run: str,
         job: str,
+        may_commit: Callable[[], None] = lambda: None,
     ) -> None:
         """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory.
 
-        `job` tells its Spark query from that of another job over the same stream.
+        `job` tells its Spark query from that of another job over the same stream. `may_commit` raises if another job
+        has taken the checkpoint over.
         """
         self._name = f"windrow {plan.run} ({job})"
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
         self._folder = folder_of(checkpoint, plan.run)
         self._control = control_folder(checkpoint, plan.run)
         try:
-            make_folder(self._folder)
-            make_folder(self._control)
+            self._folder.make_folder()
+            self._control.make_folder()
         except OSError as error:
             raise not_writable(self._folder, error) from error
         for stream in plan.stages[0].read:
             if len(plan.stages[0].read) == 1:  # several streams together are timed by their events
                 keep_timing(self._folder, stream)
         self._by_name = BY_NAME in ways_of(sources, plan).values()
-        self._delivery = Delivery(spark, plan.queries, writers, rejected)
+        self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
-        control = self._spark.readStream.schema("value STRING").text(self._control)
+        control = self._spark.readStream.schema("value STRING").text(self._control.for_spark)
         tables = keep_editions(self._folder, self.plan.joined)
         packed = packed_results(self._sources, self.plan, self._shards, control, self._run, tables=tables)
         started: Future[StreamingQuery] = Future()
@@ -79,7 +81,7 @@ class StreamRun:
             with watched.writing(self.plan.run):
                 missing = count_missing(started.result(), batch.sparkSession.conf.get(MISSING_SETTING, None))
                 if self._delivery.rolls:
-                    flushed = has_files_of(started.result(), self._control)
+                    flushed = has_files_of(started.result(), self._control.for_spark)
                     rows = self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
                 else:
                     rows = self._delivery.write(batch, number)
@@ -87,7 +89,7 @@ class StreamRun:
                 watched.wrote(self.plan.run, rows)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
-        writing = writing.option("checkpointLocation", os.path.join(self._folder, "spark"))
+        writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)
         try:
             query = writing.trigger(**as_trigger(trigger)).start()
         except (PySparkException, Py4JError) as error:
@@ -97,7 +99,7 @@ class StreamRun:
                 "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
             ) from error
         started.set_result(query)
-        watched.watch(self.plan.run, query, os.path.abspath(self._control), self._by_name)
+        watched.watch(self.plan.run, query, self._control.for_spark, self._by_name)
         return query
 
     @property
@@ -119,7 +121,7 @@ class StreamRun:
 
     def state_at(self, horizon: Horizon) -> StateAt[DataFrame]:
         """What the last finished batch has left of a query with levels, over `horizon`."""
-        return stored_state_at(self._spark, os.path.join(self._folder, "spark"), self.plan, horizon)
+        return stored_state_at(self._spark, (self._folder / "spark").for_spark, self.plan, horizon)
 
 
 def is_live(trigger: Trigger) -> bool:

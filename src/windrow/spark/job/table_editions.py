@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import StateError
-from windrow.spark.job.checkpoint import make_folder, not_writable, read_back, write_bytes, write_whole
+from windrow.places.place import AnyPlace, Place, place_of
+from windrow.spark.job.checkpoint import not_writable, read_back, write_whole
 from windrow.spark.job.file_names import file_name
 from windrow.spark.stages.editions import Edition, as_file, as_read
 
@@ -18,7 +18,7 @@ Known = dict[str, list[tuple[int, str]]]
 """By table, from which batch on it has which version; the first is from 0 on."""
 
 
-def keep_editions(folder: str, tables: Mapping[str, pa.Table]) -> list[Edition]:
+def keep_editions(folder: AnyPlace, tables: Mapping[str, pa.Table]) -> list[Edition]:
     """The tables for each batch that is to run, or to run again; `folder` is that of the streams in the checkpoint.
 
     A table that has been read anew is joined from the first batch on that Spark has not begun. One that it has begun,
@@ -26,19 +26,20 @@ def keep_editions(folder: str, tables: Mapping[str, pa.Table]) -> list[Edition]:
     """
     if not tables:
         return []
-    place = os.path.join(folder, "tables.json")
-    known = read_back(place, _as_known) if os.path.exists(place) else {}
+    folder = place_of(folder)
+    place = folder / "tables.json"
+    known = read_back(place, _as_known) if place.exists() else {}
     begun = _last(folder, "offsets")
     again = begun if begun > _last(folder, "commits") else begun + 1
     editions = []
     try:
-        make_folder(os.path.join(folder, "tables"))
+        (folder / "tables").make_folder()
         for read in as_read(tables):
             past = [(first, version) for first, version in known.get(read.table, []) if first <= begun]
             past = [(first, v) for i, (first, v) in enumerate(past) if i + 1 == len(past) or past[i + 1][0] > again]
             if not past or past[-1][1] != read.version:
                 past.append((begun + 1 if past else 0, read.version))
-                write_bytes(_file(folder, read.table, read.version), as_file(read.rows))
+                _file(folder, read.table, read.version).write(as_file(read.rows))
             known[read.table] = past
             for first, version in past:
                 rows = read.rows if version == read.version else _read(_file(folder, read.table, version))
@@ -51,22 +52,20 @@ def keep_editions(folder: str, tables: Mapping[str, pa.Table]) -> list[Edition]:
     return editions
 
 
-def _last(folder: str, log: str) -> int:
+def _last(folder: Place, log: str) -> int:
     """The number of the last batch that a log of Spark has; -1 if it has none."""
     numbers = [-1]
-    with suppress(FileNotFoundError):
-        numbers += [int(name) for name in os.listdir(os.path.join(folder, "spark", log)) if name.isdigit()]
+    numbers += [int(name) for name in (folder / "spark" / log).names() if name.isdigit()]
     return max(numbers)
 
 
-def _file(folder: str, table: str, version: str) -> str:
-    return os.path.join(folder, "tables", f"{file_name(table)}.{version}.arrow")
+def _file(folder: Place, table: str, version: str) -> Place:
+    return folder / "tables" / f"{file_name(table)}.{version}.arrow"
 
 
-def _read(place: str) -> pa.Table:
+def _read(place: Place) -> pa.Table:
     try:
-        with pa.OSFile(place) as file:
-            return pa.ipc.open_file(file).read_all()
+        return pa.ipc.open_file(place.read()).read_all()
     except (OSError, pa.ArrowInvalid) as error:
         raise StateError(
             f"{place} is damaged or gone: a batch that is to run again was joined with it"
@@ -74,13 +73,13 @@ def _read(place: str) -> pa.Table:
         ) from error
 
 
-def _tidy(folder: str, known: Known) -> None:
+def _tidy(folder: Place, known: Known) -> None:
     """Remove what no batch joins with any more."""
-    used = {os.path.basename(_file(folder, table, version)) for table, past in known.items() for _, version in past}
-    for name in os.listdir(os.path.join(folder, "tables")):
-        if name.endswith(".arrow") and name not in used:
+    used = {_file(folder, table, version).name for table, past in known.items() for _, version in past}
+    for place in (folder / "tables").entries():
+        if place.name.endswith(".arrow") and place.name not in used:
             with suppress(OSError):
-                os.remove(os.path.join(folder, "tables", name))
+                place.delete()
 
 
 def _as_known(content: Any) -> Known:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from windrow.errors import SettingsError
+from windrow.places.lease import Lease
+from windrow.places.place import AnyPlace, Place, place_of
 from windrow.spark.job.checkpoint import read_back, write_whole
 from windrow.spark.sinks.merge_files import check_alike, merge_into
 from windrow.spark.sinks.staged_files import STAGING, not_written
@@ -24,7 +26,7 @@ _JOURNAL, _LOCK, _MERGED = "compact.json", "compact.lock", "merged-"
 class ShownFile:
     """A file of a sink as its name has it: of which job and sink, and of which batches."""
 
-    path: Path
+    path: Place
     prefix: str
     first: int
     last: int
@@ -39,25 +41,26 @@ class Merge:
     files: tuple[ShownFile, ...]
 
     @property
-    def into(self) -> Path:
+    def into(self) -> Place:
         """A name that no file has: the first and the last batch, and a number."""
         some = self.files[0]
         first, last = min(file.first for file in self.files), max(file.last for file in self.files)
         number = 0
         while True:
             place = some.path.parent / f"{some.prefix}-{first:09d}-{last:09d}-{number:05d}{some.ends}"
-            if not place.exists():
+            if not place.is_file():
                 return place
             number += 1
 
 
-def compact(folder: Path, most_bytes: int, header: bool | None, say: Callable[[str], None]) -> tuple[int, int]:
+def compact(folder: AnyPlace, most_bytes: int, header: bool | None, say: Callable[[str], None]) -> tuple[int, int]:
     """Merge files into ones of at most about `most_bytes`; returns how many went, and how many came.
 
     The files of the newest batch of each job stay: a job that was killed in it runs it again, and replaces them. Each
     merge is noted in a journal before it is shown, so that a run after a crash finishes what was begun.
     """
-    if not folder.is_dir():
+    folder = place_of(folder)
+    if not folder.is_folder():
         raise SettingsError(f"there is no folder {folder}\nhint: name the folder that a sink writes to")
     hidden = folder / STAGING
     with _alone(hidden):
@@ -75,18 +78,18 @@ def compact(folder: Path, most_bytes: int, header: bool | None, say: Callable[[s
     return went, len(merges)
 
 
-def shown_files(folder: Path) -> list[ShownFile]:
+def shown_files(folder: Place) -> list[ShownFile]:
     """The files of sinks in a folder and those below it, in the order of their batches."""
     found = []
-    for above, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
-        for name in names:
-            told = _NAME.fullmatch(name)
-            if told is not None:
-                path, first = Path(above, name), int(told["first"])
-                last = first if told["last"] is None else int(told["last"])
-                found.append(ShownFile(path, told["prefix"], first, last, told["ends"], path.stat().st_size))
-    return sorted(found, key=lambda file: (str(file.path.parent), file.prefix, file.ends, file.first, file.path.name))
+    for file in folder.files_below():
+        path = folder.at(file)
+        told = _NAME.fullmatch(path.name)
+        above = path.parent.path[len(folder.path) :].strip("/")
+        if told is not None and not any(part.startswith(("_", ".")) for part in above.split("/")):
+            first = int(told["first"])
+            last = first if told["last"] is None else int(told["last"])
+            found.append(ShownFile(path, told["prefix"], first, last, told["ends"], file.size))
+    return sorted(found, key=lambda file: (file.path.parent.path, file.prefix, file.ends, file.first, file.path.name))
 
 
 def planned(files: list[ShownFile], most_bytes: int) -> list[Merge]:
@@ -105,42 +108,45 @@ def planned(files: list[ShownFile], most_bytes: int) -> list[Merge]:
     return [Merge(tuple(some)) for some in bins if len(some) > 1]
 
 
-def _kind(file: ShownFile) -> tuple[Path, str, str]:
-    return file.path.parent, file.prefix, file.ends
+def _kind(file: ShownFile) -> tuple[str, str, str]:
+    return file.path.parent.path, file.prefix, file.ends
 
 
-def _carry_out(merge: Merge, hidden: Path, header: bool) -> None:
+def _carry_out(merge: Merge, hidden: Place, header: bool) -> None:
     """Merge: never is a row missing; in the instant between the two steps of `_show` a reader finds it twice."""
     into = merge.into
     merged = hidden / f"{_MERGED}{into.name}"
     try:
         merge_into(merged, [file.path for file in merge.files], header)
     except OSError as error:
-        merged.unlink(missing_ok=True)
+        merged.delete()
         raise not_written(str(merged), error) from error
-    journal = {"merged": str(merged), "into": str(into), "from": [str(file.path) for file in merge.files]}
-    write_whole(str(hidden / _JOURNAL), journal)
+    journal = {"merged": merged.path, "into": into.path, "from": [file.path.path for file in merge.files]}
+    write_whole(hidden / _JOURNAL, journal)
     _show(journal, hidden)
 
 
-def _show(journal: dict[str, Any], hidden: Path) -> None:
+def _show(journal: dict[str, Any], hidden: Place) -> None:
     """Show the merged file, and remove those it is made of; may be done again from any point."""
-    if os.path.exists(journal["merged"]):
-        os.replace(journal["merged"], journal["into"])
-        _sync(os.path.dirname(journal["into"]))
-    if os.path.exists(journal["into"]):
+    merged, into = Place(hidden.home, journal["merged"]), Place(hidden.home, journal["into"])
+    if merged.is_file():
+        merged.move(into)
+        if into.is_local:
+            _sync(into.parent.path)
+    if into.is_file():
         for path in journal["from"]:
-            Path(path).unlink(missing_ok=True)
-    (hidden / _JOURNAL).unlink()
+            Place(hidden.home, path).delete()
+    (hidden / _JOURNAL).delete()
 
 
-def _recover(hidden: Path) -> bool:
+def _recover(hidden: Place) -> bool:
     """Finish the merge that a run before has noted, and remove what it had not come to note."""
-    begun = (hidden / _JOURNAL).exists()
+    begun = (hidden / _JOURNAL).is_file()
     if begun:
-        _show(read_back(str(hidden / _JOURNAL), lambda content: {name: content[name] for name in _NOTED}), hidden)
-    for left in (*hidden.glob(f"{_MERGED}*"), *hidden.glob(f"{_JOURNAL}.*")):
-        left.unlink()
+        _show(read_back(hidden / _JOURNAL, lambda content: {name: content[name] for name in _NOTED}), hidden)
+    for left in hidden.entries():
+        if left.name.startswith((_MERGED, f".{_MERGED}", f"{_JOURNAL}.", f".{_JOURNAL}.")):
+            left.delete()
     return begun
 
 
@@ -148,15 +154,26 @@ _NOTED = ("merged", "into", "from")
 
 
 @contextmanager
-def _alone(hidden: Path) -> Iterator[None]:
-    """Only one run at a time; the lock ends with its process."""
-    hidden.mkdir(exist_ok=True)
-    file = os.open(hidden / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+def _alone(hidden: Place) -> Iterator[None]:
+    """Only one run at a time: by a lock that ends with its process, or elsewhere by a lease."""
+    taken = SettingsError(f"{hidden.parent} is being compacted already\nhint: wait until that is done")
+    if not hidden.is_local:
+        lease = Lease(hidden, {"host": socket.gethostname(), "process": os.getpid()})
+        if lease.take() is not None:
+            raise taken
+        lease.keep()
+        try:
+            yield
+        finally:
+            lease.release()
+        return
+    hidden.make_folders()
+    file = os.open((hidden / _LOCK).path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise SettingsError(f"{hidden.parent} is being compacted already\nhint: wait until that is done") from None
+            raise taken from None
         yield
     finally:
         os.close(file)

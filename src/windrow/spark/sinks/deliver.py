@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from windrow.places.place import Place
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.sinks.covered import Coverage
@@ -36,8 +37,10 @@ class Delivery:
         queries: Sequence[QueryPlan | ChangePlan],
         writers: Mapping[str, AnyWriter],
         rejected: Mapping[str, AnyWriter],
+        may_commit: Callable[[], None],
     ) -> None:
-        """`rejected` are the writers of rejected events, by stream."""
+        """`rejected` are the writers of rejected events, by stream; `may_commit` raises if another job took over."""
+        self._may_commit = may_commit
         self._outlets: list[tuple[AnyOutlet, AnyWriter]] = []
         self._by_spark: list[tuple[QueryPlan | ChangePlan, AnyWriter]] = []
         self._rejected_by_spark: list[tuple[str, AnyWriter]] = []
@@ -70,14 +73,14 @@ class Delivery:
         """Whether the instants of batches matter."""
         return any(isinstance(sink, RollingSink) for sink in self._files)
 
-    def stopped(self, folder: str, committed: int, spark: SparkSession) -> None:
+    def stopped(self, folder: Place, committed: int, spark: SparkSession) -> None:
         """Show what waits in the `folder` of the stream, of batches up to the last that Spark has `committed`."""
         for sink in self._files:
             if isinstance(sink, RollingSink):
                 sink.roll_all(committed)
         self.forget_others(folder, committed, spark)
 
-    def forget_others(self, folder: str, committed: int, spark: SparkSession) -> None:
+    def forget_others(self, folder: Place, committed: int, spark: SparkSession) -> None:
         """Show what waits there for sinks that roll no more."""
         roll_forgotten(folder, self._files, committed, spark)
 
@@ -87,11 +90,13 @@ class Delivery:
         `instant_us` is when the batch began, `flushed` whether it says that the input has ended. Tells how many rows
         each query has; those that Spark finishes are not counted.
         """
+        self._may_commit()
         if not self._goes_on:
             for sink in self._files:
                 sink.clear(number)
         staged: Staging = {}
         counted = self._stage(batch, number, staged)
+        self._may_commit()  # computing the batch may have taken long
         for sink in self._files:
             if isinstance(sink, RollingSink):
                 sink.turn(instant_us, flushed=flushed)

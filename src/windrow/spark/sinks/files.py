@@ -7,13 +7,13 @@ import uuid
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from windrow.errors import SettingsError
+from windrow.places.home import Entry
+from windrow.places.place import Place, place_of
 from windrow.plan.sink import Sink
-from windrow.spark.places import file_system
 from windrow.spark.sinks.covered import ZONES
 from windrow.spark.sinks.file_format import FileFormat, file_format
 from windrow.spark.sinks.staged_files import STAGING, StagedFile, StagedFiles
@@ -31,13 +31,12 @@ class FileSink:
 
     takes_empty = False
 
-    def __init__(self, sink: Sink, prefix: str, spark: SparkSession) -> None:
-        """`prefix` begins the names of its files: it tells the job and the sink."""
+    def __init__(self, sink: Sink, prefix: str, spark: SparkSession, place: Place | None = None) -> None:
+        """`prefix` begins the names of its files: it tells the job and the sink; `place` is the folder of the sink."""
         path = sink.path
         assert path is not None, "checked when the sink was declared"
         self._sink, self.prefix, self._spark = sink, prefix, spark
-        self._files, self._folder = file_system(path)
-        self._address = path.rstrip("/")
+        self._folder = (place or place_of(path)).absolute()
         self._options = {name: value for name, value in sink.spark_options.items() if name != "path"}
         self._run = uuid.uuid4().hex[:12]
         self._before: set[str] = {prefix}
@@ -64,14 +63,13 @@ class FileSink:
         writing = rows.write.format(self._sink.format).options(**self._options).mode("overwrite")
         if self._sink.partition_by:
             writing = writing.partitionBy(*self._sink.partition_by)
-        writing.save(f"{self._address}/{STAGING}/{name}")
-        hidden = posixpath.join(self._folder, STAGING, name)
-        found = self._files.get_file_info(pafs.FileSelector(hidden, recursive=True))
-        parts = (info for info in found if info.is_file and info.base_name.startswith("part-"))
+        hidden = self._folder / STAGING / name
+        writing.save(hidden.for_spark)
+        parts = (file for file in hidden.files_below() if posixpath.basename(file.path).startswith("part-"))
         return [
-            StagedFile(info.path, posixpath.dirname(info.path[len(hidden) + 1 :]))
-            for info in parts
-            if not self._is_empty(info)
+            StagedFile(file.path, posixpath.dirname(file.path[len(hidden.path) + 1 :]))
+            for file in parts
+            if not self._is_empty(file)
         ]
 
     def show(self, staged: Sequence[StagedFile], batch: int) -> None:
@@ -81,49 +79,47 @@ class FileSink:
 
     def _move(self, staged: Sequence[StagedFile], begins: str) -> None:
         """Move files into place, under names that begin with `begins`."""
-        made: set[str] = set()
+        made: set[str] = {""}
         for number, (path, folder) in enumerate(sorted(staged, key=lambda file: (file.folder, file.path))):
             name = f"{begins}-{number:05d}{extension_of(posixpath.basename(path))}"
-            place = posixpath.join(self._folder, folder)
-            if folder and folder not in made:
-                self._files.create_dir(place, recursive=True)
+            place = self._folder / folder
+            if folder not in made:
+                place.make_folders()
                 made.add(folder)
-            self._files.move(path, posixpath.join(place, name))
+            Place(self._folder.home, path).move(place / name)
 
     def clear(self, batch: int) -> None:
         """Remove what an earlier try of this batch has shown or staged: an earlier run may have begun it."""
         self._tidy(batch)
         begins = tuple(f"{prefix}-{batch:09d}-" for prefix in self._before)
-        found = self._files.get_file_info(pafs.FileSelector(self._folder, allow_not_found=True, recursive=True))
-        for info in found:
-            if info.is_file and info.base_name.startswith(begins):
-                self._files.delete_file(info.path)
+        for file in self._folder.files_below():
+            if posixpath.basename(file.path).startswith(begins):
+                self._folder.at(file).delete()
 
     def _tidy(self, batch: int) -> None:
         """Remove what is staged for no later batch: attempts of tasks that died, or whose rows nobody asked for."""
-        hidden = pafs.FileSelector(posixpath.join(self._folder, STAGING), allow_not_found=True)
-        for info in self._files.get_file_info(hidden):
-            if any(_is_staged(info.base_name, prefix, batch) for prefix in self._before):
-                if info.is_file:
-                    self._files.delete_file(info.path)
+        for entry in (self._folder / STAGING).listed():
+            place = self._folder.at(entry)
+            if any(_is_staged(place.name, prefix, batch) for prefix in self._before):
+                if entry.is_folder:
+                    place.delete_folder()
                 else:
-                    self._files.delete_dir(info.path)
+                    place.delete()
 
     def _staged(self, form: FileFormat) -> StagedFiles:
-        return StagedFiles(f"{self._address}/{STAGING}", self.prefix, self._run, form)
+        return StagedFiles(self._folder / STAGING, self.prefix, self._run, form)
 
-    def _is_empty(self, info: pafs.FileInfo) -> bool:
+    def _is_empty(self, file: Entry) -> bool:
         """Whether a file holds no row: Spark writes such files too."""
-        if info.size == 0:
+        if file.size == 0:
             return True
         if self._sink.format == "parquet":
-            with self._files.open_input_file(info.path) as file:
-                return bool(pq.ParquetFile(file).metadata.num_rows == 0)
+            with self._folder.at(file).open() as content:
+                return bool(pq.ParquetFile(content).metadata.num_rows == 0)
         if self._sink.format == "csv" and self._options.get("header", "").lower() == "true":
-            if "compression" in self._options or info.size > 1 << 16:
+            if "compression" in self._options or file.size > 1 << 16:
                 return False
-            with self._files.open_input_stream(info.path) as stream:
-                return bool(stream.read().count(b"\n") <= 1)
+            return self._folder.at(file).read().count(b"\n") <= 1
         return False
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import os
+import io
+import posixpath
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from windrow.errors import SettingsError
+from windrow.places.place import Place
 from windrow.spark.sinks.file_format import PRESS
 
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
@@ -26,7 +27,7 @@ _ROWS = 1 << 20
 """So many rows are in memory at once, and in a row group of what is written."""
 
 
-def check_alike(paths: Sequence[Path], header: bool | None) -> None:
+def check_alike(paths: Sequence[Place], header: bool | None) -> None:
     """Refuse files that cannot be one, by the file and the column."""
     if _is_parquet(paths[0]):
         first = _columns(paths[0])
@@ -43,29 +44,28 @@ def check_alike(paths: Sequence[Path], header: bool | None) -> None:
             _compare(paths[0], _names(lines[0]), path, _names(line))
 
 
-def merge_into(place: Path, paths: Sequence[Path], header: bool) -> None:
-    """Write the rows of all files to a new one, whole and on the disk."""
-    with open(place, "wb") as file:
-        if _is_parquet(place):
-            _merge_parquet(file, paths)
-        else:
-            press = _CODECS.get(place.suffix)
-            pressing = PRESS[press]() if press is not None else None
-            for text in _texts(paths, header):
-                file.write(text if pressing is None else pressing.compress(text))
-            file.write(b"" if pressing is None else pressing.flush())
-        file.flush()
-        os.fsync(file.fileno())
+def merge_into(place: Place, paths: Sequence[Place], header: bool) -> None:
+    """Write the rows of all files to a new one, whole: it is made in memory, where a merged file has room."""
+    file = io.BytesIO()
+    if _is_parquet(place):
+        _merge_parquet(file, paths)
+    else:
+        press = _CODECS.get(_ends(place))
+        pressing = PRESS[press]() if press is not None else None
+        for text in _texts(paths, header):
+            file.write(text if pressing is None else pressing.compress(text))
+        file.write(b"" if pressing is None else pressing.flush())
+    place.write(file.getvalue())
 
 
-def _merge_parquet(file: object, paths: Sequence[Path]) -> None:
-    first = pq.ParquetFile(paths[0])
+def _merge_parquet(file: object, paths: Sequence[Place]) -> None:
+    first = pq.ParquetFile(pa.BufferReader(paths[0].read()))
     pressed = first.metadata.row_group(0).column(0).compression.lower() if first.metadata.num_row_groups else "snappy"
     pressed = "none" if pressed == "uncompressed" else pressed
     with pq.ParquetWriter(file, first.schema_arrow, compression=pressed, store_decimal_as_integer=True) as writer:
         held: list[pa.Table] = []
         for path in paths:
-            held.append(pq.read_table(path, partitioning=None).cast(first.schema_arrow))
+            held.append(pq.read_table(pa.BufferReader(path.read())).cast(first.schema_arrow))
             if sum(map(len, held)) >= _ROWS:
                 writer.write_table(pa.concat_tables(held))
                 held = []
@@ -73,24 +73,29 @@ def _merge_parquet(file: object, paths: Sequence[Path]) -> None:
             writer.write_table(pa.concat_tables(held))
 
 
-def _texts(paths: Sequence[Path], header: bool) -> Iterator[bytes]:
+def _texts(paths: Sequence[Place], header: bool) -> Iterator[bytes]:
     for number, path in enumerate(paths):
         text = _text(path)
         yield text.partition(b"\n")[2] if header and number else text
 
 
-def _text(path: Path) -> bytes:
-    data = path.read_bytes()
-    return _UNPACK[path.suffix](data) if path.suffix in _UNPACK else data
+def _text(path: Place) -> bytes:
+    data = path.read()
+    return _UNPACK[_ends(path)](data) if _ends(path) in _UNPACK else data
 
 
-def _is_parquet(path: Path) -> bool:
-    return path.suffix == ".parquet"
+def _is_parquet(path: Place) -> bool:
+    return _ends(path) == ".parquet"
 
 
-def _columns(path: Path) -> list[str]:
+def _ends(path: Place) -> str:
+    return posixpath.splitext(path.name)[1]
+
+
+def _columns(path: Place) -> list[str]:
     try:
-        return [f"{field.name} {field.type}" for field in pq.read_schema(path)]
+        with path.open() as file:
+            return [f"{field.name} {field.type}" for field in pq.read_schema(file)]
     except (OSError, pa.ArrowInvalid) as error:
         raise SettingsError(f"{path} cannot be read as parquet: mend it or move it away") from error
 
@@ -99,7 +104,7 @@ def _names(line: bytes) -> list[str]:
     return line.decode(errors="replace").split(",")
 
 
-def _compare(first: Path, columns: Sequence[str], path: Path, others: Sequence[str]) -> None:
+def _compare(first: Place, columns: Sequence[str], path: Place, others: Sequence[str]) -> None:
     for here, there in zip_longest(columns, others, fillvalue="no column"):
         if here != there:
             raise SettingsError(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 import re
-import shutil
 from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from windrow.errors import StateError
+from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.sink import Sink
-from windrow.spark.job.checkpoint import make_folder, read_back, write_whole
+from windrow.spark.fs_settings import spark_place
+from windrow.spark.job.checkpoint import read_back, write_whole
 from windrow.spark.sinks.file_format import FileFormat
 from windrow.spark.sinks.files import FileSink, format_in
 from windrow.spark.sinks.staged_files import StagedFile, StagedFiles
@@ -22,7 +22,7 @@ from windrow.spark.sinks.staged_files import StagedFile, StagedFiles
 ROLLING = "rolling"
 """The folder of a stream, in the checkpoint, that has one for each sink whose files roll."""
 
-_STAGED, _SINK = "staged", "sink.json"
+_STAGED, _SINK, _NOTE = "staged", "sink.json", "rolling.json"
 _PART = FileFormat("parquet", "snappy")
 
 
@@ -32,28 +32,32 @@ class RollingSink(FileSink):
     A batch's rows wait as parts in `home`, a folder of the checkpoint, below the while that its instant lies in. The
     instant is Spark's, and the same when the batch runs again. The first batch of another while shows what waits:
 
-        <while>/  ->  roll-<first batch>-<last batch>/  ->  the file, under a name of both  ->  done-...  ->  nothing
+        a note: which while rolls, from which batch to which  ->  the file, under a name of both
+          ->  the note says that it is shown  ->  the parts are deleted  ->  the note is deleted
 
-    Each arrow is one rename, so whoever is killed between two goes on at the same one: the file is written again from
-    the same parts, under the same name. Only batches that Spark has committed roll, but for one: a batch that says that
-    the input has ended is shown at once, in a file of its own, which it replaces if it runs again.
+    The note is written whole each time, on every kind of place, so whoever is killed between two steps goes on at the
+    same one: the file is written again from the same parts, under the same name. Only batches that Spark has committed
+    roll, but for one: a batch that says that the input has ended is shown at once, in a file of its own, which it
+    replaces if it runs again.
     """
 
-    def __init__(self, sink: Sink, prefix: str, spark: SparkSession, home: str) -> None:
-        super().__init__(sink, prefix, spark)
-        self._home = os.path.abspath(home)
+    def __init__(
+        self, sink: Sink, prefix: str, spark: SparkSession, home: AnyPlace, place: Place | None = None
+    ) -> None:
+        super().__init__(sink, prefix, spark, place)
+        self._home = place_of(home).absolute()
         self._while = ""
         self._flushed = False
 
     def keep_home(self) -> None:
         """Make the folder in the checkpoint, which says whose it is: a later run may not know this sink."""
-        for folder in (os.path.dirname(self._home), self._home, os.path.join(self._home, _STAGED)):
-            make_folder(folder)
-        write_whole(os.path.join(self._home, _SINK), [self._sink.format, list(self._sink.options)])
+        for folder in (self._home.parent, self._home, self._home / _STAGED):
+            folder.make_folder()
+        write_whole(self._home / _SINK, [self._sink.format, list(self._sink.options)])
 
     def by_tasks(self, schema: pa.Schema) -> StagedFiles:
         format_in(self._sink, schema, self._spark)  # refuses folders by what is no column
-        return StagedFiles(os.path.join(self._home, _STAGED), self.prefix, self._run, _PART)
+        return StagedFiles(self._home / _STAGED, self.prefix, self._run, _PART)
 
     def stage_by_spark(self, rows: DataFrame, batch: int) -> list[StagedFile]:
         found = rows.toArrow()
@@ -79,87 +83,105 @@ class RollingSink(FileSink):
 
     def show(self, staged: Sequence[StagedFile], batch: int) -> None:
         """Have rows wait, or show them where the input has ended."""
-        place = os.path.join(self._home, self._while)
-        make_folder(place)
+        place = self._home / self._while
+        place.make_folder()
         for number, file in enumerate(sorted(staged)):
-            os.replace(file.path, os.path.join(place, f"{batch:09d}-{number:05d}.parquet"))
-        for name in os.listdir(os.path.join(self._home, _STAGED)):  # attempts that nobody asked for
-            os.remove(os.path.join(self._home, _STAGED, name))
+            Place(self._home.home, file.path).move(place / f"{batch:09d}-{number:05d}.parquet")
+        for attempt in (self._home / _STAGED).entries():  # attempts that nobody asked for
+            attempt.delete()
         if self._flushed:
             self._roll(self._while)
 
     def roll_all(self, committed: int) -> None:
         """Show all that waits of batches up to `committed`: the job has stopped."""
-        if os.path.isdir(self._home):
+        if self._home.is_folder():
             self._recover(committed)
             for name in self._whiles():
                 self._roll(name)
 
     def _recover(self, committed: int) -> None:
         """Go on where a run before was killed, and drop parts of a batch that Spark will run again."""
-        for name in os.listdir(self._home):
-            if name.startswith("roll-"):
-                self._finish(name)
+        if (self._home / _NOTE).is_file():
+            self._finish(read_back(self._home / _NOTE, _as_note))
+        for name in self._home.names():
+            if name.startswith("roll-"):  # an earlier version renamed folders instead of writing notes
+                first, last = (int(number) for number in name.split("-")[1:3])
+                self._finish(_Note(name, first, last))
             elif name.startswith("done-"):
-                shutil.rmtree(os.path.join(self._home, name))
+                (self._home / name).delete_folder()
         for name in self._whiles():
-            for part in os.listdir(os.path.join(self._home, name)):
-                if _batch_of(part) > committed:
-                    os.remove(os.path.join(self._home, name, part))
+            for part in (self._home / name).entries():
+                if _batch_of(part.name) > committed:
+                    part.delete()
 
     def _whiles(self) -> list[str]:
-        return sorted((name for name in os.listdir(self._home) if re.fullmatch(r"-?\d+", name)), key=int)
+        return sorted((name for name in self._home.names() if re.fullmatch(r"-?\d+", name)), key=int)
 
     def _roll(self, name: str) -> None:
-        place = os.path.join(self._home, name)
-        batches = [_batch_of(part) for part in os.listdir(place)]
-        if not batches:
-            os.rmdir(place)
-            return
-        rolled = f"roll-{min(batches):09d}-{max(batches):09d}"
-        os.rename(place, os.path.join(self._home, rolled))
-        self._finish(rolled)
+        place = self._home / name
+        batches = [_batch_of(part) for part in place.names()]
+        if batches:
+            self._finish(_Note(name, min(batches), max(batches)))
+        else:
+            place.delete_folder()
 
-    def _finish(self, name: str) -> None:
-        place = os.path.join(self._home, name)
-        first, last = (int(number) for number in name.split("-")[1:3])
-        staged = [file for parts in _by_columns(place) for file in self._written(parts, last)]
-        self._move(staged, f"{self.prefix}-{first:09d}-{last:09d}")
-        self._tidy(last)
-        done = os.path.join(self._home, name.replace("roll-", "done-"))
-        os.rename(place, done)
-        shutil.rmtree(done)
+    def _finish(self, note: _Note) -> None:
+        """Carry out what a note says, from the beginning or from where it was shown."""
+        place = self._home / note.folder
+        if not note.shown:
+            write_whole(self._home / _NOTE, note)
+            staged = [file for parts in _by_columns(place) for file in self._stage_parts(parts, note.last)]
+            self._move(staged, f"{self.prefix}-{note.first:09d}-{note.last:09d}")
+            self._tidy(note.last)
+            write_whole(self._home / _NOTE, note._replace(shown=True))
+        place.delete_folder()
+        (self._home / _NOTE).delete()
 
-    def _written(self, parts: list[str], last: int) -> list[StagedFile]:
+    def _stage_parts(self, parts: list[Place], last: int) -> list[StagedFile]:
         """The rows of some parts, as files of the sink that wait beside it."""
-        rows = pa.concat_tables([pq.read_table(part, partitioning=None) for part in parts])
+        rows = pa.concat_tables([pq.read_table(pa.BufferReader(part.read())) for part in parts])
         form = format_in(self._sink, rows.schema, self._spark)
         if isinstance(form, str):
-            frame = self._spark.read.parquet(*parts)
+            frame = self._spark.read.parquet(*(part.for_spark for part in parts))
             return super().stage_by_spark(frame.coalesce(1), last)
-        return self._staged(form).put(rows, last, "rolled-" + posixpath.basename(parts[0])[:15])
+        return self._staged(form).put(rows, last, "rolled-" + parts[0].name[:15])
 
 
-def roll_forgotten(folder: str, known: Iterable[FileSink], committed: int, spark: SparkSession) -> None:
+def roll_forgotten(folder: AnyPlace, known: Iterable[FileSink], committed: int, spark: SparkSession) -> None:
     """Show what waits in a stream's `folder` of the checkpoint for sinks that roll no more, or are gone."""
     rolling = {sink.prefix for sink in known if isinstance(sink, RollingSink)}
-    home = os.path.join(folder, ROLLING)
-    for prefix in os.listdir(home) if os.path.isdir(home) else ():
-        place = os.path.join(home, prefix)
-        if prefix not in rolling and os.path.exists(os.path.join(place, _SINK)):
-            format, options = read_back(os.path.join(place, _SINK), lambda content: (content[0], content[1]))
+    for place in (place_of(folder) / ROLLING).entries():
+        if place.name not in rolling and (place / _SINK).is_file():
+            format, options = read_back(place / _SINK, lambda content: (content[0], content[1]))
             sink = Sink(format, tuple((name, value) for name, value in options))
-            RollingSink(sink, prefix, spark, place).roll_all(committed)
-            shutil.rmtree(place)
+            home = spark_place(spark, sink.path or "")
+            RollingSink(sink, place.name, spark, place, home).roll_all(committed)
+            place.delete_folder()
 
 
-def _by_columns(place: str) -> list[list[str]]:
+class _Note(NamedTuple):
+    """What rolls: the folder of a while, and its first and last batch; and whether the file is shown already."""
+
+    folder: str
+    first: int
+    last: int
+    shown: bool = False
+
+
+def _as_note(content: Any) -> _Note:
+    folder, first, last, shown = content
+    if not isinstance(folder, str) or type(first) is not int or type(last) is not int:
+        raise ValueError("the note says nothing")
+    return _Note(folder, first, last, bool(shown))
+
+
+def _by_columns(place: Place) -> list[list[Place]]:
     """The parts in a folder in their order, those of the same columns together."""
-    groups: dict[pa.Schema, list[str]] = {}
-    for name in sorted(os.listdir(place)):
-        part = os.path.join(place, name)
+    groups: dict[pa.Schema, list[Place]] = {}
+    for part in sorted(place.entries(), key=lambda part: part.name):
         try:
-            groups.setdefault(pq.read_schema(part).remove_metadata(), []).append(part)
+            with part.open() as file:
+                groups.setdefault(pq.read_schema(file).remove_metadata(), []).append(part)
         except (OSError, pa.ArrowInvalid) as error:
             raise StateError(
                 f"{part}, rows that wait for their sink, is damaged: bring it back, or remove it and lose its rows"

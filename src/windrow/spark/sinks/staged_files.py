@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import io
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
-import pyarrow.fs as pafs
 from pyspark import TaskContext
 
 from windrow.errors import JobError
-from windrow.spark.places import file_system
+from windrow.places.place import Place
 from windrow.spark.sinks.file_format import FileFormat
 from windrow.spark.sinks.partition_folders import by_folder
 
@@ -22,7 +21,7 @@ STAGING = "_windrow"
 
 
 class StagedFile(NamedTuple):
-    """Where a file waits, and in which folder below that of its sink it is to be shown."""
+    """Where a file waits, by its path in the home of its sink, and in which folder below that it is to be shown."""
 
     path: str
     folder: str = ""
@@ -47,12 +46,12 @@ class Nowhere:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """Files in a hidden folder at `address`, whose names begin with `prefix`: a job and a sink of it.
+    """Files in the hidden folder `home`, whose names begin with `prefix`: a job and a sink of it.
 
     `run` tells the tries of a batch apart: one before a restart may still be writing.
     """
 
-    address: str
+    home: Place
     prefix: str
     run: str
     format: FileFormat
@@ -65,36 +64,42 @@ class StagedFiles:
 
     def put(self, rows: pa.Table, batch: int, name: str) -> list[StagedFile]:
         """Write rows under names that begin with those of the batch and the run, and `name`."""
-        files, hidden = file_system(self.address)
-        stem = posixpath.join(hidden, f"{self.prefix}-{batch:09d}-{self.run}-{name}")
+        stem = f"{self.prefix}-{batch:09d}-{self.run}-{name}"
         staged = []
         for number, (folder, part) in enumerate(by_folder(rows, self.format.partition_by)):
-            path = f"{stem}-{number:05d}{self.format.extension}"
-            write_file(files, path, self.format, part)
-            staged.append(StagedFile(path, folder))
+            place = self.home / f"{stem}-{number:05d}{self.format.extension}"
+            write_file(place, self.format, part)
+            staged.append(StagedFile(place.path, folder))
         return staged
 
 
-def write_file(files: pafs.FileSystem, path: str, format: FileFormat, rows: pa.Table) -> None:
-    """Write a file; one that cannot be written whole is removed, and named."""
-    with _named(files, path):
-        try:
-            stream = files.open_output_stream(path, compression=None)
-        except FileNotFoundError:
-            files.create_dir(posixpath.dirname(path), recursive=True)
-            stream = files.open_output_stream(path, compression=None)
-        with stream:
-            format.write(rows, stream)
+def write_file(place: Place, format: FileFormat, rows: pa.Table) -> None:
+    """Write a file; one that cannot be written whole is removed, and named.
 
-
-@contextmanager
-def _named(files: pafs.FileSystem, path: str) -> Iterator[None]:
+    Nobody looks for it before its task has ended, so on this machine it is written as it comes. Elsewhere what is
+    closed is shown, even if it is half a file: there it is made in memory first.
+    """
     try:
-        yield
+        if place.is_local:
+            _write_here(place, format, rows)
+        else:
+            whole = io.BytesIO()
+            format.write(rows, whole)
+            place.write(whole.getvalue())
     except OSError as error:
         with suppress(OSError):
-            files.delete_file(path)
-        raise not_written(path, error) from error
+            place.delete()
+        raise not_written(str(place), error) from error
+
+
+def _write_here(place: Place, format: FileFormat, rows: pa.Table) -> None:
+    try:
+        stream = pa.OSFile(place.path, "wb")
+    except FileNotFoundError:
+        os.makedirs(place.parent.path, exist_ok=True)
+        stream = pa.OSFile(place.path, "wb")
+    with stream:
+        format.write(rows, stream)
 
 
 def not_written(path: str, error: OSError) -> JobError:

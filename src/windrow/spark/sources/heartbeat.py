@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
@@ -16,6 +15,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailable
 from pyspark.sql.types import StructType
 
 from windrow.errors import SettingsError, StateError
+from windrow.places.place import AnyPlace, place_of
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
@@ -96,18 +96,18 @@ class HeartbeatReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._heartbeat.last(time.time_ns() // 1_000_000 * 1_000) or 0
 
 
-def keep_timing(folder: str, plan: StreamPlan) -> None:
+def keep_timing(folder: AnyPlace, plan: StreamPlan) -> None:
     """Hold a stream to the timing that its checkpoint began with: with the heartbeat, Spark would miss a source.
 
     `folder` is the stream's in the checkpoint.
     """
-    place = os.path.join(folder, "timing")
-    began = Timing.EVENT if os.path.exists(os.path.join(folder, "spark", "metadata")) else plan.timing
-    if os.path.exists(place):
+    folder = place_of(folder)
+    place = folder / "timing"
+    began = Timing.EVENT if (folder / "spark" / "metadata").is_file() else plan.timing
+    if place.exists():
         began = timing_in(place)
     elif began.has_heartbeat:
-        with open(place, "w") as file:
-            file.write(began.value)
+        place.write(began.value.encode())
     if began is not plan.timing:
         raise SettingsError(
             f"the checkpoint has stream {plan.stream!r} {_WORDS[began]}, and now it is {_WORDS[plan.timing]}:"
@@ -115,11 +115,10 @@ def keep_timing(folder: str, plan: StreamPlan) -> None:
         )
 
 
-def timing_in(place: str) -> Timing:
+def timing_in(place: AnyPlace) -> Timing:
     """How a stream was timed when its checkpoint began, as `place` has it."""
     try:
-        with open(place) as file:
-            return Timing(file.read())
+        return Timing(place_of(place).read().decode())
     except (OSError, ValueError) as error:
         known = ", ".join(repr(timing.value) for timing in Timing)
         raise StateError(

@@ -8,7 +8,6 @@ here, before anything of the batch is written. No file is opened for it, and no 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -43,8 +42,8 @@ def count_missing(query: StreamingQuery, setting: str | None) -> int:
 
 
 def has_files_of(query: StreamingQuery, folder: str) -> bool:
-    """Whether the batch under way reads files of `folder`."""
-    there = _place(f"file:{os.path.abspath(folder)}/")[1]
+    """Whether the batch under way reads files of `folder`, an address as Spark is told it."""
+    there = _path(folder) + "/"
     for relation in _sources_of_files(query):
         paths = relation.location().rootPaths()
         if any(_place(paths.apply(i).toUri().toString())[1].startswith(there) for i in range(paths.size())):
@@ -73,6 +72,16 @@ def _sources_of_files(query: StreamingQuery) -> Iterator[Any]:
         relation = leaf.relation()
         if _kind(relation) == "HadoopFsRelation" and _kind(relation.location()) == "InMemoryFileIndex":
             yield relation
+
+
+def _path(folder: str) -> str:
+    """The path of a folder as it is in a URI, where Spark escapes what its addresses have as it is.
+
+    >>> _path("file:/in put"), _path("s3a://bucket/kept"), _path("hdfs://node:8020/kept")
+    ('/in put', '/kept', '/kept')
+    """
+    behind = folder.partition(":")[2]
+    return behind if not behind.startswith("//") else "/" + behind[2:].partition("/")[2]
 
 
 def _kind(thing: Any) -> str:
