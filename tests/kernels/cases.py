@@ -12,7 +12,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
-from windrow.plan.nodes.aggregates import RULES, FilledPartial, Partial
+from windrow.plan.nodes.aggregate_rules import RULES
+from windrow.plan.nodes.aggregates import FilledPartial, Partial, SizedPartial
 
 
 class Latest:
@@ -107,6 +108,7 @@ def _whole(bits: int, signed: bool = True) -> st.SearchStrategy[int]:
 ODD = [float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e200, 1e17, 8e15, -7e15, -0.0, 2.0**53]
 tame = st.floats(-1e6, 1e6) | st.sampled_from([0.1, 1e15, -0.0])
 wild = st.floats(-1e6, 1e6) | st.sampled_from(ODD)
+small = st.none() | st.integers(0, 3)
 decimals = st.decimals(Decimal(-(10**10)), Decimal(10**10), places=2)
 vast = st.integers(-(10**38) + 1, 10**38 - 1).map(Decimal)
 spread = ("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP")
@@ -117,7 +119,8 @@ nests = st.fixed_dictionaries(
 pair = pa.struct([("0", pa.int64()), ("1", pa.string())])
 
 INSTANT = pa.timestamp("us", "UTC")
-common = ("REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "CORR", "COVAR_POP", "COVAR_SAMP")
+common = ("REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2", "CORR", "COVAR_POP", "COVAR_SAMP", "REGR_AVGX", "REGR_AVGY")
+common += ("REGR_SXX", "REGR_SXY", "REGR_SYY")
 quarters = st.integers(-200, 200).map(lambda n: n / 4)
 seconds = st.integers(0, 60).map(lambda n: datetime(2026, 1, 1) + timedelta(seconds=n))
 
@@ -125,6 +128,15 @@ seconds = st.integers(0, 60).map(lambda n: datetime(2026, 1, 1) + timedelta(seco
 def _pairs(y: pa.DataType, ys: st.SearchStrategy, x: pa.DataType, xs: st.SearchStrategy) -> Case:
     values = st.fixed_dictionaries({"y": st.none() | ys, "x": st.none() | xs})
     return _case("pair_moments", pa.struct([("y", y), ("x", x)]), values, *common)
+
+
+def _by(kind: str, x: pa.DataType, xs: st.SearchStrategy, y: pa.DataType, ys: st.SearchStrategy) -> Case:
+    values = st.fixed_dictionaries({"x": st.none() | xs, "y": st.none() | ys})
+    return _case(kind, pa.struct([("x", x), ("y", y)]), values, kind.upper())
+
+
+def _sized(kind: str, size: int, type: pa.DataType, values: st.SearchStrategy, answer: str) -> Case:
+    return Case(SizedPartial(kind, "x", type, size=size), values, (answer,))
 
 
 ORDERED = [
@@ -159,6 +171,9 @@ CASES = [
     _case("moments", pa.float64(), tame, *spread),
     _case("moments", pa.int32(), _whole(32), *spread),
     _case("moments", pa.decimal128(20, 2), decimals, *spread),
+    _case("high_moments", pa.float64(), st.integers(-200, 200).map(lambda n: n / 4), "SKEWNESS", "KURTOSIS"),
+    _case("high_moments", pa.int32(), st.integers(-9, 9), "SKEWNESS", "KURTOSIS"),
+    _case("float_sum", pa.float64(), st.floats(-9, 9), "SUM", "GEOMETRIC_MEAN"),
     _pairs(pa.float64(), quarters, pa.timestamp("us", "UTC"), seconds),
     _pairs(pa.int32(), st.integers(-9, 9), pa.decimal128(20, 2), decimals.map(lambda d: d % 100)),
     _pairs(pa.date32(), st.dates(date(2026, 1, 1), date(2026, 2, 1)), pa.float32(), st.floats(-8, 8, width=16)),
@@ -170,6 +185,20 @@ CASES = [
     ),
     *(_case("min", type, values, "MIN") for type, values in ORDERED),
     *(_case("max", type, values, "MAX") for type, values in ORDERED),
+    *(_by("min_by", *ORDERED[10], *ordered) for ordered in (ORDERED[0], ORDERED[5], ORDERED[10], ORDERED[12])),
+    *(_by("max_by", *ORDERED[5], *ordered) for ordered in (ORDERED[3], ORDERED[8], ORDERED[11])),
+    _by("max_by", nested, nests, pa.int8(), st.integers(-2, 2)),
+    _by("max_by", *ORDERED[12], pa.string(), st.sampled_from("ab")),
+    *(_sized("top", 2, type, values, "TOPK") for type, values in [*ORDERED[:6], ORDERED[8], *ORDERED[10:]]),
+    *(_sized("frequent", 99, type, values, "APPROX_TOP_K 3") for type, values in (ORDERED[5], *ORDERED[10:13])),
+    _sized("histogram", 9, pa.int32(), st.integers(-4, 4), "HISTOGRAM_NUMERIC"),
+    _sized("histogram", 12, pa.float64(), wild, "HISTOGRAM_NUMERIC"),
+    _sized("decayed", 3, pa.float64(), quarters, "EWMA"),
+    *(
+        _case(kind, type, values, kind.upper())
+        for kind in ("bit_and", "bit_or", "bit_xor")
+        for type, values in ORDERED[:4]
+    ),
     *(_case("first", type, values, "FIRST") for type, values in [*ORDERED, (nested, nests)]),
     *(_case("last", type, values, "LAST", ignore_nulls=True) for type, values in [*ORDERED, (nested, nests)]),
     _case("truth", pa.bool_(), st.booleans(), "BOOL_AND", "BOOL_OR"),
@@ -178,6 +207,16 @@ CASES = [
     _case("values", pa.decimal128(20, 2), decimals, "MEDIAN", "QUANTILE 0.9", "MAD"),
     *(_case("counted", type, values, "MODE", "COUNT_DISTINCT") for type, values in ORDERED[11:]),
     *(_case("collect", type, values, "COLLECT_LIST") for type, values in (ORDERED[5], ORDERED[10], (nested, nests))),
+    *(_case("collect", type, values, "STRING_AGG , ") for type, values in ORDERED[10:12]),
+    *(
+        _case(
+            "collect",
+            pa.struct([("k", key), ("v", pa.int8())]),
+            st.fixed_dictionaries({"k": keys, "v": small}),
+            "MAP_AGG",
+        )
+        for key, keys in (ORDERED[5], ORDERED[10], ORDERED[12])
+    ),
     *(_case("collect_nulls", type, values, "COLLECT_LIST") for type, values in (ORDERED[5], (nested, nests))),
     *(_case("distinct_sketch", type, values, "APPROX_COUNT_DISTINCT") for type, values in (ORDERED[5], ORDERED[11])),
     _case("digest", pa.float64(), wild, "APPROX_QUANTILE 0.5", "APPROX_QUANTILE 0.0", "APPROX_QUANTILE 1.0"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
 from statistics import multimode
 
 import pyarrow as pa
@@ -62,6 +65,98 @@ def _pairs(y: str, x: str, mine: str | None = None) -> list[Case]:
     ]
 
 
+def _by(x: str, y: str) -> list[Case]:
+    """Of events with the same y, the latest."""
+    known = f"FILTER (WHERE {y} IS NOT NULL)"
+    return [
+        Case(f"MIN_BY({x}, {y})", f"last({x} ORDER BY {y} DESC, t, seq) {known}"),
+        Case(f"MAX_BY({x}, {y})", f"last({x} ORDER BY {y}, t, seq) {known}"),
+    ]
+
+
+def _listing(asked: str, column: str, read, relative: float = 0.0) -> Case:
+    """An answer that Python makes of the values, NULLs left out, in the order of their events."""
+    known = f"list({column} {ORDER}) FILTER (WHERE {column} IS NOT NULL)"
+    return Case(asked, known, relative, lambda values: read(values or []))
+
+
+def _powers(power: int):
+    """A moment over the power of the standard deviation, exactly but for the last division."""
+
+    def read(values: list) -> float | None:
+        if len(set(values)) < 2:
+            return None
+        mean = Fraction(sum(map(Fraction, values)), len(values))
+        moment, variance = (sum((Fraction(v) - mean) ** p for v in values) / len(values) for p in (power, 2))
+        return float(moment) / float(variance) ** (power / 2) - (3 if power == 4 else 0)
+
+    return read
+
+
+def _geometric_mean(values: list) -> float | None:
+    if not values:
+        return None
+    if min(values) <= 0:
+        return math.nan if min(values) < 0 else 0.0
+    return math.exp(math.fsum(map(math.log, map(float, values))) / len(values))
+
+
+def _frequent(values: list[dict]) -> list[dict]:
+    counts = Counter(value["v"] for value in values)
+    counted = sorted(counts.items(), key=lambda item: (-item[1], item[0] is None, 0 if item[0] is None else item[0]))
+    return [{"item": item, "count": count} for item, count in counted[:2]]
+
+
+def _histogram(values: list) -> list[dict] | None:
+    return [{"x": x, "y": float(y)} for x, y in sorted(Counter(values).items())] or None
+
+
+def _decayed(half_life_us: int):
+    def read(pairs: list[dict]) -> float | None:
+        known = [(pair["t"], pair["v"]) for pair in pairs if pair["v"] is not None]
+        if not known:
+            return None
+        newest = max(t for t, _ in known)
+        weights = [2.0 ** ((t - newest) / half_life_us) for t, _ in known]
+        return math.fsum(weight * v for weight, (_, v) in zip(weights, known)) / math.fsum(weights)
+
+    return read
+
+
+def _map(pairs: list[dict]) -> list[tuple] | None:
+    return list({pair["t"]: pair["v"] for pair in pairs if pair["t"] is not None}.items()) or None
+
+
+FROM_LISTS = [
+    *(case for x, y in ("si", "dm", "is", "bd", "mw") for case in _by(x, y)),
+    Case("MAX_BY(s, i) FILTER (WHERE b)", "last(s ORDER BY i, t, seq) FILTER (WHERE b AND i IS NOT NULL)"),
+    *(Case(f"ANY_VALUE({c})", f"first({c} {ORDER}) FILTER (WHERE {c} IS NOT NULL)") for c in "is"),
+    Case("ANY_VALUE(s) RESPECT NULLS", f"first(s {ORDER})"),
+    *(_listing(f"TOPK({c}, 2)", c, lambda values: sorted(values, reverse=True)[:2]) for c in "idmsb"),
+    *(like(f"{name}(i)") for name in ("BIT_AND", "BIT_OR", "BIT_XOR")),
+    like("BIT_XOR(i) FILTER (WHERE b)"),
+    *(
+        Case(f"{name}({y}, {x})", f"{name}({y}::DOUBLE, {x}::DOUBLE)", 1e-9)
+        for name in ("REGR_AVGX", "REGR_AVGY", "REGR_SXX", "REGR_SXY", "REGR_SYY")
+        for y, x in ("di", "md")
+    ),
+    Case("REGR_COUNT(d, i) FILTER (WHERE b)", "count(*) FILTER (WHERE b AND d IS NOT NULL AND i IS NOT NULL)"),
+    *(_listing(f"SKEWNESS({c})", c, _powers(3), 1e-9) for c in "idm"),
+    *(_listing(f"KURTOSIS({c})", c, _powers(4), 1e-9) for c in "id"),
+    *(_listing(f"GEOMETRIC_MEAN({c})", c, _geometric_mean, 1e-9) for c in "im"),
+    Case("GEOMETRIC_MEAN(d) FILTER (WHERE d > 0)", "geomean(CASE WHEN d > 0 THEN d END)", 1e-9),
+    Case("STRING_AGG(s, ' - ')", f"string_agg(s, ' - ' {ORDER})"),
+    Case("LISTAGG(i)", f"string_agg(i::VARCHAR, '' {ORDER})"),
+    _listing("HISTOGRAM_NUMERIC(i, 20)", "i", _histogram),
+    _listing("HISTOGRAM_NUMERIC(m, 100)", "m", _histogram),
+    *(_listing(f"APPROX_TOP_K({c}, 2)", f"{{'v': {c}}}", _frequent) for c in "is"),
+    _listing("EWMA(d, '7 seconds')", "{'t': t, 'v': d}", _decayed(7_000_000), 1e-9),
+    _listing("EWMA(i, INTERVAL 3 MICROSECONDS)", "{'t': t, 'v': i}", _decayed(3), 1e-9),
+    _listing("MAP_AGG(s, i)", "{'t': s, 'v': i}", _map),
+    _listing("MAP_AGG(i, s)", "{'t': i, 'v': s}", _map),
+]
+"""Aggregates that DuckDB lacks, or has with other answers, are made of its lists."""
+
 SPREADS = ("VAR_SAMP", "VAR_POP", "STDDEV_SAMP", "STDDEV_POP")
 CASES = [
     like("COUNT(*)"),
@@ -99,6 +194,7 @@ CASES = [
     _listed("i", " RESPECT NULLS"),
     _listed("s", " RESPECT NULLS"),
     _listed("d", " IGNORE NULLS"),
+    *FROM_LISTS,
 ]
 
 COLUMNS = {

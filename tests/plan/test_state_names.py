@@ -11,7 +11,18 @@ import pytest
 from windrow.kernels.choose import WITHOUT_TYPE
 from windrow.plan.change_names import VERSIONS as STEPS
 from windrow.plan.change_names import asked_text, node_name, node_text, part_name
-from windrow.plan.nodes.aggregates import HELD, REVERSIBLE, ROWS, USERS, FilledPartial, Partial, aggregate
+from windrow.plan.nodes.aggregate_rules import PAIRS, RULES
+from windrow.plan.nodes.aggregates import (
+    FILLED,
+    HELD,
+    REVERSIBLE,
+    ROWS,
+    USERS,
+    FilledPartial,
+    Partial,
+    SizedPartial,
+    aggregate,
+)
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Column,
@@ -77,6 +88,7 @@ PARTIALS = {
     MOST.partial: "max/1(price double) where volume > 0",
     Partial("first", "price", pa.float64(), ignore_nulls=True): "first/1(price double) ignoring nulls",
     Partial("user", "price", pa.float64(), user="my mean"): "user/1 `my mean`(price double)",
+    SizedPartial("top", "price", pa.float64(), size=3): "top/1(price double) size 3",
     FilledPartial("filled_moments", "p", pa.float64(), step_us=2 * S): "filled_moments/1(p double) each 2 s",
     ClusterPartial("clustering", algorithm="C_BIRCH", parameters=(0.5, 3, "x"), coordinates=("x", "y"), movable=True): (
         "clustering/1 C_BIRCH(0.5, 3, 'x') of (x, y)"
@@ -234,8 +246,15 @@ def test_texts_of_queries():
     assert asked_text(CHANGES) == f"answer/1 CHANGES every 5 s offset 1 us of distinct/1({SCAN})"
 
 
+NUMBERS = pa.struct([("y", pa.int64()), ("x", pa.int64())])
+OF = dict.fromkeys(RULES, pa.int64()) | dict.fromkeys(PAIRS, NUMBERS) | {"BOOL_AND": pa.bool_(), "BOOL_OR": pa.bool_()}
+OF |= {"STRING_AGG": pa.string()} | dict.fromkeys(FILLED, pa.struct([("y", pa.int64()), ("x", pa.timestamp("us"))]))
+"""A type that each aggregate takes."""
+
+
 def test_every_kind_of_partial_and_step_has_a_version():
     kinds = {*WITHOUT_TYPE, *HELD, *REVERSIBLE, *USERS, *FROM_VALUES, "pair_moments", "filled_moments", "clustering"}
+    kinds |= {RULES[name](OF[name])[0] for name in RULES}
     assert kinds | {partial.kind for partial in PARTIALS} <= VERSIONS.keys()
     assert {text.split("/")[0] for text in NODES.values()} | {"answer"} == STEPS.keys()
     with pytest.raises(KeyError):

@@ -8,27 +8,34 @@ import pyarrow as pa
 
 from windrow.errors import AggregateError
 from windrow.kernels import bits
+from windrow.kernels.bit_fold import BitFold
 from windrow.kernels.collected import Collected
 from windrow.kernels.columns import plain_type
 from windrow.kernels.count import Count
 from windrow.kernels.counted_values import CountedValues
+from windrow.kernels.decayed_mean import DecayedMean
 from windrow.kernels.decimal_sum import DecimalSum
 from windrow.kernels.edge_value import EdgeValue
 from windrow.kernels.extreme import Extreme
 from windrow.kernels.extreme_object import ExtremeObject
 from windrow.kernels.filled_moments import FilledMoments
 from windrow.kernels.float_sum import FloatSum
+from windrow.kernels.frequent_items import FrequentItems
+from windrow.kernels.high_moments import HighMoments
+from windrow.kernels.histogram import Histogram
 from windrow.kernels.integer_sum import IntegerSum
 from windrow.kernels.kernel import Kernel
 from windrow.kernels.moments import Moments
 from windrow.kernels.ordered_values import OrderedValues
 from windrow.kernels.pair_moments import PairMoments
 from windrow.kernels.sketches import Digest, DistinctSketch
+from windrow.kernels.top_values import TopValues
 from windrow.kernels.truth import Truth
 from windrow.kernels.user import User
 from windrow.kernels.user_rows import UserRows
+from windrow.kernels.value_by import ValueBy
 from windrow.plan.aggregate_plugin import Abilities
-from windrow.plan.nodes.aggregates import USERS, FilledPartial, Partial
+from windrow.plan.nodes.aggregates import USERS, FilledPartial, Partial, SizedPartial
 
 WITHOUT_TYPE: dict[str, Kernel] = {
     "count": Count(),
@@ -37,6 +44,7 @@ WITHOUT_TYPE: dict[str, Kernel] = {
     "moments": Moments(),
     "truth": Truth(),
     "digest": Digest(),
+    "high_moments": HighMoments(),
 }
 
 
@@ -76,7 +84,26 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
             return FilledMoments(partial.step_us)
         case "pair_moments":
             return PairMoments.of(type)
+        case "min_by" | "max_by":
+            return ValueBy.of(type, largest=partial.kind == "max_by")
+        case "bit_and" | "bit_or" | "bit_xor":
+            return BitFold(partial.kind, type)
+    if isinstance(partial, SizedPartial):
+        return _sized(partial.kind, type, partial.size)
     raise AggregateError(f"no kernel keeps a partial of kind {partial.kind!r}")
+
+
+def _sized(kind: str, type: pa.DataType, size: int) -> Kernel:
+    match kind:
+        case "top":
+            return TopValues(type, size)
+        case "frequent":
+            return FrequentItems(type, size)
+        case "histogram":
+            return Histogram(type, size)
+        case "decayed":
+            return DecayedMean(size)
+    raise AggregateError(f"no kernel keeps a partial of kind {kind!r}")
 
 
 def _users(partial: Partial, user: Mapping[str, type]) -> Kernel:

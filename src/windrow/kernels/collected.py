@@ -1,4 +1,4 @@
-"""COLLECT_LIST: the values of a window, in the order of their events."""
+"""COLLECT_LIST, STRING_AGG and MAP_AGG: the values of a window, in the order of their events."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.kernels.columns import live, plain
 from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
+from windrow.kernels.listed import joined_texts, last_by_key
 
 PIECES = "pieces"
 """The field of a partial that holds rows."""
@@ -96,7 +97,10 @@ class Collected(KernelDefaults):
         values = pa.array([], self.type) if values is None else values
         order = np.lexsort((times, np.repeat(np.arange(len(lengths)), lengths)))
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        return Lowered(pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(order))).cast(type))
+        lists = pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(order)))
+        if answer.startswith("STRING_AGG"):
+            return Lowered(joined_texts(lists, answer.removeprefix("STRING_AGG ")).cast(type))
+        return Lowered(last_by_key(lists, type) if answer == "MAP_AGG" else lists.cast(type))
 
 
 def all_rows(held: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Array | None]:

@@ -37,7 +37,7 @@ class ExtremeObject(Irreversible):
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
-        distinct, ranks = _ranked(plain(rows.values))
+        distinct, ranks = ranked(plain(rows.values))
         best = np.full(len(into["value"]), -1, np.int64)
         _lift(best, live(codes, rows), ranks, self.largest)
         slots = np.flatnonzero(best >= 0)
@@ -61,7 +61,7 @@ class ExtremeObject(Irreversible):
         return Lowered(pa.array(partials["value"].tolist(), self.type).cast(type))
 
 
-def _ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
+def ranked(values: pa.Array) -> tuple[pa.Array, np.ndarray]:
     """The distinct values in order, and for each row where its value stands among them."""
     encoded = values.dictionary_encode()
     order = pc.array_sort_indices(encoded.dictionary)

@@ -1,4 +1,4 @@
-"""SUM and AVG of floats that can be taken back."""
+"""SUM, AVG and GEOMETRIC_MEAN of floats that can be taken back."""
 
 from __future__ import annotations
 
@@ -58,8 +58,11 @@ class FloatSum(KernelDefaults):
             with np.errstate(over="ignore", invalid="ignore"):
                 sums[odd] = _joined(hi[odd], lo[odd], big_hi[odd], big_lo[odd])
             _mark(sums, odd, nan, above, below)
-        if answer == "AVG":
+        if answer != "SUM":
             sums /= np.maximum(n, 1)
+        if answer == "GEOMETRIC_MEAN":  # of logarithms
+            with np.errstate(over="ignore"):
+                sums = np.exp(sums)
         return Lowered(pa.array(sums, mask=n == 0).cast(type, safe=False))
 
     def halves(self, partials: Fields) -> tuple[Pair, np.ndarray]:

@@ -75,6 +75,14 @@ class PairMoments(Irreversible):
                     values, none = np.where(yy == 0, 1.0, _correlation(xy, xx, yy) ** 2), none | (xx == 0)
                 case "CORR":
                     values, none = _correlation(xy, xx, yy), none | (xx == 0) | (yy == 0)
+                case "REGR_AVGX" | "REGR_AVGY":
+                    values = self._mean(partials, "x" if answer == "REGR_AVGX" else "y")
+                case "REGR_SXX":
+                    values = xx / self.x_units / self.x_units
+                case "REGR_SYY":
+                    values = yy / self.y_units / self.y_units
+                case "REGR_SXY":
+                    values = xy / self.y_units / self.x_units
                 case _:
                     freedom = n - (1 if answer == "COVAR_SAMP" else 0)
                     values, none = xy / freedom / self.y_units / self.x_units, freedom < 1
@@ -91,9 +99,23 @@ class PairMoments(Irreversible):
                 return ROUNDING * (np.abs(y) + steepest * np.abs(x)) / self.y_units
             case "REGR_R2" | "CORR":
                 return np.full(len(n), ROUNDING)
+            case "REGR_AVGX" | "REGR_AVGY":
+                mean, units = (x, self.x_units) if answer == "REGR_AVGX" else (y, self.y_units)
+                return ROUNDING * np.abs(mean) / units
+            case "REGR_SXX":
+                return ROUNDING * xx / self.x_units / self.x_units
+            case "REGR_SYY":
+                return ROUNDING * yy / self.y_units / self.y_units
+            case "REGR_SXY":
+                return ROUNDING * np.sqrt(yy) * np.sqrt(xx) / self.y_units / self.x_units
         freedom = n - (1 if answer == "COVAR_SAMP" else 0)
         covariance: np.ndarray = ROUNDING * np.sqrt(yy) * np.sqrt(xx) / freedom / self.y_units / self.x_units
         return covariance
+
+    def _mean(self, partials: Fields, side: str) -> np.ndarray:
+        units = self.x_units if side == "x" else self.y_units
+        mean: np.ndarray = partials[side] / units + partials[f"{side}_low"] / units
+        return mean
 
     def _slope(self, partials: Fields) -> np.ndarray:
         return partials["xy"] / partials["xx"] / self.y_units * self.x_units

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.plan.nodes.aggregates import Aggregate, FilledPartial, Partial
+from windrow.plan.nodes.aggregates import Aggregate, FilledPartial, Partial, SizedPartial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.windows.early import EarlyWindow
 from windrow.plan.windows.parts import NestedWindow
@@ -46,9 +46,19 @@ VERSIONS = {
     "moments": 1,
     "pair_moments": 1,
     "filled_moments": 1,
+    "high_moments": 1,
+    "decayed": 1,
     "truth": 1,
+    "bit_and": 1,
+    "bit_or": 1,
+    "bit_xor": 1,
     "min": 1,
     "max": 1,
+    "min_by": 1,
+    "max_by": 1,
+    "top": 1,
+    "frequent": 1,
+    "histogram": 1,
     "first": 1,
     "last": 1,
     "values": 1,
@@ -150,6 +160,7 @@ def partial_text(partial: Partial) -> str:
     else:
         text += f"({typed})"
     text += f" each {span(partial.step_us)}" if isinstance(partial, FilledPartial) else ""
+    text += f" size {partial.size}" if isinstance(partial, SizedPartial) else ""
     text += " ignoring nulls" if partial.ignore_nulls else ""
     return text if partial.filter is None else f"{text} where {partial.filter}"
 

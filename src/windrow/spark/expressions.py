@@ -19,7 +19,7 @@ from sqlglot import exp
 from windrow.errors import QueryError
 from windrow.language import deep, expression_sql, parse_expression
 from windrow.language.spelling import closest
-from windrow.plan.nodes.aggregates import RULES
+from windrow.plan.nodes.aggregate_rules import RULES
 from windrow.plan.user_aggregates import wrong_result
 from windrow.spark.lambda_types import probe, within
 from windrow.spark.long_chains import fold_long_chains

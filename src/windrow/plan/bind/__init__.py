@@ -12,6 +12,8 @@ check_from             What FROM and WHERE of a query over changes may say: kind
 clusters               CLUSTER BY: what is clustered, by which algorithm, and what is asked of each cluster
 column_aliases         `AS t(a, b)` behind a source, or `WITH t(a, b) AS (...)`: other names for its columns, in their
                        order
+constant_arguments     The arguments of aggregates that take a constant beside what they are asked of: a number, a text,
+                       a duration
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
 from_clause            FROM: which stream, through which window
 is_table               Whether FROM or JOIN names a table, rather than a stream or a sub-query

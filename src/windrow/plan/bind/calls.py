@@ -6,14 +6,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import AggregateError, QueryError
-from windrow.language import as_written, error_at, expression_sql, parse_duration
+from windrow.language import as_written, error_at, expression_sql, parse_duration, parse_expression
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.names import is_star
+from windrow.plan.bind.constant_arguments import EXAMPLES, constant_arguments
+from windrow.plan.bind.names import is_star, placed_as
 from windrow.plan.bind.quantile_arguments import SHARES, arguments_of, quantile_arguments
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_condition, checked_type, type_name
-from windrow.plan.nodes.aggregates import FILLED, NULLS, PAIRS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
+from windrow.plan.nodes.aggregate_rules import PAIRS, RULES
+from windrow.plan.nodes.aggregates import FILLED, NULLS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 
 NAMES: dict[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -45,17 +47,35 @@ NAMES: dict[type[exp.Expr], str] = {
     exp.ArrayAgg: "COLLECT_LIST",
     exp.ApproxDistinct: "APPROX_COUNT_DISTINCT",
     exp.ApproxQuantile: "APPROX_QUANTILE",
+    exp.RegrAvgx: "REGR_AVGX",
+    exp.RegrAvgy: "REGR_AVGY",
+    exp.RegrCount: "REGR_COUNT",
+    exp.RegrSxx: "REGR_SXX",
+    exp.RegrSxy: "REGR_SXY",
+    exp.RegrSyy: "REGR_SYY",
+    exp.Skewness: "SKEWNESS",
+    exp.Kurtosis: "KURTOSIS",
+    exp.ArgMin: "MIN_BY",
+    exp.ArgMax: "MAX_BY",
+    exp.AnyValue: "ANY_VALUE",
+    exp.BitwiseAndAgg: "BIT_AND",
+    exp.BitwiseOrAgg: "BIT_OR",
+    exp.BitwiseXorAgg: "BIT_XOR",
+    exp.ApproxTopK: "APPROX_TOP_K",
 }
 ALIASES = {"STD": "STDDEV_SAMP", "ANY": "BOOL_OR", "SOME": "BOOL_OR", "MEAN": "AVG"}
 ALIASES |= {"MAD": "MAD", "QUANTILE": "QUANTILE", "PERCENTILE": "QUANTILE", "APPROX_QUANTILE": "APPROX_QUANTILE"}
 ALIASES |= {"APPROX_PERCENTILE": "APPROX_QUANTILE", "PERCENTILE_APPROX": "APPROX_QUANTILE"}
+ALIASES |= {"GEOMETRIC_MEAN": "GEOMETRIC_MEAN", "GEOMEAN": "GEOMETRIC_MEAN", "STRING_AGG": "STRING_AGG"}
+ALIASES |= {"LISTAGG": "STRING_AGG"}
+ALIASES |= {name: name for name in ("EWMA", "TOPK", "MAP_AGG", "HISTOGRAM_NUMERIC")}
 """Names that the language keeps as they are written."""
 
 RECURRING = "RECURRING"
 """Asks of the levels of a nested window whether each of them holds something."""
 
 _WRAPPERS = exp.Filter | exp.IgnoreNulls | exp.RespectNulls
-_KNOWN = "supported: " + ", ".join(dict.fromkeys(NAMES.values())) + ", and registered ones"
+_KNOWN = "supported: " + ", ".join(dict.fromkeys([*NAMES.values(), *ALIASES.values()])) + ", and registered ones"
 
 
 def is_call(node: exp.Expr, scope: Scope) -> bool:
@@ -114,26 +134,62 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     if name in SHARES:
         argument, share = quantile_arguments(call, name, scope)
         return _built_in(f"{name} {share}", argument, filter, "", schema, scope)
+    if name in EXAMPLES:
+        asked = constant_arguments(call, name, scope)
+        argument = _as_text(asked.argument, schema, scope) if name == "STRING_AGG" else asked.argument
+        return _built_in(asked.function, argument, filter, "", schema, scope, asked.size)
     if name in PAIRS:
         return _pair(name, call, filter, schema, scope)
     given = arguments_of(call)
     if len(given) != 1:
         message = f"{name} takes one argument, and this has {len(given) or 'none'}"
         raise error_at(written, message, scope.text, f"{name}(price)")
+    if name == "GEOMETRIC_MEAN":
+        return _built_in(name, _logarithm(given[0], schema, scope), filter, nulls, schema, scope)
     return _built_in(name, given[0], filter, nulls, schema, scope)
 
 
+def _as_text(argument: exp.Expr, schema: pa.Schema, scope: Scope) -> exp.Expr:
+    """What is no text becomes one, as in Spark; bytes stay bytes."""
+    type = checked_type(argument, schema, scope)
+    plain = pa.types.is_string(type) or pa.types.is_binary(type) or pa.types.is_nested(type)
+    return argument if plain else placed_as(exp.cast(argument.copy(), "string"), argument)
+
+
+def _logarithm(argument: exp.Expr, schema: pa.Schema, scope: Scope) -> exp.Expr:
+    """The logarithm where there is one, minus infinity of zero, and NaN below: LN would be NULL, and NULLs are passed
+    over, so that a zero would not count."""
+    try:
+        RULES["GEOMETRIC_MEAN"](checked_type(argument, schema, scope))
+    except AggregateError as error:
+        raise _refused("GEOMETRIC_MEAN", error, argument, schema, scope) from None
+    x = f"CAST({expression_sql(argument)} AS DOUBLE)"
+    text = f"CASE WHEN {x} > 0 THEN LN({x}) WHEN {x} = 0 THEN CAST('-Infinity' AS DOUBLE)"
+    return placed_as(parse_expression(f"{text} WHEN {x} < 0 THEN CAST('NaN' AS DOUBLE) END"), argument)
+
+
+def _refused(name: str, error: AggregateError, argument: exp.Expr, schema: pa.Schema, scope: Scope) -> QueryError:
+    written = as_written(argument, scope.text) or expression_sql(argument)
+    message = f"{name.split()[0]} {error}, and {written} is {type_name(checked_type(argument, schema, scope))}"
+    wanted = {"needs whole numbers": "BIGINT", "needs texts": "STRING", "needs a condition": "BOOLEAN"}
+    return error_at(argument, message, scope.text, f"CAST({written} AS {wanted.get(str(error), 'DOUBLE')})")
+
+
 def _built_in(
-    name: str, argument: exp.Expr, filter: str | None, nulls: str, schema: pa.Schema, scope: Scope
+    name: str,
+    argument: exp.Expr,
+    filter: str | None,
+    nulls: str,
+    schema: pa.Schema,
+    scope: Scope,
+    size: int | None = None,
 ) -> Aggregate:
     told = {"ignore_nulls": nulls == "IGNORE", "respect_nulls": nulls == "RESPECT"}
     taken = checked_type(argument, schema, scope)
     try:
-        return aggregate(name, expression_sql(argument), taken, filter=filter, **told)
+        return aggregate(name, expression_sql(argument), taken, filter=filter, size=size, **told)
     except AggregateError as error:
-        written = as_written(argument, scope.text) or expression_sql(argument)
-        message = f"{name.split()[0]} {error}, and {written} is {type_name(taken)}"
-        raise error_at(argument, message, scope.text, f"CAST({written} AS DOUBLE)") from None
+        raise _refused(name, error, argument, schema, scope) from None
 
 
 def _function_name(call: exp.Expr) -> str:
@@ -167,15 +223,34 @@ def _count(call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) 
 
 def _pair(name: str, call: exp.Expr, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:
     """An aggregate of two columns."""
-    arguments = [node for node in call.args.values() if isinstance(node, exp.Expr)]
+    arguments = arguments_of(call)
     if len(arguments) != 2:
         raise error_at(call, f"{name} takes 2 arguments, not {len(arguments)}", scope.text)
     argument, taken = _struct(arguments, schema, scope)
+    if name == "MAP_AGG":  # a map has no NULL for a key
+        known = f"({expression_sql(arguments[0])}) IS NOT NULL"
+        filter = known if filter is None else f"({filter}) AND {known}"
     try:
-        return aggregate(name, argument, taken, filter=filter)
+        meant = aggregate(name, argument, taken, filter=filter)
     except AggregateError as error:
         written = ", ".join(f"{expression_sql(node)} is {type_name(each.type)}" for node, each in zip(arguments, taken))
         raise error_at(call, f"{name} {error}, and {written}", scope.text, "CAST(... AS DOUBLE)") from None
+    return _of_one_side(name, arguments, taken, filter) or meant
+
+
+def _of_one_side(name: str, arguments: list[exp.Expr], taken: pa.DataType, filter: str | None) -> Aggregate | None:
+    """REGR_COUNT, and REGR_AVGX and REGR_AVGY of numbers, as a count or a mean of rows where both are known: panes can
+    be taken out of these again, and a mean may be infinite. None for all others, and for times, which have no sum."""
+    texts = [f"({expression_sql(argument)})" for argument in arguments]
+    known = " AND ".join([*([] if filter is None else [f"({filter})"]), *(f"{text} IS NOT NULL" for text in texts)])
+    if name == "REGR_COUNT":
+        return Aggregate("COUNT", Partial("count", filter=known), ROWS.type)
+    if name not in ("REGR_AVGX", "REGR_AVGY"):
+        return None
+    side = 1 if name == "REGR_AVGX" else 0
+    if pa.types.is_temporal(taken.field(side).type):
+        return None
+    return aggregate("AVG", f"CAST({texts[side]} AS DOUBLE)", pa.float64(), filter=known)
 
 
 def _filled(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:

@@ -1,17 +1,20 @@
 """The nodes of plans: aggregates, spaces of panes, operators over changes, and what is sent of them.
 
-aggregates      Which aggregates there are: what each takes, what it answers, and which partial a pane must keep for it
-change_plan     One query over changes: as it was bound, and as it runs
-changes         Plans over changes: answers that change with every arrival and every expiry
-clusters        What a pane keeps for CLUSTER BY, and what can be asked of a cluster
-emission        What is sent of a window's answer: all of it, or what differs from the answer of the window before
-joined_rows     Rows of a stream joined with tables: what is read of the events before, and what is evaluated afterwards
-kept            What panes keep of their rows: partials, or the values that partials are made of
-pipeline        What runs: frozen plans that travel to the workers
-regrouped       Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next
-result_columns  The columns of answers and of results, for each kind of window
-run_names       Names for what runs in one Spark query: the streams that it reads, and in how many stages
-spaces          What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
-stage           What a stage runs: windows that are folded over its streams, and pipelines of operators over changes
-wanted          What was asked for by name, of a query or of all that runs over one scan
+aggregate_rules  Which aggregates there are: what each takes, what it answers, and the kind of partial that it is drawn
+                 from
+aggregates       Aggregates of a plan: an answer, and the partial that a pane must keep for it
+change_plan      One query over changes: as it was bound, and as it runs
+changes          Plans over changes: answers that change with every arrival and every expiry
+clusters         What a pane keeps for CLUSTER BY, and what can be asked of a cluster
+emission         What is sent of a window's answer: all of it, or what differs from the answer of the window before
+joined_rows      Rows of a stream joined with tables: what is read of the events before, and what is evaluated
+                 afterwards
+kept             What panes keep of their rows: partials, or the values that partials are made of
+pipeline         What runs: frozen plans that travel to the workers
+regrouped        Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next
+result_columns   The columns of answers and of results, for each kind of window
+run_names        Names for what runs in one Spark query: the streams that it reads, and in how many stages
+spaces           What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
+stage            What a stage runs: windows that are folded over its streams, and pipelines of operators over changes
+wanted           What was asked for by name, of a query or of all that runs over one scan
 """

@@ -1,13 +1,12 @@
-"""Which aggregates there are: what each takes, what it answers, and which partial a pane must keep for it."""
+"""Aggregates of a plan: an answer, and the partial that a pane must keep for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from windrow.errors import AggregateError
+from windrow.plan.nodes.aggregate_rules import RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +63,13 @@ class FilledPartial(Partial):
 
 
 @dataclass(frozen=True, slots=True)
+class SizedPartial(Partial):
+    """A partial that depends on a number: of values, bins or counters, or a half-life in microseconds."""
+
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """One aggregate of a select list: the `answer` that is drawn from `partial`, and its `type`."""
 
@@ -78,145 +84,18 @@ LISTS = frozenset({"collect", "collect_nulls"})
 HELD = frozenset({"values", "counted"}) | LISTS
 """Partials that grow with the rows of a window: to write them at every save would be to write the window again."""
 
-REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth", "user_rows"}) | HELD
+REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth", "bit_xor", "user_rows"}) | HELD
 
 USERS = frozenset({"user", "user_rows"})
 """Users' own aggregates: panes keep states that are merged (or the rows, for a class without `merge`), or the rows,
 since they are added and removed one by one."""
 
-Rule = Callable[[pa.DataType], tuple[str, pa.DataType]]
-
-
-def _sum(type: pa.DataType) -> tuple[str, pa.DataType]:
-    if pa.types.is_integer(type):
-        return "integer_sum", pa.int64()
-    if pa.types.is_floating(type):
-        return "float_sum", pa.float64()
-    if pa.types.is_decimal(type):
-        return "decimal_sum", pa.decimal128(min(38, type.precision + 10), type.scale)
-    raise AggregateError("needs numbers")
-
-
-def _average(type: pa.DataType) -> tuple[str, pa.DataType]:
-    kind, _ = _sum(type)
-    if kind == "decimal_sum":
-        return kind, _bounded_decimal(type.precision + 4, type.scale + 4)
-    return kind, pa.float64()
-
-
-def _bounded_decimal(precision: int, scale: int) -> pa.DataType:
-    """Spark's rule for decimals that would have more than 38 digits: digits before the point come first.
-
-    >>> print(_bounded_decimal(42, 22))
-    decimal128(38, 18)
-    """
-    if precision <= 38:
-        return pa.decimal128(precision, scale)
-    return pa.decimal128(38, max(38 - (precision - scale), min(scale, 6)))
-
-
-def _moments(type: pa.DataType) -> tuple[str, pa.DataType]:
-    if _is_number(type):
-        return "moments", pa.float64()
-    raise AggregateError("needs numbers")
-
-
-def _pair_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
-    """Of two arguments in a struct; times count in seconds since the epoch."""
-    for each in type:
-        if not (_is_number(each.type) or pa.types.is_timestamp(each.type) or pa.types.is_date(each.type)):
-            raise AggregateError("needs numbers or times")
-    return "pair_moments", pa.float64()
-
-
-def _filled_moments(type: pa.DataType) -> tuple[str, pa.DataType]:
-    """Of a value and its time in a struct."""
-    if not (_is_number(type.field(0).type) and pa.types.is_timestamp(type.field(1).type)):
-        raise AggregateError("needs a number and a time")
-    return "filled_moments", pa.float64()
-
-
-def _is_number(type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))
-
-
-def _truth(type: pa.DataType) -> tuple[str, pa.DataType]:
-    if pa.types.is_boolean(type):
-        return "truth", pa.bool_()
-    raise AggregateError("needs a condition")
-
-
-def _extreme(kind: str) -> Rule:
-    def rule(type: pa.DataType) -> tuple[str, pa.DataType]:
-        if pa.types.is_nested(type):
-            raise AggregateError("needs values that can be ordered")
-        return kind, type
-
-    return rule
-
-
-def _same(kind: str) -> Rule:
-    return lambda type: (kind, type)
-
-
-def _ordered(type: pa.DataType) -> tuple[str, pa.DataType]:
-    _moments(type)  # for its error
-    return "values", pa.float64()
-
-
-def _value_kind(type: pa.DataType) -> str:
-    """The partial that counts values: in order where they fit 64 bits, else in a table."""
-    if pa.types.is_nested(type):
-        raise AggregateError("needs values that can be ordered")
-    narrow = pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type)
-    return "values" if narrow or (pa.types.is_temporal(type) and not pa.types.is_interval(type)) else "counted"
-
-
-def _number(kind: str) -> Rule:
-    return lambda type: (kind, _moments(type)[1])
-
-
-NULLS = frozenset({"FIRST", "LAST", "COLLECT_LIST"})
-"""Those that can be told what to do with NULLs. All others but COUNT(*) and users' own pass over them."""
-
-RULES: dict[str, Rule] = {
-    "COUNT": lambda type: ("count", pa.int64()),
-    "SUM": _sum,
-    "AVG": _average,
-    "MIN": _extreme("min"),
-    "MAX": _extreme("max"),
-    "VAR_SAMP": _moments,
-    "VAR_POP": _moments,
-    "STDDEV_SAMP": _moments,
-    "STDDEV_POP": _moments,
-    "REGR_SLOPE": _pair_moments,
-    "REGR_INTERCEPT": _pair_moments,
-    "REGR_R2": _pair_moments,
-    "CORR": _pair_moments,
-    "COVAR_POP": _pair_moments,
-    "COVAR_SAMP": _pair_moments,
-    "FILLED_SLOPE": _filled_moments,
-    "FILLED_INTERCEPT": _filled_moments,
-    "FILLED_R2": _filled_moments,
-    "FIRST": _same("first"),
-    "LAST": _same("last"),
-    "BOOL_AND": _truth,
-    "BOOL_OR": _truth,
-    "MEDIAN": _ordered,
-    "QUANTILE": _ordered,
-    "MAD": _ordered,
-    "MODE": lambda type: (_value_kind(type), type),
-    "COUNT_DISTINCT": lambda type: (_value_kind(type), pa.int64()),
-    "COLLECT_LIST": lambda type: ("collect", pa.list_(type)),
-    "APPROX_COUNT_DISTINCT": lambda type: ("distinct_sketch", _value_kind(type) and pa.int64()),
-    "APPROX_QUANTILE": _number("digest"),
-}
+NULLS = frozenset({"FIRST", "LAST", "ANY_VALUE", "COLLECT_LIST"})
+"""Those that can be told what to do with NULLs. All others but COUNT(*) and users' own pass over them, and so does
+ANY_VALUE unless it is told."""
 
 FILLED = {"FILLED_SLOPE": "REGR_SLOPE", "FILLED_INTERCEPT": "REGR_INTERCEPT", "FILLED_R2": "REGR_R2"}
 """Regressions over a value at every instant, and what each draws from the filled series."""
-
-PAIRS = frozenset(name for name, rule in RULES.items() if rule is _pair_moments)
-"""Those that take two arguments, y and x."""
 
 ROWS = Aggregate("COUNT", Partial("count"), pa.int64())
 """COUNT(*): kept for every group, since a group is in a window as long as it has rows there."""
@@ -230,14 +109,18 @@ def aggregate(
     filter: str | None = None,
     ignore_nulls: bool = False,
     respect_nulls: bool = False,
+    size: int | None = None,
 ) -> Aggregate:
-    """The built-in aggregate `function` over `argument`; a number may follow its name: "QUANTILE 0.9".
+    """The built-in aggregate `function` over `argument`; a constant may follow its name: "QUANTILE 0.9".
 
     >>> aggregate("AVG", "price", pa.float64()).partial == aggregate("SUM", "price", pa.float64()).partial
     True
     """
     kind, result = RULES[function.split()[0]](type)
+    if size is not None:
+        return Aggregate(function, SizedPartial(kind, argument, type, filter, size=size), result)
     if kind in ("first", "last"):
+        ignore_nulls = ignore_nulls or (function == "ANY_VALUE" and not respect_nulls)
         return Aggregate(function, Partial(kind, argument, type, filter, ignore_nulls), result)
     kind = "collect_nulls" if kind == "collect" and respect_nulls else kind
     return Aggregate(function, Partial(kind, argument, type, filter), result)
