@@ -86,11 +86,18 @@ def grouped(case: Case, function: str, keyed: bool) -> Case:
     return Case(projected(plan, key, "CAST(f AS DOUBLE)", "m"), sql)
 
 
-def join(left: Case, right: Case, kind: str, residual: str | None) -> Case:
-    plan = Join(left.plan, renamed(right.plan), (("k", "k2"),), kind, residual)
-    extra = f" AND {residual}" if residual else ""
+def join(left: Case, right: Case, kind: str, residual: str | None, by: str = "=") -> Case:
+    """A join by k, by k with NULL equal to NULL, or by nothing."""
+    on = (("k", "k2"),) if by else ()
+    plan = Join(left.plan, renamed(right.plan), on, kind, residual, (0,) if by == "<=>" else ())
+    equal = {"=": " AND k = k2", "<=>": " AND k IS NOT DISTINCT FROM k2", "": ""}[by]
+    condition = f"t = t2{equal}{f' AND {residual}' if residual else ''}"
     other = f"SELECT t AS t2, k AS k2, v AS v2, s AS s2 FROM ({right.sql})"
-    sql = f"SELECT t, k, v2 AS v, s FROM ({left.sql}) {kind} JOIN ({other}) ON t = t2 AND k = k2{extra}"
+    if kind in ("semi", "anti"):
+        word = "" if kind == "semi" else "NOT "
+        exists = f"{word}EXISTS (SELECT 1 FROM ({other}) WHERE {condition})"
+        return Case(plan, f"SELECT t, k, v, s FROM ({left.sql}) WHERE {exists}")
+    sql = f"SELECT coalesce(t, t2) AS t, k, v2 AS v, s FROM ({left.sql}) {kind} JOIN ({other}) ON {condition}"
     return Case(projected(plan, "k", "v2", "s"), sql)
 
 
@@ -98,6 +105,9 @@ def table_join(case: Case, kind: str, residual: str | None) -> Case:
     read = (Column("tk", INT), Column("tv", REAL))
     plan = TableJoin(case.plan, "facts", read, (("k", "tk"),), kind, residual)
     extra = f" AND {residual}" if residual else ""
+    if kind in ("semi", "anti"):
+        exists = f"{'' if kind == 'semi' else 'NOT '}EXISTS (SELECT 1 FROM facts WHERE k = tk{extra})"
+        return Case(plan, f"SELECT t, k, v, s FROM ({case.sql}) WHERE {exists}")
     sql = f"SELECT t, k, tv AS v, s FROM ({case.sql}) {kind} JOIN facts ON k = tk{extra}"
     return Case(projected(plan, "k", "tv", "s"), sql)
 
@@ -106,7 +116,8 @@ FUNCTIONS = ("SUM", "COUNT", "MIN", "MAX", "AVG")
 SETS = {"union": Union, "except": Minus, "intersect": Intersect}
 
 
-KINDS = ("select", "project", "distinct", "group", "aggregate", "table", "union", "except", "intersect", "join", "left")
+JOINS = ("inner", "left", "right", "full", "semi", "anti")
+KINDS = ("select", "project", "distinct", "group", "aggregate", "table", "union", "except", "intersect", *JOINS)
 
 
 @st.composite
@@ -127,12 +138,13 @@ def cases(draw, depth: int = 4, kind: str | None = None) -> Case:
             return grouped(child, draw(st.sampled_from(FUNCTIONS)), kind == "group")
         case "table":
             residual = draw(st.sampled_from([None, "v < tv"]))
-            return table_join(child, draw(st.sampled_from(["inner", "left"])), residual)
+            return table_join(child, draw(st.sampled_from(["inner", "left", "semi", "anti"])), residual)
     other = draw(cases(draw(st.integers(0, depth - 1))))
     if kind in SETS:
         return combined(SETS[kind], kind, child, other, draw(st.booleans()))
-    how = "left" if kind == "left" else "inner"
-    return join(child, other, how, draw(st.sampled_from([None, "v < v2"])))
+    return join(
+        child, other, kind, draw(st.sampled_from([None, "v < v2"])), draw(st.sampled_from(["=", "=", "<=>", ""]))
+    )
 
 
 Event = tuple[int, Any, Any, Any]

@@ -180,11 +180,10 @@ WRONG = {
     "SELECT item FROM a [RANGE 5 SECONDS] UNION SELECT item, qty FROM b [RANGE 5 SECONDS]": "UNION of 1 columns (item) and 2 (item, qty)",
     "SELECT item FROM a [RANGE 5 SECONDS] EXCEPT SELECT qty FROM b [RANGE 5 SECONDS]": "the 1. is item STRING on the left and qty BIGINT on the right",
     "SELECT a.item FROM a JOIN b ON a.item = b.item": "needs a window",
-    "SELECT a.item FROM a [RANGE 5 SECONDS], b [RANGE 5 SECONDS]": "a join needs an equality",
     "SELECT item FROM a [RANGE 5 SECONDS] JOIN b [RANGE 5 SECONDS] ON a.item = b.item": "both a and b have a column 'item'",
     "SELECT DISTINCT item FROM a [RANGE UNBOUNDED] EMIT DELETES": "this query never takes a row back",
     "SELECT DISTINCT item FROM a [RANGE 5 SECONDS] EMIT SNAPSHOT": "has no instants to answer at",
-    "SELECT item FROM a [RANGE 5 SECONDS SLIDE 1 SECOND] UNION SELECT item FROM b [RANGE 5 SECONDS SLIDE 2 SECONDS]": "slide together",
+    "SELECT item FROM a [RANGE 5 SECONDS SLIDE 3 SECONDS] UNION SELECT item FROM b [RANGE 5 SECONDS SLIDE 2 SECONDS]": "end together",
     "SELECT DISTINCT colour FROM a [RANGE 5 SECONDS]": "unknown column 'colour'",
     "SELECT item, COUNT(*) AS n FROM a [RANGE 5 SECONDS]": "neither grouped by nor aggregated",
 }

@@ -144,7 +144,11 @@ WRONG = {
         "most",
         "compare it: ",
     ),
-    f"SELECT COUNT(*) AS n FROM s {W} RIGHT JOIN lim ON s.k = lim.k": ("RIGHT JOIN is not supported yet", "", None),
+    f"SELECT COUNT(*) AS n FROM s {W} RIGHT JOIN lim ON s.k = lim.k": (
+        "RIGHT JOIN with a table would tell rows of the table that no event has a part in",
+        "",
+        None,
+    ),
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim USING (kk)": ("unknown column 'kk'", "kk", "did you mean k?"),
     f"SELECT COUNT(*) AS n FROM s {W} JOIN lim USING (ts)": ("unknown column 'ts'", "ts", "known columns: k, most, x"),
     f"SELECT COUNT(*) AS n FROM s {W} AS a JOIN lim AS a ON a.k = a.k": ("FROM has two that are named 'a'", "", None),

@@ -160,7 +160,7 @@ def without_key(case: Case) -> Case:
 
 
 @pytest.mark.parametrize("above", [without_key, by_text, by_key_and_text, by_key_again])
-@pytest.mark.parametrize("kind", ["distinct", "except", "join", "left"])
+@pytest.mark.parametrize("kind", ["distinct", "except", "inner", "left", "full", "anti"])
 @settings(max_examples=examples(5), deadline=None)
 @given(data=st.data())
 def test_stages_say_what_a_snapshot_query_says(kind: str, above: Callable[[Case], Case], data: st.DataObject):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from windrow.compile.shard_key import answer_key, shard_key
 from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, SetNode, Union
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, Ranked, SetNode, Union
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 
@@ -51,7 +51,7 @@ def _apart(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
 
 def _holds_rows(node: Node) -> bool:
     """Whether a sub-plan does anything that is worth a stage."""
-    own = isinstance(node, (Distinct, Group, Join, SetNode)) and not (isinstance(node, Union) and node.all)
+    own = isinstance(node, (Distinct, Group, Join, Ranked, SetNode)) and not (isinstance(node, Union) and node.all)
     return own or any(_holds_rows(child) for child in node.children)
 
 

@@ -9,6 +9,8 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.compile.rule import Arriving
 from windrow.plan.expiry import read_expiry
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import Expire, Expiry
+from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 
@@ -18,5 +20,8 @@ def expire_rows(query: AnyQuery, arriving: Arriving) -> AnyQuery:
     if not isinstance(query, ChangePlan):
         return replace(query, choose=arriving.choose)
     expiry = read_expiry(arriving.choose.over(arriving.wanted).get("expiry"))
+    if query.emit == FINAL:  # rows are told once, and nobody asks when their time is over
+        root = place_expiry(query.root, Expiry.HYBRID)
+        return replace(query, root=root.children[0] if isinstance(root, Expire) else root, choose=NOTHING)
     asked = NOTHING if expiry is None else Wanted((("expiry", expiry.value),))
     return replace(query, root=place_expiry(query.root, expiry or choose_expiry(query.root)), choose=asked)

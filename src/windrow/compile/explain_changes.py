@@ -10,6 +10,7 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.language import duration_sql
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
+    Between,
     Distinct,
     Expire,
     Expiry,
@@ -17,13 +18,15 @@ from windrow.plan.nodes.changes import (
     Join,
     Node,
     Project,
+    Ranked,
     Scan,
     Select,
     SetNode,
     Stamp,
     TableJoin,
 )
-from windrow.plan.nodes.regrouped import Leaf, LeafKey, Regrouped, StageEnd
+from windrow.plan.nodes.emission import FINAL
+from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, LeafKey, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
@@ -52,8 +55,10 @@ def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = Mapp
 
 def _spread(key: LeafKey, shards: int) -> list[str]:
     leaf = key.leaf
-    by = ", ".join(_text(leaf, name) for name in key.columns)
+    by = ", ".join(_text(leaf, name) for name in key.columns if key.columns != EVERYWHERE)
     to = f"spread over {shards} shards by {by}" if by else "all in one shard"
+    if key.columns == EVERYWHERE:
+        to = "all in each shard, for a join without an equality"
     if isinstance(leaf, Regrouped):
         return [f"  changes of {leaf.part[:6]}: {to}"]
     return [f"  rows of {leaf.stream}: {to}", *([] if leaf.where is None else [f"    where {leaf.where}"])]
@@ -76,6 +81,8 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
     if query.slide_us is not None:
         told = f"at each slide of {duration_sql(query.slide_us)}"
     lines = [f"  query {query.name}: EMIT {query.emit}, {told}"]
+    if query.emit == FINAL:
+        return [*lines, "    each row once, when nothing that comes later can change it", *_tree(whole, "    ")]
     plain = _without_expiry(whole)
     costs = ", ".join(f"{way.value} {expiry_cost(plain, way)}" for way in CANDIDATES)
     runs = next(way.value for way in (*CANDIDATES, *Expiry) if place_expiry(plain, way) == _without_parts(whole))
@@ -119,9 +126,28 @@ def _line(node: Node) -> str:
         case Join(on=on, kind=kind, residual=residual) | TableJoin(on=on, kind=kind, residual=residual):
             table = f" with table {node.table.partition(':')[2]}" if isinstance(node, TableJoin) else ""
             further = "" if residual is None else f" and {residual}"
-            return f"{kind} join{table} on {', '.join(f'{left} = {right}' for left, right in on)}{further}"
+            safe = ["<=>" if i in node.null_safe else "=" for i in range(len(on))]
+            equal = ", ".join(f"{left} {sign} {right}" for sign, (left, right) in zip(safe, on)) or "nothing"
+            near = _near(node.between) if isinstance(node, Join) and node.between is not None else ""
+            last = ", rows without a partner last" if isinstance(node, Join) and node.final else ""
+            return f"{kind} join{table} on {equal}{near}{further}{last}"
+        case Ranked(partition=partition, order=order, limit=limit):
+            by = ", ".join(f"{key.column}{' desc' if key.descending else ''}" for key in order)
+            first = "all" if limit is None else f"the first {limit}"
+            of = f" of each ({', '.join(partition)})" if partition else ""
+            return f"{node.function}: {first}{of} by {by}"
         case Stamp(slide_us=slide_us, edges=edges):
             return f"at each slide of {duration_sql(slide_us)}: {', '.join(edge.name for edge in edges)}"
         case SetNode(all=every):
             return f"{type(node).__name__.lower()}{' all' if every else ''}"
     return type(node).__name__.lower()
+
+
+def _near(between: Between) -> str:
+    """Which instants meet, and until when rows wait for others."""
+    bounds = [(between.low_us, "from"), (between.high_us, "to")]
+    told = [f"{word} {'-' if us < 0 else ''}{duration_sql(abs(us))}" for us, word in bounds if us is not None]
+    waits = (between.left_waits_us, between.right_waits_us)
+    kept = [f"{side} for {duration_sql(us)}" for side, us in zip(("left", "right"), waits) if us is not None]
+    leaves = f"; rows wait: {', '.join(kept)}" if kept else ""
+    return f" and {between.left} - {between.right} {' '.join(told)}{leaves}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from windrow.plan.nodes.changes import Distinct, Expire, Expiry, Group, Join, Node, Scan, SetNode, Stamp, Union
+from windrow.plan.nodes.changes import Distinct, Expire, Expiry, Group, Join, Node, Ranked, Scan, SetNode, Stamp, Union
 
 
 def place_expiry(plan: Node, way: Expiry) -> Node:
@@ -19,15 +19,15 @@ def place_expiry(plan: Node, way: Expiry) -> Node:
     True
     """
     if way is Expiry.NEGATIVE:
-        return _in_scans(plan)
+        return _waiting(_in_scans(plan))
     place: Literal["operator", "apart"] = "apart" if way is Expiry.HYBRID else "operator"
-    return _expired(_pulled_up(plan, place), place)
+    return _waiting(_expired(_pulled_up(plan, place), place))
 
 
 def explicit(node: Node) -> bool:
     """Whether `node` sends a `-` for every row that ends."""
     match node:
-        case Expire() | Group() | Stamp():
+        case Expire() | Group() | Stamp() | Ranked():
             return True
         case Scan(range_us=range_us):
             return range_us is None
@@ -41,15 +41,41 @@ def explicit(node: Node) -> bool:
 def answers_expiry(node: Node) -> bool:
     """Whether an expiry can change what `node` says of other rows, so that it must know of it."""
     match node:
-        case Distinct() | Group() | Stamp():
+        case Distinct() | Group() | Ranked() | Stamp():
             return True
         case Union(all=every):
             return not every
         case SetNode():
             return True
         case Join(kind=kind):
-            return kind == "left"
+            return kind != "inner" and not node.final
     return False
+
+
+def _waiting(plan: Node) -> Node:
+    """The plan in which rows of a join are forgotten before their end only where no `-` asks for them later."""
+    plan = plan.with_children([_waiting(child) for child in plan.children])
+    if isinstance(plan, Join) and plan.between is not None and any(map(_takes_back, plan.children)):
+        return replace(plan, between=replace(plan.between, left_waits_us=None, right_waits_us=None))
+    return plan
+
+
+def _takes_back(node: Node) -> bool:
+    """Whether `node` sends a `-`, if only of rows whose time is over."""
+    match node:
+        case Scan():
+            return False
+        case Expire():
+            return _ends(node)
+        case Join(kind=kind, final=final) if kind != "inner" and not final:
+            return True
+        case _ if not isinstance(node, Join) and answers_expiry(node):
+            return True
+    return any(map(_takes_back, node.children))
+
+
+def _ends(node: Node) -> bool:
+    return (isinstance(node, Scan) and node.range_us is not None) or any(map(_ends, node.children))
 
 
 def _in_scans(plan: Node) -> Node:

@@ -35,6 +35,8 @@ def _distinct(child: Node) -> Node:
         case Project(child=Join(kind="inner") as join, outputs=outputs):
             needed = _read([output.sql for output in outputs] + [join.residual or "TRUE"])
             needed |= {name for pair in join.on for name in pair}
+            if join.between is not None:
+                needed |= {join.between.left, join.between.right}
             sides = [_distinct(_narrowed(side, needed)) for side in join.children]
             return Distinct(Project(join.with_children(sides), outputs))
         case Union(left=left, right=right, all=True):

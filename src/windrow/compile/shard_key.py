@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from windrow.language import parse_expression
-from windrow.plan.nodes.changes import Distinct, Group, Join, Node, Project, Scan, SetNode, Union
-from windrow.plan.nodes.regrouped import Leaf, Regrouped
+from windrow.plan.nodes.changes import Distinct, Group, Join, Node, Project, Ranked, Scan, SetNode, Union
+from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, Regrouped, leaves_in
 
 Keys = dict[Leaf, tuple[str, ...]]
 
@@ -44,10 +44,16 @@ def _ways(plan: Node) -> Iterator[Keys]:
     match plan:
         case Scan(read=read) | Regrouped(read=read):
             yield {plan: tuple(column.name for column in read)}
-        case Group(keys=keys):
+        case Group(keys=keys) | Ranked(partition=keys):
             yield from _by_any(plan, keys)
+        case Join(on=()):
+            for whole, spread in _sent_to_all(plan):
+                yield from (_both(keys, whole) for keys in _ways(spread) if _both(keys, whole) is not None)  # type: ignore[misc]
         case Join(on=on):
-            yield from _by_any(plan, tuple(left for left, _ in on))
+            for pairs in dict.fromkeys([on, *((pair,) for pair in on)]):
+                found = _by_pairs(plan, pairs)
+                if found is not None:
+                    yield found
         case Distinct():
             yield from _by_any(plan, plan.names)
         case Union(all=True):
@@ -76,21 +82,54 @@ def _by(plan: Node, key: tuple[str, ...]) -> Keys | None:
             read = {output.name: _column(output.sql) for output in outputs}
             below = tuple(read[name] or "" for name in key)
             return None if "" in below else _by(child, below)
-        case Group(child=child, keys=keys):
+        case Group(child=child, keys=keys) | Ranked(child=child, partition=keys):
             return _by(child, key) if set(key) <= set(keys) else None
-        case Join(left=left, right=right, on=on, kind=kind):
-            pairs = {mine: (mine, theirs) for mine, theirs in on}
-            if kind == "inner":  # a row without a partner has NULL there, and is where its own key is
+        case Join(on=()):
+            ways = (
+                _both(_by(spread, key), whole) for whole, spread in _sent_to_all(plan) if set(key) <= set(spread.names)
+            )
+            return next((way for way in ways if way is not None), None)
+        case Join(on=on, kind=kind):
+            # a row without a partner has NULL in the columns of the other side, and is where its own key is
+            pairs = {} if kind in ("right", "full") else {mine: (mine, theirs) for mine, theirs in on}
+            if kind in ("inner", "right"):
                 pairs |= {theirs: (mine, theirs) for mine, theirs in on}
-            if not all(name in pairs for name in key):
-                return None
-            return _both(_by(left, tuple(pairs[n][0] for n in key)), _by(right, tuple(pairs[n][1] for n in key)))
+            return _by_pairs(plan, tuple(pairs[name] for name in key)) if all(name in pairs for name in key) else None
         case SetNode(left=left, right=right):
             places = [left.names.index(name) for name in key]
             return _both(_by(left, key), _by(right, tuple(right.names[place] for place in places)))
         case _:
             child = plan.children[0]
             return _by(child, key) if set(key) <= set(child.names) else None
+
+
+def _by_pairs(join: Join, pairs: tuple[tuple[str, str], ...]) -> Keys | None:
+    """Both sides of a join by columns that are equal in a pair."""
+    mine, theirs = (tuple(pair[side] for pair in pairs) for side in (0, 1))
+    return _both(_by(join.left, mine), _by(join.right, theirs))
+
+
+def _sent_to_all(join: Join) -> Iterator[tuple[Keys, Node]]:
+    """The ways to spread a join without an equality: one side is in every shard as a whole, the other one anyhow.
+
+    The smaller side first, as far as a plan tells. A side whose rows may come without a partner is not in every
+    shard, since all of them would tell such a row.
+    """
+    sides = [(join.right, join.left)] if join.kind in ("inner", "left", "semi", "anti") else []
+    sides += [(join.left, join.right)] if join.kind in ("inner", "right") else []
+    for whole, spread in sorted(sides, key=lambda both: _size(both[0])):
+        yield {leaf: EVERYWHERE for leaf in leaves_in(whole)}, spread
+
+
+def _size(plan: Node) -> tuple[bool, bool, int]:
+    """How large a side may be: a group of all rows is small, and a short window smaller than a long one."""
+    leaves = leaves_in(plan)
+    ranges = [leaf.range_us for leaf in leaves if isinstance(leaf, Scan)]
+    return (
+        not (isinstance(plan, Group) and not plan.keys),
+        None in ranges or len(ranges) < len(leaves),
+        max((reach or 0 for reach in ranges), default=0),
+    )
 
 
 def _both(left: Keys | None, right: Keys | None) -> Keys | None:

@@ -112,7 +112,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     exp.TryCast: {"this": EXPRESSION, "to": EXPRESSION, "safe": EXPRESSION},
     exp.Case: {"this": EXPRESSION, "ifs": EXPRESSION, "default": EXPRESSION},
     exp.If: {"this": EXPRESSION, "true": EXPRESSION, "false": EXPRESSION},
-    exp.In: {"this": EXPRESSION, "expressions": EXPRESSION, "query": REFUSED},
+    exp.In: {"this": EXPRESSION, "expressions": EXPRESSION, "query": "plan/bind/sub_queries.py"},
     exp.Between: {"this": EXPRESSION, "low": EXPRESSION, "high": EXPRESSION},
     exp.Bracket: dict.fromkeys(("this", "expressions", "offset", "safe"), EXPRESSION),
     exp.Dot: {"this": EXPRESSION, "expression": EXPRESSION},

@@ -17,7 +17,7 @@ QUERY_WINDOW = "query_window"
 EMIT = "emit"
 CLUSTER = "cluster"
 
-EMIT_MODES = ("SNAPSHOT", "CHANGES", "INSERTS", "DELETES")
+EMIT_MODES = ("SNAPSHOT", "CHANGES", "INSERTS", "DELETES", "FINAL")
 
 
 class Duration(exp.Expression):

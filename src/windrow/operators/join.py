@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from windrow.errors import MemoryLimitError
 from windrow.kernels.columns import valid
-from windrow.operators.changes import Changes
-from windrow.operators.join_side import JoinSide
+from windrow.operators.changes import Changes, joined, nothing
+from windrow.operators.join_side import JoinSide, Waiting
 from windrow.operators.operator import Evaluate
 from windrow.operators.pairs import matches
 from windrow.operators.row_table import RowTable
@@ -17,13 +19,35 @@ from windrow.operators.row_wise import true_rows
 from windrow.plan.nodes.changes import Join
 from windrow.storage.blocks import Blocks, Snapshot
 
+PAIRS = 1 << 20
+"""About so many pairs are looked at together, so that a join of all with all takes no more memory than one of few."""
+
+MOST_ROWS = 100_000
+"""Rows on the smaller side of a join without an equality: each row of the other side is compared with all of them."""
+
+FAR = 2**62
+"""Further apart than any two instants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """Changes of one side that may meet others, the number of each key, and the instants that are compared."""
+
+    changes: Changes
+    keys: np.ndarray
+    instants: np.ndarray
+
+    def part(self, rows: slice) -> Keyed:
+        return Keyed(self.changes.part(rows), self.keys[rows], self.instants[rows])
+
 
 class JoinRows:
     """Pairs new rows of either side with those of the other side that are there.
 
     Hammad et al. (2003), section 4.4: a pair has the smaller minTS and the larger maxTS, and ends with the first of
     both to end. Expired rows are only passed over and forgotten: no pair follows from them. A `-` is paired as its `+`
-    was, and takes those pairs away.
+    was, and takes those pairs away. Where a condition says how far apart the instants of a pair may be, rows leave as
+    soon as none that comes can meet them.
     """
 
     def __init__(
@@ -36,31 +60,36 @@ class JoinRows:
         self._places = [[side.names.index(name) for name in asked] for side, asked in zip(inputs, names)]
         types = [node.left.columns[place].type for place in self._places[0]]
         self._keys = RowTable(types, (), f"{family}.keys", blocks, snapshot["keys"])
+        self._types = [[column.type for column in side.columns] for side in inputs]
         self._sides = [
-            JoinSide([column.type for column in side.columns], f"{family}.{name}", blocks, kept)
-            for side, name, kept in zip(inputs, ("left", "right"), snapshot["sides"])
+            JoinSide(types, f"{family}.{name}", blocks, kept, waiting_of(node, i))
+            for i, (types, name, kept) in enumerate(zip(self._types, ("left", "right"), snapshot["sides"]))
         ]
+        between = node.between
+        self._low = -FAR if between is None or between.low_us is None else between.low_us
+        self._high = FAR if between is None or between.high_us is None else between.high_us
+        self._read = [node.residual is not None and name in node.residual for name in node.pair_names]
 
     @property
     def nbytes(self) -> int:
         return self._keys.nbytes + sum(side.nbytes for side in self._sides)
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
-        keyed = [self._keyed(changes, places) for changes, places in zip(inputs, self._places)]
-        (left, left_keys), (right, right_keys) = keyed
-        parts = []
-        rows, entries = self._sides[1].partners(left_keys, left)
-        parts.append((left.take(rows), self._sides[1].at(entries)))
-        rows, entries = self._sides[0].partners(right_keys, right)
-        parts.append((self._sides[0].at(entries), right.take(rows)))
-        rows, others = matches(left_keys, right_keys)
-        if len(rows):
-            parts.append((left.take(rows), right.take(others)))
-        for side, (changes, keys) in zip(self._sides, keyed):
-            side.add(keys, changes)
-        joined = self._joined(parts)
-        self._sweep(clock)
-        return joined
+        left, right = (self._keyed(changes, side) for side, changes in enumerate(inputs))
+        new_with_new = self._with_others if self._node.on else self._with_all
+        parts = [
+            *self._with_those_there(left, 1, self._low, self._high),
+            *self._with_those_there(right, 0, -self._high, -self._low),
+            *new_with_new(left, right.changes, right),
+        ]
+        for side, keyed in zip(self._sides, (left, right)):
+            side.add(keyed.keys, keyed.changes, keyed.instants)
+        for side in self._sides:
+            side.sweep(clock)
+        self._sweep_keys()
+        if not self._node.on:
+            self._refuse_large()
+        return joined(parts).in_order() if parts else nothing([*self._types[0], *self._types[1]])
 
     def save(self, version: int) -> None:
         self._keys.save(version)
@@ -70,34 +99,103 @@ class JoinRows:
     def snapshot(self) -> Snapshot:
         return {"keys": self._keys.snapshot(), "sides": [side.snapshot() for side in self._sides]}
 
-    def _keyed(self, changes: Changes, places: list[int]) -> tuple[Changes, np.ndarray]:
-        """The changes whose key has no NULL, and the number of each key."""
-        for place in places:
+    def _keyed(self, changes: Changes, side: int) -> Keyed:
+        """The changes whose key, and instant, has no NULL where NULL meets nothing."""
+        must = [place for i, place in enumerate(self._places[side]) if i not in self._node.null_safe]
+        waiting = waiting_of(self._node, side)
+        for place in must if waiting is None else [*must, waiting.place]:
             known = valid(changes.columns[place])
             if known is not None:
                 changes = changes.keep(known)
-        columns = [changes.columns[place] for place in places]
-        return changes, self._keys.slots_of(columns, len(changes))
+        columns = [changes.columns[place] for place in self._places[side]]
+        return Keyed(changes, self._keys.slots_of(columns, len(changes)), self._sides[side].instants(changes))
 
-    def _joined(self, parts: list[tuple[Changes, Changes]]) -> Changes:
-        sides = [_concatenated([part[i] for part in parts]) for i in (0, 1)]
-        left, right = sides
-        pairs = Changes(
-            np.maximum(left.times, right.times),
-            np.minimum(left.since, right.since),
-            np.minimum(left.until, right.until),
-            left.weights * right.weights,
-            left.columns + right.columns,
-        )
-        met = pairs.times < pairs.until
-        pairs = pairs.keep(met) if len(pairs) else pairs
+    def _with_those_there(self, keyed: Keyed, side: int, low: int, high: int) -> Iterator[Changes]:
+        """New rows with those of `side` that are there."""
+        others = self._sides[side]
+        if not len(keyed.changes) or not len(others):
+            return
+        if not self._node.on:
+            there = others.there()
+            rows = others.at(there)
+            yield from self._with_all(keyed, rows, Keyed(rows, there * 0, others.instants(rows)), flip=side == 0)
+            return
+        places, entries = others.partners(keyed.keys, keyed.changes, keyed.instants, low, high)
+        for start in range(0, len(places), PAIRS):
+            chosen = slice(start, start + PAIRS)
+            sides = (keyed.changes.take(places[chosen]), others.at(entries[chosen]))
+            yield from self._met(*(sides if side == 1 else sides[::-1]))
+
+    def _with_others(self, left: Keyed, rows: Changes, right: Keyed) -> Iterator[Changes]:
+        """New rows with new rows of the same key."""
+        if not len(left.changes) or not len(rows):
+            return
+        places, others = matches(left.keys, right.keys)
+        if self._node.between is not None and len(places):
+            apart = left.instants[places] - right.instants[others]
+            near = (apart >= self._low) & (apart <= self._high)
+            places, others = places[near], others[near]
+        for start in range(0, len(places), PAIRS):
+            chosen = slice(start, start + PAIRS)
+            yield from self._met(left.changes.take(places[chosen]), rows.take(others[chosen]))
+
+    def _with_all(self, keyed: Keyed, rows: Changes, others: Keyed, flip: bool = False) -> Iterator[Changes]:
+        """All with all, of which only what the condition reads is put together before it holds."""
+        if not len(keyed.changes) or not len(rows):
+            return
+        step = max(1, PAIRS // len(rows))
+        low, high = (-self._high, -self._low) if flip else (self._low, self._high)
+        for start in range(0, len(keyed.changes), step):
+            part = keyed.part(slice(start, min(start + step, len(keyed.changes))))
+            mine, theirs = part.changes, rows
+            times = np.maximum(mine.times[:, None], theirs.times)
+            meets = times < np.minimum(mine.until[:, None], theirs.until)
+            if self._node.between is not None:
+                apart = part.instants[:, None] - others.instants
+                meets &= (apart >= low) & (apart <= high)
+            places, partners = np.nonzero(meets)
+            if self._node.residual is not None and len(places):
+                of_left, of_right = (partners, places) if flip else (places, partners)
+                left, right = (theirs, mine) if flip else (mine, theirs)
+                holds = self._holds(left.columns, of_left, right.columns, of_right)
+                places, partners = places[holds], partners[holds]
+            if len(places):
+                sides = (mine.take(places), theirs.take(partners))
+                yield _pairs(*(sides[::-1] if flip else sides))
+
+    def _met(self, left: Changes, right: Changes) -> Iterator[Changes]:
+        """The pairs that are there at once, and for which the condition holds."""
+        pairs = _pairs(left, right)
+        pairs = pairs.keep(pairs.times < pairs.until) if len(pairs) else pairs
         if self._node.residual is not None and len(pairs):
-            pairs = pairs.keep(true_rows(self._evaluate(self._node.residual, pairs.batch(self._node.names))))
-        return pairs.in_order()
+            pairs = pairs.keep(true_rows(self._evaluate(self._node.residual, pairs.batch(self._node.pair_names))))
+        if len(pairs):
+            yield pairs
 
-    def _sweep(self, clock: int) -> None:
-        for side in self._sides:
-            side.sweep(clock)
+    def _holds(
+        self, left: Sequence[pa.Array], of_left: np.ndarray, right: Sequence[pa.Array], of_right: np.ndarray
+    ) -> np.ndarray:
+        """For which pairs the condition holds; columns that it does not name are not put together."""
+        assert self._node.residual is not None
+        sides = [(column, places) for columns, places in ((left, of_left), (right, of_right)) for column in columns]
+        named = [
+            (name, column.take(pa.array(places)))
+            for name, read, (column, places) in zip(self._node.pair_names, self._read, sides)
+            if read
+        ]
+        named = named or [("nothing", pa.nulls(len(of_left)))]
+        batch = pa.record_batch([column for _, column in named], names=[name for name, _ in named])
+        return true_rows(self._evaluate(self._node.residual, batch))
+
+    def _refuse_large(self) -> None:
+        held = min(len(side.there()) for side in self._sides)
+        if held > MOST_ROWS:
+            raise MemoryLimitError(
+                f"a join without an equality holds {held} rows on its smaller side, and may hold {MOST_ROWS}: "
+                "each row of the other side is compared with all of them; add an equality to ON, or shorten the window"
+            )
+
+    def _sweep_keys(self) -> None:
         if self._keys.crowded:
             width = len(self._keys)
             used = self._sides[0].used_keys(width) | self._sides[1].used_keys(width)
@@ -109,15 +207,20 @@ class JoinRows:
                     side.renumber(numbers)
 
 
-def _concatenated(parts: list[Changes]) -> Changes:
-    """All rows of `parts` in order; unlike `joined`, both sides of a pair must stay as long as they are."""
-    if len(parts) == 1:
-        return parts[0]
-    columns = [pa.concat_arrays([part.columns[i] for part in parts]) for i in range(len(parts[0].columns))]
+def waiting_of(node: Join, side: int) -> Waiting | None:
+    """The instant that the condition compares on one side, and how long a row waits for partners."""
+    if node.between is None:
+        return None
+    if side == 0:
+        return Waiting(node.left.names.index(node.between.left), node.between.left_waits_us)
+    return Waiting(node.right.names.index(node.between.right), node.between.right_waits_us)
+
+
+def _pairs(left: Changes, right: Changes) -> Changes:
     return Changes(
-        np.concatenate([part.times for part in parts]),
-        np.concatenate([part.since for part in parts]),
-        np.concatenate([part.until for part in parts]),
-        np.concatenate([part.weights for part in parts]),
-        tuple(columns),
+        np.maximum(left.times, right.times),
+        np.minimum(left.since, right.since),
+        np.minimum(left.until, right.until),
+        left.weights * right.weights,
+        left.columns + right.columns,
     )

@@ -29,27 +29,29 @@ def expand(low: np.ndarray, high: np.ndarray, order: np.ndarray) -> tuple[np.nda
 
 @njit(cache=True, nogil=True)
 def chained(
-    keys: np.ndarray,
-    times: np.ndarray,
-    heads: np.ndarray,
-    next_: np.ndarray,
-    until: np.ndarray,
-    weights: np.ndarray,
+    rows: tuple[np.ndarray, ...],
+    chains: tuple[np.ndarray, ...],
+    entries: tuple[np.ndarray, ...],
+    low: int,
+    high: int,
     in_order: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each row with all entries of its key that are there at its time: pairs of (row, entry).
 
-    Chains begin with the last entry. If entries end in the order in which they came, an ended one has only ended ones
-    behind it.
+    The instant of the row less that of the entry lies between `low` and `high`. Chains begin with the last entry. If
+    entries leave in the order in which they came, one that has left has only others behind it that have.
     """
+    keys, times, instants = rows
+    heads, next_, weights = chains
+    until, others, leaves = entries
     out, size = np.empty((max(keys.size, 16), 2), np.int64), 0
     for i in range(keys.size):
         entry = heads[keys[i]] if keys[i] < heads.size else -1
         while entry >= 0:
-            if until[entry] <= times[i]:
+            if leaves[entry] <= times[i]:
                 if in_order:
                     break
-            elif weights[entry] != 0:
+            elif weights[entry] != 0 and until[entry] > times[i] and low <= instants[i] - others[entry] <= high:
                 if size == len(out):
                     out = np.concatenate((out, np.empty_like(out)))
                 out[size, 0], out[size, 1] = i, entry

@@ -11,15 +11,18 @@ import pyarrow as pa
 from windrow.kernels.columns import plain
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.expire import ExpireRows
+from windrow.operators.final_join import FinalJoinRows
 from windrow.operators.group import GroupRows
 from windrow.operators.join import JoinRows
-from windrow.operators.left_join import LeftJoinRows
 from windrow.operators.net import by_sign, net
 from windrow.operators.operator import Evaluate, Operator
+from windrow.operators.outer_join import OuterJoinRows
+from windrow.operators.ranked import RankRows
 from windrow.operators.regrouped import PartRows, RegroupedRows
 from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
 from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
+from windrow.operators.single import SingleRows
 from windrow.operators.stamp import StampRows
 from windrow.operators.table_join import TableJoinRows
 from windrow.plan.change_names import node_name
@@ -30,9 +33,11 @@ from windrow.plan.nodes.changes import (
     Join,
     Node,
     Project,
+    Ranked,
     Scan,
     Select,
     SetNode,
+    Single,
     Stamp,
     TableJoin,
     Union,
@@ -97,10 +102,16 @@ def operator_for(node: Node, around: OperatorNeeds, snapshot: Snapshot | None = 
             return SetRows(rule_of(node), _types(node), *place, renewing)
         case SetNode():
             return SetRows(rule_of(node), _types(node), *place)
-        case Join(kind="left"):
-            return LeftJoinRows(node, around.evaluate, *place)
-        case Join():
+        case Join(kind="inner"):
             return JoinRows(node, around.evaluate, *place)
+        case Join(final=True):
+            return FinalJoinRows(node, around.evaluate, *place)
+        case Join():
+            return OuterJoinRows(node, around.evaluate, *place)
+        case Ranked():
+            return RankRows(node, *place)
+        case Single():
+            return SingleRows(node)
         case TableJoin(table=table):
             return TableJoinRows(node, around.evaluate, around.tables[table])
     raise TypeError(f"no operator runs {type(node).__name__}")
@@ -185,7 +196,9 @@ class Pipeline:
 
     @property
     def overflows(self) -> int:
-        return sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
+        """How many values became NULL: sums that were too large, and sub-queries of one value with several rows."""
+        overflows = sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
+        return overflows + sum(op.several for op in self._operators.values() if isinstance(op, SingleRows))
 
     @property
     def nbytes(self) -> int:
@@ -251,5 +264,5 @@ def _answered(plan: Node, changes: Changes) -> Changes:
         return changes
     if not len(changes):
         return nothing(_types(plan))
-    netted = isinstance(plan, (Group, Distinct, SetNode)) and not (isinstance(plan, Union) and plan.all)
+    netted = isinstance(plan, (Group, Distinct, Ranked, SetNode)) and not (isinstance(plan, Union) and plan.all)
     return by_sign(changes) if netted else net(changes, _types(plan))

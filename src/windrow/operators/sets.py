@@ -10,6 +10,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.operators.changes import NEVER, Changes, joined
+from windrow.operators.join_side import Waiting
 from windrow.operators.row_table import RowTable
 from windrow.plan.nodes.changes import Distinct, Intersect, Minus, Node, Union
 from windrow.storage.blocks import Blocks, Snapshot
@@ -25,6 +26,8 @@ class Rule(IntEnum):
     INTERSECT_ALL = 4
     WITHOUT = 5
     """All copies of the left side, unless the right has any: Algorithm 4.3 as it is printed."""
+    WITH = 6
+    """All copies of the left side, if the right has any."""
 
 
 def rule_of(node: Node) -> Rule:
@@ -54,8 +57,9 @@ class SetRows:
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         renewing: bool = False,
+        waiting: Waiting | None = None,
     ) -> None:
-        self._rule, self._renewing = rule, renewing
+        self._rule, self._renewing, self._waiting = rule, renewing, waiting
         side = ["left", "right", "shown", "since"] + (["until", "newest", "last"] if renewing else [])
         if rule is Rule.EITHER:
             side.remove("right")
@@ -89,7 +93,7 @@ class SetRows:
         shown = out[:, 0]
         columns = self._table.columns_of(shown)
         times, since, until, weights = (np.ascontiguousarray(out[:, i]) for i in range(1, 5))
-        self._sweep()
+        self._sweep(clock)
         return Changes(times, since, until, weights, columns)
 
     def save(self, version: int) -> None:
@@ -98,10 +102,17 @@ class SetRows:
     def snapshot(self) -> Snapshot:
         return self._table.snapshot()
 
-    def _sweep(self) -> None:
+    def _sweep(self, clock: int) -> None:
+        """Forget rows that are on no side, and those that have waited: nothing that comes can change what was said."""
         if self._table.crowded:
             side = self._table.side
-            self._table.sweep((side["left"] != 0) | (side["right"] != 0 if "right" in side else False))
+            needed = (side["left"] != 0) | (side["right"] != 0 if "right" in side else False)
+            if self._waiting is not None and self._waiting.waits_us is not None:
+                here = np.arange(len(self._table))
+                column = self._table.columns_of(here, self._waiting.place + 1)[-1]
+                instants = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+                needed[here] &= instants + self._waiting.waits_us >= clock
+            self._table.sweep(needed)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -117,7 +128,9 @@ def _wanted(rule: int, left: int, right: int) -> int:
         return 1 if left > 0 and right > 0 else 0
     if rule == 4:
         return min(left, right)
-    return left if right <= 0 else 0
+    if rule == 5:
+        return left if right <= 0 else 0
+    return left if right > 0 else 0
 
 
 @njit(cache=True, nogil=True)

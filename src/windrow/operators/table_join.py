@@ -28,7 +28,7 @@ class TableJoinRows(Stateless):
         types = [node.child.columns[place].type for place in self._places]
         self._keys = RowTable(types, (), "table", MemoryBlocks())
         keys = [key.cast(type) for key, type in zip(keys, types)]
-        known = _known(keys, table.num_rows)
+        known = _known(self._must(keys), table.num_rows)
         rows = np.flatnonzero(known)
         slots = self._keys.slots_of([key.take(pa.array(rows)) for key in keys], len(rows))
         order = np.argsort(slots, kind="stable")
@@ -38,20 +38,28 @@ class TableJoinRows(Stateless):
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         columns = [changes.columns[place] for place in self._places]
-        slots = np.where(_known(columns, len(changes)), self._keys.find(columns, len(changes)), -1)
+        known = _known(self._must(columns), len(changes))
+        slots = np.where(known, self._keys.find(columns, len(changes)), -1)
         low = np.where(slots < 0, 0, self._begins[slots])
         high = np.where(slots < 0, 0, self._begins[slots + 1])
         rows, partners = expand(low, high, self._rows)
         if self._node.residual is not None and len(rows):
             pairs = self._paired(changes, rows, partners)
-            holds = true_rows(self._evaluate(self._node.residual, pairs.batch(self._node.names)))
+            holds = true_rows(self._evaluate(self._node.residual, pairs.batch(self._node.pair_names)))
             rows, partners = rows[holds], partners[holds]
+        if self._node.kind in ("semi", "anti"):
+            paired = np.isin(np.arange(len(changes)), rows)
+            return changes.keep(paired == (self._node.kind == "semi")) if len(changes) else changes
         if self._node.kind == "left":
             alone = np.setdiff1d(np.arange(len(changes)), rows)
             rows, partners = np.concatenate([rows, alone]), np.concatenate([partners, np.full(len(alone), -1)])
             order = np.argsort(rows, kind="stable")
             rows, partners = rows[order], partners[order]
         return self._paired(changes, rows, partners)
+
+    def _must(self, keys: Sequence[pa.Array]) -> list[pa.Array]:
+        """The keys in which NULL meets nothing."""
+        return [key for i, key in enumerate(keys) if i not in self._node.null_safe]
 
     def _paired(self, changes: Changes, rows: np.ndarray, partners: np.ndarray) -> Changes:
         alone = partners < 0

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from windrow.plan.nodes.changes import (
+    Between,
     Column,
     Distinct,
     Expire,
@@ -15,9 +16,11 @@ from windrow.plan.nodes.changes import (
     Minus,
     Node,
     Project,
+    Ranked,
     Scan,
     Select,
     SetNode,
+    Single,
     Stamp,
     TableJoin,
     Union,
@@ -43,6 +46,8 @@ VERSIONS = {
     "intersect": 1,
     "join": 1,
     "table join": 1,
+    "single": 1,
+    "ranked": 1,
     "answer": 1,
 }
 """The format of what each step holds. A change of bytes is the next number, and so another name."""
@@ -92,6 +97,17 @@ def _step(node: Node) -> tuple[str, str]:
             return _set_operator(node), "all" if node.all else ""
         case Join():
             return "join", _joined(node)
+        case Ranked():
+            order = ", ".join(
+                f"{quoted(key.column)}{' desc' * key.descending} nulls {'first' if key.nulls_first else 'last'}"
+                for key in node.order
+            )
+            first = "all" if node.limit is None else f"first {node.limit}"
+            by = ", ".join(map(quoted, node.partition)) or "nothing"
+            named = "" if node.number is None else f" as {quoted(node.number)}"
+            return "ranked", f"{node.function} {first} by {by} in order of {order}{named}"
+        case Single():
+            return "single", f"{quoted(node.value)} by {quoted(node.count)}"
         case TableJoin():
             return "table join", f"{quoted(node.table)} ({_columns(node.read)}) {_joined(node)}"
     raise TypeError(f"no name is declared for the state of {type(node).__name__}")
@@ -106,7 +122,20 @@ def _set_operator(node: SetNode) -> str:
 
 def _joined(node: Join | TableJoin) -> str:
     pairs = ", ".join(f"{quoted(left)} = {quoted(right)}" for left, right in node.on)
-    return f"{node.kind} on {pairs or 'nothing'}" + ("" if node.residual is None else f" where {node.residual}")
+    told = f"{node.kind} on {pairs or 'nothing'}" + ("" if node.residual is None else f" where {node.residual}")
+    if node.null_safe:
+        told += f" with null = null in {', '.join(map(str, node.null_safe))}"
+    if isinstance(node, Join) and node.between is not None:
+        told += f" {_between(node.between)}"
+    return told + (" final" if isinstance(node, Join) and node.final else "")
+
+
+def _between(between: Between) -> str:
+    low, high, left, right = (
+        "any" if length is None else span(length)
+        for length in (between.low_us, between.high_us, between.left_waits_us, between.right_waits_us)
+    )
+    return f"between {quoted(between.left)} - {quoted(between.right)} from {low} to {high} waits {left}, {right}"
 
 
 def _columns(columns: Iterable[Column]) -> str:

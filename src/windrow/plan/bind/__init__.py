@@ -12,10 +12,15 @@ check_from             What FROM and WHERE of a query over changes may say: kind
 clusters               CLUSTER BY: what is clustered, by which algorithm, and what is asked of each cluster
 column_aliases         `AS t(a, b)` behind a source, or `WITH t(a, b) AS (...)`: other names for its columns, in their
                        order
+common_slide           At which instants a query over several windows is answered
 constant_arguments     The arguments of aggregates that take a constant beside what they are asked of: a number, a text,
                        a duration
+contradictions         Conditions that no row can meet: `x > 5 AND x < 3`
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
+final                  EMIT FINAL: each row once, when nothing that comes later can change it
 from_clause            FROM: which stream, through which window
+interval_conditions    Conditions on how far apart the instants of two rows may be: `a.ts BETWEEN b.ts - INTERVAL 5
+                       MINUTES AND b.ts`
 is_table               Whether FROM or JOIN names a table, rather than a stream or a sub-query
 join_keys              What the two sides of a join are compared by: columns, computed where they are none yet, of the
                        same types
@@ -39,6 +44,10 @@ refuse_time_functions  Functions that do not go with windows of ours, or are ano
                        stand
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
 stream_first           A join that begins with a table, written so that it begins with a stream
+sub_queries            Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a
+                       LEFT JOIN
 typing                 Types of row expressions, asked of the engine, with the smallest wrong piece underlined
+using_columns          The columns of USING in a RIGHT or FULL JOIN: the value of the side that has a row
+waits                  How long rows of a join have to wait for others, and what would keep rows for ever
 widen                  Numbers of different types meet as the wider one, in joins and set operators
 """

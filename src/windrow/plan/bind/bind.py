@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from windrow.language import Query
 from windrow.plan.bind.bound import BoundQuery, Scope
 from windrow.plan.bind.changes import bind_changes
+from windrow.plan.bind.contradictions import refuse_contradictions
 from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind as bind_folded
 from windrow.plan.bind.refuse import not_yet
@@ -21,6 +22,7 @@ AnyBound = BoundQuery | BoundChanges
 
 def bind(parsed: Query, catalog: Catalog) -> AnyBound:
     """What a query asks, of what a catalog knows."""
+    refuse_contradictions(parsed.tree, parsed.text)
     if not is_over_changes(parsed.tree, Scope(catalog, parsed.text)):
         return bind_folded(parsed, catalog)
     bound = bind_changes(parsed, catalog)

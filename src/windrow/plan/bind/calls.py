@@ -97,7 +97,16 @@ def unwrapped(call: exp.Expr) -> exp.Expr:
 
 def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
     """The outermost aggregate calls in `tree`, in the order they are written."""
-    return [node for node in tree.walk(bfs=False, prune=lambda node: is_call(node, scope)) if is_call(node, scope)]
+    found, waiting = [], [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Query) and node is not tree:
+            continue  # a query within has aggregates of its own
+        if is_call(node, scope):
+            found.append(node)
+        else:
+            waiting += reversed(list(node.iter_expressions()))
+    return found
 
 
 def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:

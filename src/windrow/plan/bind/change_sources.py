@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import pyarrow as pa
 from sqlglot import exp
@@ -17,6 +19,9 @@ from windrow.plan.bind.names import both, has_variables, placed_as, substituted,
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.changes import Column, Computed, Node, Project, Scan, WindowEdge
+
+OWN = "__q"
+"""What the names of sub-queries begin with that stand outside FROM."""
 
 
 @dataclass(slots=True)
@@ -70,14 +75,24 @@ class Sources:
     A piece that reads one stream only is computed where the stream is read, by the engine; columns are named by what
     they hold, so that equal plans of different queries are equal. A stream that is joined by LEFT JOIN has rows of
     NULLs above the join: pieces that read such a one, the `outer`, are computed there. `edges` are the edges of windows
-    that are read of each source, and `edges_above` those that are read of its groups.
+    that are read of each source, and `edges_above` those that are read of its groups. What is joined by SEMI or ANTI is
+    `hidden`: only its own ON sees it.
     """
 
-    def __init__(self, named: Sequence[tuple[str, Source]], outer: set[int], scope: Scope) -> None:
+    def __init__(
+        self,
+        named: Sequence[tuple[str, Source]],
+        outer: set[int],
+        scope: Scope,
+        coalesced: Mapping[str, exp.Expr] = MappingProxyType({}),
+    ) -> None:
         self.named, self.outer, self._scope = list(named), outer, scope
         self.windows = longest(source.windows for _, source in self.named)
         self.edges: dict[int, set[WindowEdge]] = {}
         self.edges_above: set[WindowEdge] = set()
+        self.hidden: set[int] = set()
+        self.coalesced = coalesced
+        """What USING makes of a column of which either side may be missing."""
         self._merged: dict[str, set[int]] = {}
         self._keys: set[tuple[int, str]] = set()
         if len(self.named) > 1:
@@ -86,7 +101,19 @@ class Sources:
                     self.named[number] = alias, _apart(source, number)
 
     def visible(self) -> list[str]:
-        return [name for _, source in self.named for name in source.columns]
+        return [name for i, (_, source) in enumerate(self.named) if not self._is_apart(i) for name in source.columns]
+
+    def _is_apart(self, number: int) -> bool:
+        """Whether names that do not say so cannot mean a source: it is hidden, or a sub-query outside FROM."""
+        return number in self.hidden or self.named[number][0].startswith(OWN)
+
+    @contextmanager
+    def seen(self, number: int) -> Iterator[None]:
+        """Within it, source `number` is not hidden."""
+        hidden = self.hidden
+        self.hidden = hidden - {number}
+        yield
+        self.hidden = hidden
 
     def of(self, node: exp.Expr) -> set[int]:
         """The numbers of the sources that `node` reads."""
@@ -204,7 +231,7 @@ class Sources:
             raise unknown_name("stream", written, self._aliases(), star, self._scope.text)
         found: dict[str, exp.Expr] = {}
         for number, (alias, source) in enumerate(self.named):
-            if qualifier not in ("", alias.lower()):
+            if qualifier not in ("", alias.lower()) or self._is_apart(number):
                 continue
             for name in source.columns:
                 if not qualifier and number in self._merged.get(name.lower(), ()):
@@ -213,6 +240,10 @@ class Sources:
                     way_out = "name the columns, and give one of them another name with AS"
                     raise error_at(star, f"two columns are named {name!r}", self._scope.text, way_out)
                 found[name] = exp.column(exp.to_identifier(name, quoted=True), table=alias)
+        for name, merged in self.coalesced.items():
+            own = next((held for held in found if held.lower() == name and not qualifier), None)
+            if own is not None:
+                found[own] = merged.copy()
         return found
 
     def _edges_named(self, column: exp.Column, wanted: Sequence[int]) -> list[tuple[int, str]]:
@@ -227,7 +258,7 @@ class Sources:
         return [(i, name) for i, _ in known]
 
     def _aliases(self) -> list[str]:
-        return [alias for alias, _ in self.named if alias]
+        return [alias for i, (alias, _) in enumerate(self.named) if alias and not self._is_apart(i)]
 
     def _read(self, number: int, source: Base, node: exp.Expr) -> str:
         """The column of the scan that holds `node`."""
@@ -254,11 +285,11 @@ class Sources:
     def _found(self, column: exp.Column) -> tuple[int, str]:
         """Which source a column is of, and its name there."""
         qualifier = column.table.lower()
-        known = {alias.lower() for alias, _ in self.named}
+        known = {alias.lower() for i, (alias, _) in enumerate(self.named) if i not in self.hidden}
         if qualifier and qualifier in known:
             wanted = [i for i, (alias, _) in enumerate(self.named) if alias.lower() == qualifier]
         else:
-            wanted = list(range(len(self.named)))
+            wanted = [i for i in range(len(self.named)) if not self._is_apart(i)]
         first = qualifier if qualifier and qualifier not in known else column.name.lower()  # a.b may be a field
         merged = self._merged.get(first, set()) if qualifier not in known else set()
         found = [(i, name) for i in wanted for name in self.named[i][1].columns if name.lower() == first]

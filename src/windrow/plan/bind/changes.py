@@ -14,24 +14,42 @@ from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.change_groups import bind_select
 from windrow.plan.bind.change_sources import Base, Derived, Source, Sources, Static
-from windrow.plan.bind.check_from import check_aliases, check_conditions, check_leading
+from windrow.plan.bind.check_from import check_aliases, check_conditions, check_leading, join_kind, without_partner
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
+from windrow.plan.bind.common_slide import common_slide
 from windrow.plan.bind.edges import EDGES, Windows, longest
+from windrow.plan.bind.final import final_plan
 from windrow.plan.bind.from_clause import bind_stream, read_from
 from windrow.plan.bind.is_table import is_table
-from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table
-from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of
+from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table, kind_with_table
+from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of, refuse_impossible
 from windrow.plan.bind.names import check_qualifiers
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
 from windrow.plan.bind.stream_first import stream_first
+from windrow.plan.bind.sub_queries import ONE_ROW, SubQueries
+from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
+from windrow.plan.bind.waits import Waits, keeps_for_ever, life_of
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import BoundChanges, leading_names
-from windrow.plan.nodes.changes import Group, Intersect, Join, Minus, Node, Scan, Select, TableJoin, Union
-from windrow.plan.nodes.emission import CHANGES, DELETES, SNAPSHOT
+from windrow.plan.nodes.changes import (
+    Between,
+    Group,
+    Intersect,
+    Join,
+    Minus,
+    Node,
+    Ranked,
+    Scan,
+    Select,
+    Single,
+    TableJoin,
+    Union,
+)
+from windrow.plan.nodes.emission import CHANGES, DELETES, FINAL, SNAPSHOT
 from windrow.plan.timing import Timing
 
 Named = Mapping[str, exp.Expr]
@@ -42,14 +60,12 @@ _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     """The plan of a query over changes."""
     emit = emit_of(query.tree)
+    slide_us, offset_us = common_slide(query.tree, query.text)
+    if emit == FINAL and slide_us is not None:
+        emit = SNAPSHOT  # nothing that comes later changes the answer of a window that has ended
     scope = Scope(catalog, query.text, emit or SNAPSHOT)
-    binder = _Binder(scope)
+    binder = _Binder(scope, slide_us=slide_us, offset_us=offset_us)
     derived = binder.relation(query.tree, {}, None)
-    slides = set(binder.slides)
-    if len(slides) > 1:
-        way_out = "give all of them the same SLIDE, or none"
-        raise error_at(query.tree, "the windows of one query slide together", scope.text, way_out)
-    slide_us, offset_us = next(iter(slides), (None, 0))
     emit = emit or (CHANGES if slide_us is None else SNAPSHOT)
     if slide_us is None and emit == SNAPSHOT:
         way_out = "add a SLIDE to the windows, or EMIT CHANGES"
@@ -58,17 +74,27 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     if emit == DELETES and slide_us is None and not _deletes(derived.plan):
         way_out = "EMIT INSERTS, or windows that end"
         raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
+    plan = derived.plan
+    binder.refuse_endless(plan)
+    if emit == FINAL:
+        plan = final_plan(plan, query.tree.args["emit"], scope.text)
     check_leading(query.tree, derived.columns, leading_names(emit), scope)
     reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
-    return BoundChanges(tuple(binder.streams.values()), derived.plan, emit, slide_us, offset_us, reach, unbounded)
+    return BoundChanges(tuple(binder.streams.values()), plan, emit, slide_us, offset_us, reach, unbounded)
 
 
 @dataclass(slots=True)
 class _Binder:
     scope: Scope
     streams: dict[str, Stream] = field(default_factory=dict)
-    slides: list[tuple[int | None, int]] = field(default_factory=list)
     ranges: list[int | None] = field(default_factory=list)
+    slide_us: int | None = None
+    offset_us: int = 0
+    unwindowed: dict[str, exp.Expr] = field(default_factory=dict)
+    """Where streams are named that have no window."""
+
+    sub_queries: int = 0
+    """How many stood outside FROM so far, by which they are named."""
 
     def relation(self, tree: exp.Expr, named: Named, window: object) -> Derived:
         """The answers of a query as a relation; `window` is that of streams that have none of their own."""
@@ -93,13 +119,17 @@ class _Binder:
     def _select(self, tree: exp.Select, named: Named, window: object) -> Derived:
         read_from(tree, self.scope.text)
         tree = stream_first(tree, lambda table: is_table(table, named, self.scope), self.scope.text)
-        written = tree.args.get("joins") or []
-        tables = [tree.args["from_"].this, *(join.this for join in written)]
+        tables = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or [])]
         check_aliases(tables, self.scope)
-        outer = {number for number, join in enumerate(written, start=1) if join.side == "LEFT"}
         bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
         refuse_cluster_calls(tree, {name for _, source in bound for name in source.columns}, self.scope)
-        sources = Sources(bound, outer, self.scope)
+        tree = self._without_sub_queries(tree, bound, named, window)
+        written = tree.args.get("joins") or []
+        outer = without_partner([join_kind(join, self.scope) for join in written])
+        names = [list(source.columns) for _, source in bound]
+        coalesced = coalesced_columns(written, [alias for alias, _ in bound], names)
+        tree = with_coalesced(tree, coalesced)
+        sources = Sources(bound, outer, self.scope, coalesced)
         where = tree.args.get("where")
         conjuncts = [] if where is None else conjuncts_of(where.this)
         for call in (call for conjunct in conjuncts for call in calls_in(conjunct, self.scope)):
@@ -115,6 +145,39 @@ class _Binder:
             plan = Select(plan, expression_sql(all_of(rest)))
         return selected(plan)
 
+    def refuse_endless(self, plan: Node) -> None:
+        """Refuse streams without a window whose rows a step would keep for ever."""
+        found = keeps_for_ever(plan, self.unwindowed)
+        for name in self.unwindowed if self.slide_us is not None else ():
+            found = found or (name, "a window that slides")
+        if found is not None:
+            name, step = found
+            message = f"stream {name!r} needs a window here: without one {step} would keep its rows for ever"
+            near = f"{name}.ts BETWEEN other.ts - INTERVAL 10 MINUTES AND other.ts"
+            way_out = f"{name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES, or in a join ON {near}"
+            raise error_at(self.unwindowed[name], message, self.scope.text, way_out)
+
+    def _without_sub_queries(
+        self, tree: exp.Select, bound: list[tuple[str, Source]], named: Named, window: object
+    ) -> exp.Select:
+        """The query with sub-queries outside FROM as joins, whose sources are added to those that are `bound`."""
+
+        def columns_of(inner: exp.Select) -> dict[str, list[str]]:
+            others = named
+            if inner.args.get("with_"):
+                others = {**named, **{common.alias.lower(): common for common in inner.args["with_"].expressions}}
+            tables = [read_from(inner, self.scope.text), *(join.this for join in inner.args.get("joins") or [])]
+            reach = query_window_of(inner) or window
+            return {table.alias_or_name: list(self._source(table, others, reach).columns) for table in tables}
+
+        around = {alias: list(source.columns) for alias, source in bound}
+        taken = SubQueries(around, columns_of, self.scope, self.sub_queries)
+        tree = taken.taken_out(tree)
+        self.sub_queries += len(taken.joins)
+        bound += [(join.this.alias, self._source(join.this, named, window)) for join in taken.joins]
+        refuse_clauses_over_changes(tree, self.scope.text)
+        return tree
+
     def _join(self, left: Node, sources: Sources, number: int, step: JoinStep, tree: exp.Select) -> Node:
         residual = None if not step.residual else expression_sql(all_of(step.residual))
         source = sources.named[number][1]
@@ -123,10 +186,23 @@ class _Binder:
             table = f"t{number}:{source.name}"
             left, on = keys_of_table(left, step, self.scope)
             check_conditions(step.residual, (*left.columns, *read), self.scope)
-            return TableJoin(left, table, read, on, step.kind, residual)  # type: ignore[arg-type]
+            kind = kind_with_table(step, self.scope)
+            return TableJoin(left, table, read, on, kind, residual, tuple(step.null_safe))
         left, right, on = keys_of_streams(left, self._node(sources, number, tree), step, self.scope)
         check_conditions(step.residual, (*left.columns, *right.columns), self.scope)
-        return Join(left, right, on, step.kind, residual)  # type: ignore[arg-type]
+        between = None if step.apart is None else self._between(left, right, step)
+        return Join(left, right, on, step.kind, residual, tuple(step.null_safe), between)
+
+    def _between(self, left: Node, right: Node, step: JoinStep) -> Between:
+        """How far apart the instants of a pair may be, and how long rows wait for each other."""
+        assert step.apart is not None
+        low, high = step.apart.low_us, step.apart.high_us
+        waits = Waits(self.streams, 0 if self.slide_us is None else 1)
+        refuse_impossible(step, life_of(left), life_of(right), self.scope.text)
+        between = waits.between(left, right, step.names, low, high)
+        known = (between.left_waits_us, between.right_waits_us)
+        self.ranges += [max(wait + 1, 0) for wait in known if wait is not None]
+        return between
 
     def _node(self, sources: Sources, number: int, tree: exp.Select) -> Node:
         source = sources.named[number][1]
@@ -137,8 +213,11 @@ class _Binder:
         return plan if source.windows is None else source.windows.stamped(plan, sources.edges.get(number, ()))
 
     def _source(self, table: exp.Expr, named: Named, window: object) -> Source:
-        source = self._unnamed_source(table, named, window)
-        return self._renamed(source, table)
+        source = self._renamed(self._unnamed_source(table, named, window), table)
+        if table.meta.get(ONE_ROW):
+            assert isinstance(source, Derived)
+            return replace(source, plan=Single(source.plan, "n", "v"))
+        return source
 
     def _renamed(self, source: Source, place: exp.Expr) -> Source:
         names: Any = renamed(source.columns, place, self.scope.text)  # what a name stands for depends on the source
@@ -204,15 +283,14 @@ class _Binder:
             raise not_yet(table, what, self.scope.text, "give it a time: TIMESTAMP BY, without IDLE CLOCK")
         self.streams[base.stream.name] = base.stream
         if written is None:
-            message = f"stream {table.name!r} needs a window here: without one its rows would be kept for ever"
-            raise error_at(table, message, self.scope.text, f"{table.name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES")
+            self.unwindowed.setdefault(base.stream.name, table)
+            self.ranges.append(None)
+            return base
         if not isinstance(written, WrittenWindow) or written.emit_every_us is not None:
             raise window_over_changes(written, table, self.scope.text)
-        offset = 0 if written.slide_us is None else written.offset_us % written.slide_us
-        self.slides.append((written.slide_us, offset))
         self.ranges.append(written.range_us)
-        told = written.slide_us is not None and self.scope.emit == SNAPSHOT
-        windows = Windows(written.slide_us or 0, offset, written.range_us) if told else None
+        told = self.slide_us is not None and self.scope.emit == SNAPSHOT
+        windows = Windows(self.slide_us or 0, self.offset_us, written.range_us) if told else None
         return replace(base, range_us=written.range_us, windows=windows)
 
 
@@ -220,6 +298,6 @@ def _deletes(plan: Node) -> bool:
     """Whether a `-` can ever come."""
     if isinstance(plan, Scan):
         return plan.range_us is not None
-    if isinstance(plan, Group | Minus) or (isinstance(plan, Join | TableJoin) and plan.kind == "left"):
+    if isinstance(plan, Group | Minus | Ranked) or (isinstance(plan, Join | TableJoin) and plan.kind != "inner"):
         return True
     return any(_deletes(child) for child in plan.children)

@@ -13,24 +13,45 @@ from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import output_name
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type, type_name
-from windrow.plan.nodes.changes import Column
+from windrow.plan.nodes.changes import Column, JoinKind
+
+KINDS: dict[tuple[str, ...], JoinKind] = {
+    (): "inner",
+    ("INNER",): "inner",
+    ("CROSS",): "inner",
+    ("LEFT",): "left",
+    ("LEFT", "OUTER"): "left",
+    ("RIGHT",): "right",
+    ("RIGHT", "OUTER"): "right",
+    ("FULL",): "full",
+    ("FULL", "OUTER"): "full",
+    ("SEMI",): "semi",
+    ("LEFT", "SEMI"): "semi",
+    ("ANTI",): "anti",
+    ("LEFT", "ANTI"): "anti",
+}
 
 
-def join_kind(join: exp.Join, scope: Scope) -> str:
-    """Whether rows of the left side stay without a partner."""
-    words = [word.upper() for word in (join.method, join.side, join.kind) if word]
-    if words in ([], ["INNER"], ["CROSS"]):
-        return "inner"
-    if words in (["LEFT"], ["LEFT", "OUTER"]):
-        return "left"
-    ways_out = {
-        "RIGHT": "LEFT JOIN, with the sides exchanged",
-        "NATURAL": "JOIN ... USING (the columns)",
-        "ANTI": "LEFT JOIN ... ON a.key = b.key WHERE b.key IS NULL",
-        "SEMI": "JOIN with (SELECT DISTINCT key FROM ...)",
-    }
-    way_out = next((ways_out[word] for word in words if word in ways_out), None)
+def join_kind(join: exp.Join, scope: Scope) -> JoinKind:
+    """Which rows stay without a partner."""
+    words = tuple(word.upper() for word in (join.method, join.side, join.kind) if word)
+    if words in KINDS:
+        return KINDS[words]
+    way_out = "JOIN ... USING (the columns)" if "NATURAL" in words else "LEFT SEMI JOIN, with the sides exchanged"
     raise not_yet(join, f"{' '.join(words)} JOIN", scope.text, way_out)
+
+
+def without_partner(kinds: Sequence[JoinKind]) -> set[int]:
+    """The sources, by number, whose columns are NULL where a row of another one has no partner.
+
+    >>> without_partner(["left", "inner"]), without_partner(["inner", "right"]), without_partner(["full"])
+    ({1}, {0, 1}, {0, 1})
+    """
+    found: set[int] = set()
+    for number, kind in enumerate(kinds, start=1):
+        found |= {number} if kind in ("left", "full") else set()
+        found |= set(range(number)) if kind in ("right", "full") else set()
+    return found
 
 
 def check_aliases(tables: list[exp.Expr], scope: Scope) -> None:

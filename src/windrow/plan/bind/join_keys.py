@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Literal
 
 from sqlglot import exp
 
@@ -58,3 +59,11 @@ def _with(plan: Node, more: dict[str, Computed]) -> Node:
         return plan
     same = [Computed(column.name, expression_sql(plan_column(column.name)), column.type) for column in plan.columns]
     return Project(plan, (*same, *own))
+
+
+def kind_with_table(step: JoinStep, scope: Scope) -> Literal["inner", "left", "semi", "anti"]:
+    """The kind of a join with a table. Rows of a table have no time, so none of them can come without a partner."""
+    if step.kind == "right" or step.kind == "full":
+        message = f"{step.kind.upper()} JOIN with a table would tell rows of the table that no event has a part in"
+        raise error_at(step.place, message, scope.text, "LEFT JOIN, which keeps the rows of the stream")
+    return step.kind

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import error_at
@@ -12,23 +13,28 @@ from windrow.language.balance import balanced
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.change_sources import Base, Sources, Static
 from windrow.plan.bind.check_from import join_kind
+from windrow.plan.bind.interval_conditions import Apart, apart_of, narrowed
 from windrow.plan.bind.names import placed_as, unknown_name
 from windrow.plan.bind.widen import cast_to, wider
+from windrow.plan.nodes.changes import JoinKind
 
 
 @dataclass(slots=True)
 class JoinStep:
-    """One join: what must be equal, further conditions, and whether rows of the left side stay without a partner.
+    """One join: what must be equal, further conditions, and which rows stay without a partner.
 
-    `on` are pairs of expressions, over the columns of the plan so far and over those of the source that is joined. With
-    `by_window` rows meet that are in the same window.
+    `on` are pairs of expressions, over the columns of the plan so far and over those of the source that is joined; in
+    the places that are `null_safe`, NULL equals NULL. `apart` says how far apart two instants may be, and `names` are
+    the columns of the plans that hold them, of both sides.
     """
 
-    kind: str
+    kind: JoinKind
     place: exp.Expr
     on: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
     residual: list[exp.Expr] = field(default_factory=list)
-    by_window: bool = False
+    null_safe: list[int] = field(default_factory=list)
+    apart: Apart | None = None
+    names: tuple[str, str] = ("", "")
 
 
 def bind_joins(
@@ -44,39 +50,80 @@ def bind_joins(
         number: [_equal(sources, name, number, scope) for name in join.args.get("using") or []]
         for number, join in enumerate(written, start=1)
     }
+    kinds = [join_kind(join, scope) for join in written]
+    sources.hidden = {number for number, kind in enumerate(kinds, start=1) if kind in ("semi", "anti")}
     for conjunct in conjuncts:
         read = sources.of(conjunct)
         if len(read) == 1 and not read & outer and _is_of_stream(sources, conjunct):
             own_rows[next(iter(read))].append(conjunct)
-        elif len(read) > 1 and not read & outer:
+        elif len(read) > 1 and not read & outer and kinds[max(read) - 1] == "inner":
             waiting.append((read, conjunct))
         else:
             rest.append(conjunct)
-    for number, join in enumerate(written, start=1):
-        step = JoinStep(join_kind(join, scope), join)
+    for number, (join, kind) in enumerate(zip(written, kinds), start=1):
+        step = JoinStep(kind, join)
         own = [] if join.args.get("on") is None else conjuncts_of(join.args["on"])
         own += using[number]
         ready = [conjunct for read, conjunct in waiting if max(read) == number]
-        for conjunct in [*own, *ready]:
-            read = sources.of(conjunct)
-            pair = _pair(sources, conjunct, number)
-            if isinstance(conjunct, exp.EQ) and sources.are_same(conjunct.left, conjunct.right):
-                step.by_window = True
-            elif pair is not None:
-                step.on.append(pair)
-            elif read == {number} and _is_of_stream(sources, conjunct):
-                own_rows[number].append(conjunct)
-            elif read and max(read) > number:
-                raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
-            else:
-                step.residual.append(sources.lowered(conjunct))
-        if not step.on and not step.by_window:
-            message = "a join needs an equality between both sides: without one every row would meet every other"
-            raise error_at(join, message, scope.text, "... JOIN b [RANGE 1 MINUTE] ON a.key = b.key")
+        with sources.seen(number):
+            for conjunct in [*own, *ready]:
+                _add_condition(step, conjunct, number, sources, own_rows, scope)
         steps.append(step)
     for number, conditions in own_rows.items():
         sources.restrict(number, all_of(conditions))
     return steps, rest
+
+
+def _add_condition(
+    step: JoinStep,
+    conjunct: exp.Expr,
+    number: int,
+    sources: Sources,
+    own_rows: dict[int, list[exp.Expr]],
+    scope: Scope,
+) -> None:
+    """Put a condition of join `number` where it can be asked: of keys, of the rows of its stream, or of pairs."""
+    read = sources.of(conjunct)
+    pair = _pair(sources, conjunct, number)
+    if isinstance(conjunct, exp.EQ) and sources.are_same(conjunct.left, conjunct.right):
+        return  # all windows of a query end together
+    if _is_apart(step, conjunct, number, sources):
+        return
+    if pair is not None:
+        step.null_safe += [len(step.on)] if isinstance(conjunct, exp.NullSafeEQ) else []
+        step.on.append(pair)
+    elif read == {number} and _is_of_stream(sources, conjunct) and step.kind not in ("right", "full"):
+        own_rows[number].append(conjunct)
+    elif read and max(read) > number:
+        raise error_at(conjunct, "ON names a stream that is joined later", scope.text)
+    else:
+        step.residual.append(sources.lowered(conjunct))
+
+
+def _is_apart(step: JoinStep, conjunct: exp.Expr, number: int, sources: Sources) -> bool:
+    """Whether a condition says how far apart two instants may be, as the join can ask it of all that are there."""
+    apart = apart_of(conjunct)
+    if apart is None or isinstance(sources.named[number][1], Static):
+        return False
+    columns = (apart.one, apart.other)
+    if any(sources.edge_of(column) is not None for column in columns):
+        return False
+    numbers = [min(sources.of(column)) for column in columns]
+    if sorted(one == number for one in numbers) != [False, True] or max(numbers) > number:
+        return False
+    if any(isinstance(sources.named[one][1], Static) for one in numbers):
+        return False
+    apart = apart if numbers[1] == number else apart.turned()
+    names = (sources.lowered(apart.one).name, sources.lowered(apart.other, below=number).name)
+    types = [sources.type_of(name) for name in names]
+    if types[0] != types[1] or types[0] is None or not pa.types.is_timestamp(types[0]):
+        return False
+    if step.apart is not None:
+        apart = narrowed(step.apart, replace(apart, one=step.apart.one, other=step.apart.other))
+        if step.names != names or apart is None:
+            return False
+    step.apart, step.names = apart, names
+    return True
 
 
 def _is_of_stream(sources: Sources, conjunct: exp.Expr) -> bool:
@@ -87,7 +134,7 @@ def _is_of_stream(sources: Sources, conjunct: exp.Expr) -> bool:
 
 def _pair(sources: Sources, conjunct: exp.Expr, number: int) -> tuple[exp.Expr, exp.Expr] | None:
     """The two sides of an equality between source `number` and those before it."""
-    if not isinstance(conjunct, exp.EQ):
+    if not isinstance(conjunct, exp.EQ | exp.NullSafeEQ):
         return None
     sides = [sources.of(conjunct.left), sources.of(conjunct.right)]
     if not all(sides) or sorted(number in side for side in sides) != [False, True]:
@@ -134,3 +181,17 @@ def all_of(conditions: list[exp.Expr]) -> exp.Expr:
     if len(conditions) == 1:
         return conditions[0]
     return balanced(exp.And, [exp.paren(condition, copy=False) for condition in conditions])
+
+
+def refuse_impossible(step: JoinStep, left_us: int | None, right_us: int | None, text: str) -> None:
+    """Refuse instants that are never so far apart, or only when one of the rows, which are there so long, has gone."""
+    assert step.apart is not None
+    low, high = step.apart.low_us, step.apart.high_us
+    never = low is not None and high is not None and low > high
+    gone = low is not None and right_us is not None and low >= right_us
+    gone |= high is not None and left_us is not None and -high >= left_us
+    if never or gone:
+        message = "no two rows can meet this condition: " + (
+            "no instant is both after and before another" if never else "one has left its window before the other comes"
+        )
+        raise error_at(step.place, message, text, "a.ts BETWEEN b.ts - INTERVAL 5 MINUTES AND b.ts")

@@ -24,7 +24,7 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     for node in tree.walk():
         if isinstance(node, exp.SetOperation) or query_window_of(node) is not None:
             return True
-        if isinstance(node, exp.Select) and node.args.get("distinct"):
+        if isinstance(node, exp.Select) and (node.args.get("distinct") or _asks_others(node)):
             return True
     joining = [select for select in tree.find_all(exp.Select) if select.args.get("joins")]
     windows = [window for table in tree.find_all(exp.Table, exp.Subquery) if (window := window_of(table))]
@@ -45,6 +45,14 @@ def aggregates(select: exp.Select, scope: Scope) -> bool:
     """Whether a SELECT makes groups of its rows."""
     clauses = any(select.args.get(clause) for clause in ("group", "having", "cluster"))
     return clauses or any(calls_in(node, scope) for node in select.selects)
+
+
+def _asks_others(select: exp.Select) -> bool:
+    """Whether a SELECT has a sub-query outside FROM, or a join that only rows that come and go can answer."""
+    if any(join.side in ("RIGHT", "FULL") or join.kind in ("SEMI", "ANTI") for join in select.args.get("joins") or []):
+        return True
+    parts = [*select.selects, *(select.args.get(clause) for clause in ("where", "having"))]
+    return any(next(part.find_all(exp.Query), None) is not None for part in parts if part is not None)
 
 
 def _chain(tree: exp.Expr, named: Mapping[str, exp.Expr], scope: Scope) -> list[exp.Select]:

@@ -29,7 +29,7 @@ from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.catalog import Catalog
-from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.emission import FINAL, SNAPSHOT
 from windrow.plan.nodes.pipeline import Output
 from windrow.plan.nodes.result_columns import leading_columns
 
@@ -41,6 +41,7 @@ Named = dict[str, exp.Expr]
 def bind(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = emit_of(query.tree) or SNAPSHOT
+    emit = SNAPSHOT if emit == FINAL else emit  # the answer of a window that has ended is final
     scope = Scope(catalog, query.text, emit)
     bound = _bind(query.tree, {}, scope)
     if isinstance(bound, BoundAnswers):

@@ -117,5 +117,9 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     conditions += [join.args.get("on") for join in tree.args.get("joins") or []]
     for part in filter(None, [*tree.selects, *conditions]):
         refuse_spark_windows(part, text)
-        for node in part.find_all(exp.Window, exp.Query):
-            raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)
+        for node in part.find_all(exp.Window):
+            raise not_yet(node, "OVER", text)
+    for part in filter(None, conditions[1:]):  # those of WHERE and the select list have become joins
+        for node in part.find_all(exp.Query):
+            what = "a sub-query in ON or GROUP BY"
+            raise not_yet(node, what, text, "WHERE a.k IN (SELECT ...)")

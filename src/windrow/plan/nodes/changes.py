@@ -189,17 +189,43 @@ class Intersect(SetNode):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Node):
-    """Pairs of rows with equal, non-NULL values in the columns of `on`, for which `residual` holds as well.
+class Between:
+    """A condition on the instants of a pair: `low_us` <= left - right <= `high_us`; None is no bound.
 
-    With `kind` left, a row of the left side without a partner comes with NULLs. Names must differ on both sides.
+    A row that comes when no instant of the other side can meet its own any more is of no use: `left_waits_us` is how
+    long after its instant a left row can still find a partner, `right_waits_us` the same of a right row.
+    """
+
+    left: str
+    right: str
+    low_us: int | None
+    high_us: int | None
+    left_waits_us: int | None = None
+    right_waits_us: int | None = None
+
+
+JoinKind = Literal["inner", "left", "right", "full", "semi", "anti"]
+"""Which rows come without a partner, with NULLs: none, those of one side, of both. Of `semi` and `anti` only the left
+rows come: those that have a partner, or that have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """Pairs of rows with equal values in the columns of `on`, for which `residual` and `between` hold as well.
+
+    NULL equals nothing, but in the places of `on` that are `null_safe` it equals NULL. Without `on` every row meets
+    every other. With `final`, a row without a partner comes when none can come any more, and is never taken back.
+    Names must differ on both sides.
     """
 
     left: Node
     right: Node
     on: tuple[tuple[str, str], ...]
-    kind: Literal["inner", "left"] = "inner"
+    kind: JoinKind = "inner"
     residual: str | None = None
+    null_safe: tuple[int, ...] = ()
+    between: Between | None = None
+    final: bool = False
 
     def __post_init__(self) -> None:
         clash = set(self.left.names) & set(self.right.names)
@@ -207,8 +233,13 @@ class Join(Node):
             raise ValueError(f"both sides of a join have {sorted(clash)}: project them to other names first")
 
     @property
+    def pair_names(self) -> tuple[str, ...]:
+        """The names of the columns of a pair, over which `residual` is."""
+        return self.left.names + self.right.names
+
+    @property
     def columns(self) -> tuple[Column, ...]:
-        return (*self.left.columns, *self.right.columns)
+        return self.left.columns + (() if self.kind in ("semi", "anti") else self.right.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +250,9 @@ class TableJoin(Node):
     table: str
     read: tuple[Column, ...]
     on: tuple[tuple[str, str], ...]
-    kind: Literal["inner", "left"] = "inner"
+    kind: Literal["inner", "left", "semi", "anti"] = "inner"
     residual: str | None = None
+    null_safe: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         clash = set(self.child.names) & {column.name for column in self.read}
@@ -228,8 +260,50 @@ class TableJoin(Node):
             raise ValueError(f"both sides of a join have {sorted(clash)}: project them to other names first")
 
     @property
+    def pair_names(self) -> tuple[str, ...]:
+        """The names of the columns of a pair, over which `residual` is."""
+        return self.child.names + tuple(column.name for column in self.read)
+
+    @property
     def columns(self) -> tuple[Column, ...]:
-        return (*self.child.columns, *self.read)
+        return self.child.columns + (() if self.kind in ("semi", "anti") else self.read)
+
+
+@dataclass(frozen=True, slots=True)
+class Single(Node):
+    """Groups of which each should be of one row, as `count` tells: of more than one, `value` is NULL, and counted."""
+
+    child: Node
+    count: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column to sort by."""
+
+    column: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(Node):
+    """The rows of each partition that are among the first ones in an order, with their number if it has a name.
+
+    Without a `limit` all rows are. Ties of `row_number` are in the order of the whole row.
+    """
+
+    child: Node
+    partition: tuple[str, ...]
+    order: tuple[SortKey, ...]
+    function: Literal["row_number", "rank", "dense_rank"] = "row_number"
+    limit: int | None = None
+    number: str | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.child.columns + (() if self.number is None else (Column(self.number, pa.int32()),))
 
 
 class Expiry(Enum):

@@ -10,8 +10,8 @@ from sqlglot import exp
 from windrow.language import expression_sql, parse_expression
 from windrow.plan.nodes.aggregates import Aggregate
 
-SNAPSHOT, CHANGES, INSERTS, DELETES = "SNAPSHOT", "CHANGES", "INSERTS", "DELETES"
-OPERATIONS = {CHANGES: ("-", "+"), INSERTS: ("+",), DELETES: ("-",)}
+SNAPSHOT, CHANGES, INSERTS, DELETES, FINAL = "SNAPSHOT", "CHANGES", "INSERTS", "DELETES", "FINAL"
+OPERATIONS = {CHANGES: ("-", "+"), INSERTS: ("+",), DELETES: ("-",), FINAL: ("+",)}
 """Which rows are sent, in this order."""
 
 HAS, HAD, CHANGE, OTHER = "has", "had", "change", "other"

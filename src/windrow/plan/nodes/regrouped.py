@@ -34,6 +34,9 @@ class Regrouped(Node):
 Leaf = Scan | Regrouped
 """What a stage reads."""
 
+EVERYWHERE = ("\0",)
+"""In place of columns by which rows are spread, which have names: every shard has all of them."""
+
 
 def leaves_in(plan: Node) -> list[Leaf]:
     """The leaves of a plan, each once."""
@@ -43,7 +46,10 @@ def leaves_in(plan: Node) -> list[Leaf]:
 
 @dataclass(frozen=True, slots=True)
 class LeafKey:
-    """By which of its columns the rows of a leaf are spread over the shards; by none, all are in one."""
+    """By which of its columns the rows of a leaf are spread over the shards; by none, all are in one.
+
+    EVERYWHERE sends each row to every shard.
+    """
 
     leaf: Leaf
     columns: tuple[str, ...]

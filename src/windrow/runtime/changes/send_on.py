@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.operators.changes import Changes
 from windrow.operators.packed import packed, row_column
-from windrow.plan.nodes.regrouped import LeafKey, Regrouped
+from windrow.plan.nodes.regrouped import EVERYWHERE, LeafKey, Regrouped
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import ANSWERS, CLOCK, FLUSH, LEFT_OUT, NEWEST, Payload
 from windrow.runtime.slice.scans import ROWS, by_shard
@@ -46,7 +46,7 @@ def regrouped(
         if not isinstance(leaf, Regrouped) or leaf.part not in changed or not len(changed[leaf.part]):
             continue
         rows = pa.record_batch(packed(changed[leaf.part]))
-        columns = [row_column(leaf.names.index(name)) for name in key.columns]
+        columns = [name if (name,) == EVERYWHERE else row_column(leaf.names.index(name)) for name in key.columns]
         for to, part in by_shard(rows, columns, shards):
             body = encode_batch(part)
             sent.append(Payload(to, shard, len(sent) + 1, None, f"{ROWS}{number}", body))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.plan.nodes.pipeline import SpreadScan
+from windrow.plan.nodes.regrouped import EVERYWHERE
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.reject import TIME
 
@@ -43,6 +44,8 @@ class LeafRows:
 
 def by_shard(rows: pa.RecordBatch, key: Sequence[str], shards: Sequence[int]) -> list[tuple[int, pa.RecordBatch]]:
     """The rows for each shard that gets any; without a key, all are for the first."""
+    if tuple(key) == EVERYWHERE:
+        return [(shard, rows) for shard in shards]
     if len(shards) == 1 or not key:
         return [(shards[0], rows)]
     owners, groups = encode_keys([rows.column(name) for name in key], rows.num_rows)

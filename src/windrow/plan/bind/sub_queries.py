@@ -1,0 +1,296 @@
+"""Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a LEFT JOIN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from windrow.language import error_at
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.calls import is_call
+from windrow.plan.bind.change_sources import OWN
+from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.joins import all_of, conjuncts_of
+from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.refuse import not_yet
+
+ONE_ROW = "one_row"
+"""Marks a sub-query whose value is that of its one row."""
+
+Columns = Mapping[str, Sequence[str]]
+"""The columns of each source, by alias."""
+
+_CLAUSES = ("group", "having", "distinct", "order", "limit", "qualify", "with_", "cluster", "query_window")
+
+
+@dataclass(slots=True)
+class SubQueries:
+    """Takes the sub-queries out of the clauses of one SELECT, and makes joins of them.
+
+    `around` are the columns of its own sources, `columns_of` tells those of the sources of a sub-query. A condition of
+    a sub-query that names columns of `around` is one of the join.
+    """
+
+    around: Columns
+    columns_of: Callable[[exp.Select], Columns]
+    scope: Scope
+    first: int
+    joins: list[exp.Join] = field(default_factory=list)
+
+    def taken_out(self, tree: exp.Select) -> exp.Select:
+        """The same query without sub-queries outside FROM; what they have become is in `joins`."""
+        tree = tree.copy()
+        grouped = aggregates(tree, self.scope)
+        where = tree.args.get("where")
+        conditions = [] if where is None else conjuncts_of(where.this)
+        kept = [condition for condition in conditions if _membership(condition) is None]
+        asked = [found for condition in conditions if (found := _membership(condition)) is not None]
+        if where is not None and len(kept) < len(conditions):
+            tree.set("where", exp.Where(this=all_of(kept)) if kept else None)
+        for part in _clauses(tree):
+            self._refuse_membership(part)
+            for node in list(part.find_all(exp.Subquery)):
+                if node.root() is part.root() and not isinstance(node.parent, exp.From | exp.Join):
+                    value = self._value(node)
+                    node.replace(value)
+                    if grouped and part is not tree.args.get("where") and not _in_call(value, self.scope):
+                        _group_by(tree, value)
+        for negated, condition in asked:
+            self._member(condition, negated)
+        if self.joins:
+            tree.set("joins", [*(tree.args.get("joins") or []), *self.joins])
+        return tree
+
+    def _refuse_membership(self, part: exp.Expr) -> None:
+        for node in part.find_all(exp.Exists, exp.In):
+            if isinstance(node, exp.Exists) or node.args.get("query"):
+                word = "EXISTS" if isinstance(node, exp.Exists) else "IN (SELECT ...)"
+                message = f"{word} stands in WHERE, alone or joined with others by AND"
+                raise error_at(node, message, self.scope.text, "WHERE a.k IN (SELECT ...) AND a.x > 0")
+
+    def _member(self, node: exp.In | exp.Exists, negated: bool) -> None:
+        """Let the rows through for which IN or EXISTS holds, or does not."""
+        word = "ANTI" if negated else "SEMI"
+        if isinstance(node, exp.Exists):
+            query, asked = node.this.unnest(), []
+        else:
+            query = node.args["query"].unnest()
+            asked = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        if len(asked) > 1 and negated:
+            raise not_yet(node, "NOT IN of several columns", self.scope.text, "NOT EXISTS (SELECT ... WHERE ...)")
+        inner = self._plain(query, asked, node)
+        correlated = self._correlated(inner)
+        alias = self._alias()
+        values = {f"v{i}": value.unalias() for i, value in enumerate(inner.selects)} if asked else {}
+        conditions, columns = self._renamed(correlated, inner, alias)
+        equal = [exp.EQ(this=one.copy(), expression=_column(alias, name)) for one, name in zip(asked, values)]
+        self._join(inner, {**values, **columns}, alias, word, [*equal, *conditions], node)
+        if negated and asked:  # NULL may be equal to anything, so that nobody knows that a row is not among them
+            alias = self._alias()
+            conditions, columns = self._renamed(correlated, inner, alias)
+            missing = exp.Is(this=exp.paren(values["v0"].copy()), expression=exp.Null())
+            unknown = exp.Or(
+                this=_column(alias, "missing"),
+                expression=exp.Is(this=exp.paren(asked[0].copy()), expression=exp.Null()),
+            )
+            self._join(inner, {"missing": missing, **columns}, alias, word, [exp.paren(unknown), *conditions], node)
+
+    def _join(
+        self,
+        inner: exp.Select,
+        columns: Mapping[str, exp.Expr],
+        alias: str,
+        word: str,
+        conditions: Sequence[exp.Expr],
+        place: exp.Expr,
+    ) -> None:
+        made = inner.copy()
+        outputs = columns or {"hit": exp.Literal.number(1)}
+        made.set("expressions", [exp.alias_(node.copy(), name, quoted=True) for name, node in outputs.items()])
+        made.set("distinct", exp.Distinct())
+        self._add(made, alias, word, conditions, place)
+
+    def _value(self, node: exp.Subquery) -> exp.Expr:
+        """The value of a sub-query with one column, from a join that adds one row at most."""
+        query = node.unnest()
+        alias = self._alias()
+        more = any(query.args.get(clause) for clause in _CLAUSES)
+        empty: exp.Expr | None
+        if isinstance(query, exp.Select) and not more and aggregates(query, self.scope):
+            inner, value, empty = query.copy(), query.selects[0].unalias(), _of_nothing(query, self.scope)
+            _one_column(query, 1, node, self.scope)
+        else:
+            inner = self._plain(query, [node], node)
+            value, empty = exp.First(this=inner.selects[0].unalias()), None
+        correlated = self._correlated(inner)
+        conditions, columns = self._renamed(correlated, inner, alias)
+        for condition in correlated:
+            _refuse_unequal(condition, self.scope)
+        outputs = {**columns, "n": exp.Count(this=exp.Star()), "v": value}
+        inner.set("expressions", [exp.alias_(part.copy(), name, quoted=True) for name, part in outputs.items()])
+        if columns:
+            inner.set("group", exp.Group(expressions=[part.copy() for part in columns.values()]))
+        self._add(inner, alias, "LEFT", conditions, node, one_row=empty is None)
+        found = _column(alias, "v")
+        if empty is None or isinstance(empty, exp.Null):
+            return placed_as(found, node)
+        nothing = exp.Is(this=_column(alias, "n"), expression=exp.Null())
+        return placed_as(exp.Case(ifs=[exp.If(this=nothing, true=empty)], default=found), node)
+
+    def _add(
+        self,
+        inner: exp.Select,
+        alias: str,
+        word: str,
+        conditions: Sequence[exp.Expr],
+        place: exp.Expr,
+        one_row: bool = False,
+    ) -> None:
+        source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+        source.meta.update({**place.meta, ONE_ROW: one_row})
+        side = {"side": "LEFT"} if word == "LEFT" else {"kind": word}
+        on = all_of([condition.copy() for condition in conditions]) if conditions else exp.true()
+        join = exp.Join(this=source, on=on, **side)
+        placed_as(join, place)
+        self.joins.append(join)
+
+    def _plain(self, query: exp.Expr, asked: Sequence[exp.Expr], place: exp.Expr) -> exp.Select:
+        """A SELECT of columns without more than FROM and WHERE, around the query where it has more."""
+        more = any(query.args.get(clause) for clause in _CLAUSES)
+        if isinstance(query, exp.Select) and not more and not aggregates(query, self.scope):
+            _one_column(query, len(asked), place, self.scope)
+            return query.copy()
+        names = [exp.to_identifier(f"w{i}") for i in range(len(asked))]
+        alias = exp.TableAlias(this=exp.to_identifier("within"), columns=names if asked else None)
+        if isinstance(query, exp.Select):
+            _one_column(query, len(asked), place, self.scope)
+        around = exp.select(*(exp.column(name.copy()) for name in names) if names else [exp.Literal.number(1)])
+        return around.from_(exp.Subquery(this=query.copy(), alias=alias))
+
+    def _correlated(self, inner: exp.Select) -> list[exp.Expr]:
+        """The conditions of WHERE that name columns of the query around; they are taken out of `inner`."""
+        own = self.columns_of(inner)
+        where = inner.args.get("where")
+        conditions = [] if where is None else conjuncts_of(where.this)
+        correlated = [one for one in conditions if any(self._is_around(column, own) for column in _columns(one))]
+        kept = [condition for condition in conditions if all(condition is not one for one in correlated)]
+        if correlated:
+            inner.set("where", exp.Where(this=all_of(kept)) if kept else None)
+        for column in (column for part in inner.selects for column in _columns(part)):
+            if self._is_around(column, own):
+                message = "a sub-query may name columns of the query around it in its WHERE, and not elsewhere"
+                raise error_at(column, message, self.scope.text)
+        return correlated
+
+    def _renamed(
+        self, conditions: Sequence[exp.Expr], inner: exp.Select, alias: str
+    ) -> tuple[list[exp.Expr], dict[str, exp.Expr]]:
+        """The conditions over columns of the sub-query by its alias, and what these columns are."""
+        own, found = self.columns_of(inner), []
+        columns: dict[str, exp.Expr] = {}
+        for condition in conditions:
+            made = condition.copy()
+            for column in list(_columns(made)):
+                if not self._is_around(column, own):
+                    text = column.sql()
+                    name = next((name for name, known in columns.items() if known.sql() == text), f"c{len(columns)}")
+                    columns[name] = column.copy()
+                    named = placed_as(_column(alias, name), column)
+                    if column is made:
+                        made = named
+                    else:
+                        column.replace(named)
+            found.append(made)
+        return found, columns
+
+    def _is_around(self, column: exp.Column, own: Columns) -> bool:
+        """Whether a name in a sub-query is one of the query around: its own sources come first."""
+        inside, around = ({alias.lower() for alias in columns} for columns in (own, self.around))
+        if column.table:
+            return column.table.lower() not in inside and column.table.lower() in around
+        names = {name.lower() for columns in own.values() for name in columns} | set(EDGES)
+        return column.name.lower() not in names and any(
+            column.name.lower() == name.lower() for columns in self.around.values() for name in columns
+        )
+
+    def _alias(self) -> str:
+        return f"{OWN}{self.first + len(self.joins)}"
+
+
+def sub_queries_in(part: exp.Expr) -> Iterable[exp.Expr]:
+    """The queries within an expression."""
+    return part.find_all(exp.Query)
+
+
+def _clauses(tree: exp.Select) -> list[exp.Expr]:
+    found = [*tree.selects, *(tree.args.get(clause) for clause in ("where", "having", "qualify"))]
+    return [part for part in found if part is not None and next(iter(sub_queries_in(part)), None) is not None]
+
+
+def _membership(condition: exp.Expr) -> tuple[bool, exp.In | exp.Exists] | None:
+    """Whether a condition is IN or EXISTS of a sub-query, and is negated."""
+    negated = False
+    while isinstance(condition, exp.Not | exp.Paren):
+        negated ^= isinstance(condition, exp.Not)
+        condition = condition.this
+    if isinstance(condition, exp.Exists) or (isinstance(condition, exp.In) and condition.args.get("query")):
+        return negated, condition
+    return None
+
+
+def _columns(node: exp.Expr) -> Iterable[exp.Column]:
+    return node.find_all(exp.Column)
+
+
+def _column(alias: str, name: str) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), table=alias)
+
+
+def _one_column(query: exp.Select, wanted: int, place: exp.Expr, scope: Scope) -> None:
+    stars = any(isinstance(node, exp.Star) or node.is_star for node in query.selects)
+    if wanted and (len(query.selects) != wanted or stars):
+        has = "*" if stars else f"{len(query.selects)} columns"
+        raise error_at(place, f"the sub-query has {has}, and {wanted} can be compared with", scope.text)
+
+
+def _of_nothing(query: exp.Select, scope: Scope) -> exp.Expr:
+    """What the value is where there are no rows: a count is 0, any other aggregate is NULL."""
+
+    def emptied(node: exp.Expr) -> exp.Expr:
+        if not is_call(node, scope):
+            return node
+        inner = node.this if isinstance(node, exp.Filter) else node
+        names = ("count", "count_if", "approx_count_distinct", "regr_count")
+        name = inner.sql_name() if isinstance(inner, exp.Func) else inner.name
+        name = inner.name if isinstance(inner, exp.Anonymous) else name
+        return exp.Literal.number(0) if name.lower() in names else exp.Null()
+
+    return query.selects[0].unalias().copy().transform(emptied)
+
+
+def _refuse_unequal(condition: exp.Expr, scope: Scope) -> None:
+    """The value of a sub-query is looked up, so that what it shares with the query around has to be equal."""
+    if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
+        message = "the value of a sub-query is found by equalities with the query around it, and this is none"
+        raise error_at(condition, message, scope.text, "JOIN the stream with that condition, and GROUP BY")
+
+
+def _in_call(node: exp.Expr, scope: Scope) -> bool:
+    """Whether a value is within an aggregate, which takes it row by row."""
+    parent = node.parent
+    while parent is not None and not isinstance(parent, exp.Query):
+        if is_call(parent, scope):
+            return True
+        parent = parent.parent
+    return False
+
+
+def _group_by(tree: exp.Select, value: exp.Expr) -> None:
+    """At each instant the value is the same for all rows, so groups may have it among their keys."""
+    group = tree.args.get("group") or exp.Group(expressions=[])
+    columns = [column.copy() for column in value.find_all(exp.Column)]
+    group.set("expressions", [*group.expressions, *columns])
+    tree.set("group", group)

@@ -1,0 +1,107 @@
+"""Joins of every kind and sub-queries outside FROM: at every instant what DuckDB says of the windows' events."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow
+from drawn_examples import examples
+from windrow.errors import MemoryLimitError, QueryError
+from windrow.local.replay import Replay
+
+from .at_instants import check_at_instants, check_at_slides, drawn
+from .judge import TIME
+
+QUERIES = (
+    "SELECT a.k, a.n, b.x FROM a {6} RIGHT JOIN b {4} ON a.k = b.k",
+    "SELECT a.k, b.n FROM a {6} FULL OUTER JOIN b {4} ON a.k = b.k AND a.n < b.n",
+    "SELECT k, a.x, b.n FROM a {5} FULL JOIN b {4} USING (k) WHERE k IS NULL OR k <> 'nut'",
+    "SELECT * FROM (SELECT k, n FROM a {5}) AS p FULL JOIN (SELECT k, n, x FROM b {4}) AS q USING (k, n) WHERE n > 1",
+    "SELECT k, COUNT(*) AS c, MAX(b.x) AS top FROM a {5} RIGHT JOIN b {6} USING (k) GROUP BY k",
+    "SELECT a.k, a.n FROM a {6} SEMI JOIN b {4} ON a.k = b.k AND a.n <= b.n",
+    "SELECT k, n, x FROM a {6} ANTI JOIN b {4} ON a.k = b.k",
+    "SELECT a.k, a.n, b.n AS bn FROM a {5} JOIN b {4} ON a.n < b.n",
+    "SELECT a.n, b.n AS bn FROM a {5} LEFT JOIN b {4} ON a.n > b.n + 1 AND b.x > 0.5",
+    "SELECT a.n, b.x FROM a {3}, b {2}",
+    "SELECT a.k, a.n, b.n AS bn FROM a {5} JOIN b {4} ON a.k IS NOT DISTINCT FROM b.k",
+    "SELECT a.k, b.n AS bn FROM a {5} FULL JOIN b {4} ON a.k IS NOT DISTINCT FROM b.k AND a.n = b.n + 1",
+    "SELECT k, n FROM a {6} WHERE n IN (SELECT n FROM b {4})",
+    "SELECT k, n FROM a {6} WHERE x NOT IN (SELECT x FROM b {4})",
+    "SELECT k, n FROM a {6} WHERE x NOT IN (SELECT x FROM b {4} WHERE b.k = a.k) AND n > 1",
+    "SELECT k, n FROM a {6} WHERE (k, n) IN (SELECT k, n FROM b {4})",
+    "SELECT k, n FROM a {6} WHERE EXISTS (SELECT 1 FROM b {4} WHERE b.k = a.k AND b.n > a.n)",
+    "SELECT k, n FROM a {6} WHERE NOT EXISTS (SELECT * FROM b {4} WHERE b.n = a.n) AND k IS NOT NULL",
+    "SELECT n, COUNT(*) AS c FROM a {6} WHERE EXISTS (SELECT 1 FROM b {4}) GROUP BY n",
+    "SELECT k, n FROM a {6} WHERE n IN (SELECT MAX(n) FROM b {4} GROUP BY k UNION SELECT n + 1 FROM b {2})",
+    "SELECT k, n, (SELECT MAX(n) FROM b {4}) AS top FROM a {6}",
+    "SELECT k, n FROM a {6} WHERE n > (SELECT AVG(n) FROM b {4})",
+    "SELECT k, (SELECT COUNT(*) FROM b {4} WHERE b.k = a.k) AS c FROM a {6}",
+    "SELECT k, (SELECT COALESCE(SUM(x), -1) FROM b {4} WHERE b.k = a.k AND b.n > 1) AS c FROM a {6}",
+    "SELECT n, COUNT(*) AS c, (SELECT COUNT(*) FROM b {4}) AS d FROM a {6} GROUP BY n HAVING COUNT(*) > 1",
+    "SELECT x.k, y.c FROM (SELECT k, SUM(n) AS s FROM a {6} GROUP BY k) AS x "
+    "FULL JOIN (SELECT n, COUNT(*) AS c FROM b {5} GROUP BY n) AS y ON x.s > y.c",
+)
+
+
+def asked(query: str) -> str:
+    return query.replace("IS NOT DISTINCT FROM", "<=>").replace("a {6} SEMI", "a {6} LEFT SEMI")
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@settings(max_examples=examples(8), deadline=None)
+@given(streams=drawn())
+def test_changes_add_up_to_the_query_at_every_instant(query, streams):
+    check_at_instants(query, streams, asked=asked(query))
+
+
+@pytest.mark.parametrize("query", QUERIES[1::5])
+@settings(max_examples=examples(5), deadline=None)
+@given(streams=drawn(), slide=st.integers(1, 5))
+def test_answers_at_slides_are_the_query_over_the_windows(query, streams, slide):
+    check_at_slides(query, streams, slide, asked=asked(query))
+
+
+def at(*times: int) -> pa.Array:
+    return pa.array(times, pa.int64()).cast(TIME)
+
+
+def test_a_sub_query_of_one_value_with_two_rows_is_null_and_counted():
+    a, b = pa.table({"ts": at(1, 3, 5), "n": [1, 2, 3]}), pa.table({"ts": at(1, 2, 9), "v": [7, 8, 9]})
+    text = "SELECT n, (SELECT v FROM b [RANGE 2 MICROSECONDS]) AS v FROM a [RANGE 1 MICROSECONDS] EMIT INSERTS"
+    replay = Replay(text, a=a, b=b)
+    outcomes = list(replay._outcomes(list(replay.batches()), None, [], True))
+    rows = [row for outcome in outcomes for table in replay._finished(outcome) for row in table.to_pylist()]
+    assert [(row["n"], row["v"]) for row in rows] == [(1, 7), (2, 8), (3, None)]
+    assert sum(outcome.failed for outcome in outcomes) == 1  # at 2, both rows are there
+
+
+def test_a_join_without_an_equality_is_refused_above_a_size(monkeypatch):
+    monkeypatch.setattr("windrow.operators.join.MOST_ROWS", 5)
+    few, many = (pa.table({"ts": at(*range(rows)), "n": list(range(rows))}) for rows in (5, 20))
+    text = "SELECT a.n, b.n AS m FROM a [RANGE 9 SECONDS] JOIN b [RANGE 9 SECONDS] ON a.n < b.n EMIT INSERTS"
+    assert windrow.replay(text, a=few, b=many, flush=True).num_rows == sum(19 - n for n in range(5))
+    with pytest.raises(MemoryLimitError, match=r"\d+ rows on its smaller side.*add an equality.*shorten the window"):
+        windrow.replay(text, a=many, b=many, flush=True)
+
+
+WRONG = {
+    "SELECT b.n FROM a {5} SEMI JOIN b {5} ON a.k = b.k": "unknown stream 'b'",
+    "SELECT k FROM a {5} WHERE n > 1 OR n IN (SELECT n FROM b {5})": "IN (SELECT ...) stands in WHERE, alone or",
+    "SELECT k FROM a {5} WHERE n IN (SELECT n, k FROM b {5})": "the sub-query has 2 columns, and 1 can be",
+    "SELECT k, (SELECT MAX(n) FROM b {5} WHERE b.n < a.n) AS m FROM a {5}": "is found by equalities",
+    "SELECT k, (SELECT MAX(b.n + a.n) FROM b {5}) AS m FROM a {5}": "may name columns of the query around it in its WHERE",
+    "SELECT a.k FROM a {5} JOIN b {5} ON a.n IN (SELECT n FROM b {5})": "a sub-query in ON or GROUP BY",
+    "SELECT a.k FROM a {5} RIGHT JOIN t ON a.k = t.k": "RIGHT JOIN with a table would tell rows of the table",
+}
+
+
+@pytest.mark.parametrize("query", WRONG)
+def test_what_cannot_be_asked_is_told_where(query):
+    empty = pa.table({"ts": at(), "k": pa.array([], pa.string()), "n": pa.array([], pa.int64())})
+    with pytest.raises(QueryError) as caught:
+        windrow.replay(query.replace("{5}", "[RANGE 5 SECONDS]"), a=empty, b=empty, tables={"t": empty.drop(["ts"])})
+    assert WRONG[query] in caught.value.message
+    assert caught.value.at is not None
