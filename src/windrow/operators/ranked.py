@@ -82,7 +82,7 @@ class RankRows:
         return {"rows": self._rows.snapshot(), "partitions": self._partitions.snapshot()}
 
     def _in_order(self, partitions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows of some partitions in order; for each, a number that its ties share, and where its partition begins."""
+        """The rows of some partitions in order; of each, a number that ties share, and where its partition begins."""
         touched = np.zeros(len(self._partitions), bool)
         touched[partitions] = True
         own = self._rows.side["partition"][: len(self._rows)]
