@@ -25,6 +25,7 @@ from windrow.plan.nodes.aggregates import (
 )
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
+    Between,
     Column,
     Computed,
     Distinct,
@@ -35,8 +36,11 @@ from windrow.plan.nodes.changes import (
     Measure,
     Minus,
     Project,
+    Ranked,
     Scan,
     Select,
+    Single,
+    SortKey,
     Stamp,
     TableJoin,
     Union,
@@ -167,6 +171,14 @@ NODES = {
     Intersect(SALES, SALES): f"intersect/1({SCAN}; {SCAN})",
     Join(SALES, RIGHT, (("k", "j"),), "left", "x > 3"): (
         f"join/1 left on k = j where x > 3({SCAN}; scan/1 `my names` (j bigint: j) for ever)"
+    ),
+    Join(SALES, RIGHT, (), "full", None, (), Between("k", "j", -5 * S, None, 6 * S, None), True): (
+        "join/1 full on nothing between k - j from -5 s to any waits 6 s, any final"
+        f"({SCAN}; scan/1 `my names` (j bigint: j) for ever)"
+    ),
+    Single(SALES, "n", "v"): f"single/1 v by n({SCAN})",
+    Ranked(SALES, ("k",), (SortKey("x", True, False),), "rank", 3, "r"): (
+        f"ranked/1 rank first 3 by k in order of x desc nulls last as r({SCAN})"
     ),
     TableJoin(SALES, "t:names", (Column("t_k", pa.int64()),), (("k", "t_k"),)): (
         f"table join/1 `t:names` (t_k bigint) inner on k = t_k({SCAN})"
