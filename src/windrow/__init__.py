@@ -13,6 +13,7 @@ from windrow.errors import (
     QueryError,
     SettingsError,
     StateError,
+    StoppedQueriesError,
     StorageError,
     WindrowError,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "SettingsError",
     "Sink",
     "StateError",
+    "StoppedQueriesError",
     "StorageError",
     "StreamProgress",
     "WindrowError",

@@ -1,4 +1,4 @@
-"""Changes to a running job as text: what `windrow add`, `windrow drop` and `windrow reset-clock` send it."""
+"""Changes to a running job as text: what `windrow add`, `drop`, `resume` and `reset-clock` send it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ def obey(job: Job, letter: Letter) -> Letter:
         case {"drop": str(name)}:
             job.drop(name)
             return {"dropped": [name], "queries": job.queries}
+        case {"resume": str(name)}:
+            job.resume(name)
+            return {"resumed": [name], "queries": job.queries}
         case {"reset_clock": str(stream), "to": str(to)}:
             job.reset_clock(stream, to)
             return {"reset": stream}

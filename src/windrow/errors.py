@@ -115,3 +115,14 @@ class JobError(WindrowError):
     """What has stopped a job."""
 
     code = "JOB"
+
+
+class StoppedQueriesError(JobError):
+    """Queries that have stopped while the others of their job went on; `queries` has what stopped each."""
+
+    code = "STOPPED"
+
+    def __init__(self, queries: dict[str, str]) -> None:
+        self.queries = dict(queries)
+        told = [f"query {name!r} has stopped: {error}" for name, error in queries.items()]
+        super().__init__("\n".join(told) + "\nhint: mend it, and bring it back with windrow resume or job.resume")

@@ -46,6 +46,7 @@ from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.letters import Listener
+from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
@@ -269,12 +270,18 @@ class Session:
         trigger: Trigger = None,
         *,
         rejected: Mapping[str, Sink] | Sink | None = None,
+        on_error: str = ISOLATE,
+        restarts: int = RESTARTS,
     ) -> Job:
         """Run all registered queries, over one scan of each stream, each into its sink.
 
         Without a `checkpoint` there is a temporary one, which goes with the job. `rejected` is a sink for events that
-        no window took, or one for each of some streams.
+        no window took, or one for each of some streams. `on_error` says what becomes of a query whose code or sink
+        fails while others run: with "isolate" it stops, is told of, and the others go on without it; with "stop" the
+        whole job stops, and nothing of its batch is written. `restarts` is how often a Spark query that has died of
+        what passes, such as a machine that was lost, is started again without a batch done in between.
         """
+        recovery = Recovery(on_error, restarts)
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
         sinks = dict(sinks or {})
@@ -287,10 +294,10 @@ class Session:
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
         if checkpoint:
-            return self._started(spark_place(self.spark, checkpoint), sinks, trigger, rejected)
+            return self._started(spark_place(self.spark, checkpoint), sinks, trigger, rejected, recovery)
         place = place_of(tempfile.mkdtemp(prefix="windrow-"))
         try:
-            job = self._started(place, sinks, trigger, rejected)
+            job = self._started(place, sinks, trigger, rejected, recovery)
         except BaseException:
             remove_checkpoint(place, {})
             raise
@@ -298,19 +305,25 @@ class Session:
         return job
 
     def _started(
-        self, checkpoint: Place, sinks: dict[str, Sink], trigger: Trigger, rejected: Mapping[str, Sink] | Sink | None
+        self,
+        checkpoint: Place,
+        sinks: dict[str, Sink],
+        trigger: Trigger,
+        rejected: Mapping[str, Sink] | Sink | None,
+        recovery: Recovery,
     ) -> Job:
         hold = Hold(checkpoint)
         hold.take()
         try:
-            queries = self._queries_in(checkpoint, sinks)
+            queries, aside = self._queries_in(checkpoint, sinks)
             check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
-            check_places({name: sinks[name] for name in queries})
+            running = {name: sinks[name] for name in queries}
+            check_places(running)
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
             keep_expiry(checkpoint, queries, kept.expiry)
             known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
             runs = Runs(self.spark, checkpoint, kept, *known, hold.check)
-            job = Job(queries, sinks, trigger, runs, checkpoint, hold)
+            job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside)
         except BaseException:
             hold.release()
             raise
@@ -322,10 +335,17 @@ class Session:
         self._job = job
         return job
 
-    def _queries_in(self, checkpoint: Place, sinks: dict[str, Sink]) -> dict[str, AnyQuery]:
-        """The queries that run on a checkpoint; the sinks of those that came while it ran join `sinks`."""
+    def _queries_in(
+        self, checkpoint: Place, sinks: dict[str, Sink]
+    ) -> tuple[dict[str, AnyQuery], dict[str, tuple[AnyQuery, Sink]]]:
+        """The queries that run on a checkpoint, and those that do not, since they were dropped or have stopped.
+
+        The sinks of those that came while it ran join `sinks`.
+        """
         changes = QueryEdits.read(checkpoint)
-        queries = {name: query for name, query in self._shared().items() if name not in changes.dropped}
+        queries = self._shared()
+        away = {*changes.dropped, *changes.stopped} - (changes.added.keys() - changes.stopped.keys())
+        aside = {name: queries.pop(name) for name in away if name in queries}
         for name, way in kept_expiry(changes, queries, self._expiry and self._expiry.value).items():
             wanted = Wanted((("expiry", way),))
             queries[name] = self._compiler.query(name, self._texts[name], choose=wanted)
@@ -333,9 +353,18 @@ class Session:
             plan = self._compiler.query(name, parse_query(added.text), queries.values(), Wanted(added.choose))
             if added.slide_us is not None and isinstance(plan, QueryPlan):
                 plan = with_slide(plan, added.slide_us)
-            queries[name] = plan
             sinks[name] = added.sink
-        return queries
+            if name in changes.stopped:
+                aside[name] = plan
+            else:
+                queries[name] = plan
+        if not queries:
+            names = ", ".join(sorted(aside))
+            raise SettingsError(
+                f"no query is left to run: the checkpoint says that {names} were dropped or have stopped"
+                f"\nhint: bring them back with windrow resume {checkpoint} {names}, or start with a new checkpoint"
+            )
+        return queries, {name: (plan, sinks[name]) for name, plan in aside.items()}
 
     def explain(self, text: str | None = None, *, sinks: Mapping[str, Sink] | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen.

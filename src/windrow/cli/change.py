@@ -12,6 +12,7 @@ from windrow.errors import ChangeError, SettingsError
 from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import Place, place_of
 from windrow.plan.instants import read_instant, shown_instant
+from windrow.spark.job.bring_back import bring_back
 from windrow.spark.job.letters import Letter, Letters
 from windrow.spark.job.reset_clock import reset_stopped
 
@@ -29,11 +30,23 @@ def drop_queries(checkpoint: str, names: list[str]) -> None:
         typer.echo(f"dropped {name}; running: {', '.join(told['queries'])}")
 
 
+def resume_queries(checkpoint: str, names: list[str]) -> None:
+    """Bring queries back that were dropped or have stopped, in a job that runs, or in one that is started later."""
+    _check_there(checkpoint)
+    runs = Letters(_place(checkpoint)).is_read()
+    for name in names:
+        if runs:
+            told = _asked(checkpoint, {"resume": name})
+            typer.echo(f"{name} is back; running: {', '.join(told['queries'])}")
+        else:
+            bring_back(_place(checkpoint), name)
+            typer.echo(f"{name} runs again when the job is started")
+
+
 def reset_clock(checkpoint: str, stream: str, time: str) -> None:
     """Set the clock of a stream back, of a job that runs, or of one that is started again later."""
     to = shown_instant(read_instant(time))
-    if not _place(checkpoint).is_folder():
-        raise SettingsError(f"there is no checkpoint {checkpoint}")
+    _check_there(checkpoint)
     runs = Letters(_place(checkpoint)).is_read()
     if runs:
         _asked(checkpoint, {"reset_clock": stream, "to": to.isoformat()})
@@ -49,12 +62,16 @@ def _place(checkpoint: str) -> Place:
 
 
 def _asked(checkpoint: str, letter: Letter) -> Letter:
-    if not _place(checkpoint).is_folder():
-        raise SettingsError(f"there is no checkpoint {checkpoint}")
+    _check_there(checkpoint)
     told = Letters(_place(checkpoint)).ask(letter)
     if "error" in told:
         raise ChangeError(told["error"])
     return told
+
+
+def _check_there(checkpoint: str) -> None:
+    if not _place(checkpoint).is_folder():
+        raise SettingsError(f"there is no checkpoint {checkpoint}")
 
 
 def _text_of(queries: str) -> str:

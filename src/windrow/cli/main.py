@@ -81,6 +81,23 @@ def run(
             metavar="TIME", help="Time between batches, such as '5 seconds'. Without it, one follows another."
         ),
     ] = None,
+    on_error: Annotated[
+        str,
+        typer.Option(
+            "--on-error",
+            metavar="isolate|stop",
+            help="Of a query whose code or sink fails: stop it alone, and go on with the others, or stop the job.",
+        ),
+    ] = "isolate",
+    restarts: Annotated[
+        int,
+        typer.Option(
+            "--restarts",
+            metavar="N",
+            min=0,
+            help="How often Spark is started again after a machine was lost, with no batch done in between.",
+        ),
+    ] = 10,
 ) -> None:
     """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
 
@@ -97,12 +114,14 @@ def run(
       windrow run app.sql --trigger '5 seconds'
 
     \b
-    Exit codes: 0 the job ended or was stopped, 1 it died, 2 there is a mistake to mend and nothing was started.
+    Exit codes: 0 the job ended or was stopped, 1 it or a query of it died, 2 there is a mistake to mend and nothing
+    was started.
     """
     with user_errors():
         from windrow.cli.run import run_script
 
-        run_script(script, checkpoint, read_launch(master, choices or []), trigger, available_now, flush)
+        recovering = {"on_error": on_error, "restarts": restarts}
+        run_script(script, checkpoint, read_launch(master, choices or []), trigger, available_now, flush, recovering)
 
 
 @app.command()
@@ -150,6 +169,26 @@ def drop(
         from windrow.cli.change import drop_queries
 
         drop_queries(checkpoint, names)
+
+
+@app.command()
+def resume(
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the job, which may run or not.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The queries, by the names of their sinks.")],
+) -> None:
+    """Bring back queries that were dropped, or that have stopped because their code or their sink failed.
+
+    A job that runs takes them up at once, another one when it is started again. They answer from the first window that
+    they have all events of.
+
+    \b
+    Example:
+      windrow resume checkpoints/app busy
+    """
+    with user_errors():
+        from windrow.cli.change import resume_queries
+
+        resume_queries(checkpoint, names)
 
 
 @app.command("reset-clock")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from windrow.errors import JobError, WindrowError
+from windrow.errors import JobError, StoppedQueriesError, WindrowError
 
 DIED, MISTAKEN, INTERRUPTED = 1, 2, 130
 
@@ -19,6 +19,9 @@ def user_errors() -> Iterator[None]:
     """Print the errors that a user can cause as they are, without a trace from inside, and exit."""
     try:
         yield
+    except StoppedQueriesError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(DIED) from None
     except JobError as error:
         typer.echo(f"the job has died: {error}", err=True)
         raise typer.Exit(DIED) from None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -16,20 +17,28 @@ from windrow.cli.figures import line_of, shown_name
 from windrow.cli.launch import Launch, read_script, started
 from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
-from windrow.errors import QueryError, SettingsError
+from windrow.errors import QueryError, SettingsError, StoppedQueriesError
 from windrow.language import parse_duration
 from windrow.places.addresses import FILE, local_path, scheme_of
 from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import place_of
 from windrow.spark.job.hold import check_free
+from windrow.spark.job.recovery import Recovery
 
 AVAILABLE_NOW = "available now"
 
 
 def run_script(
-    path: Path, checkpoint: str | None, launch: Launch, trigger: str | None, available_now: bool, flush: bool
+    path: Path,
+    checkpoint: str | None,
+    launch: Launch,
+    trigger: str | None,
+    available_now: bool,
+    flush: bool,
+    recovering: Mapping[str, Any],
 ) -> None:
-    """Run the script at `path`, showing how it is doing."""
+    """Run the script at `path`, showing how it is doing; `recovering` is what `session.start` is told of failures."""
+    Recovery(recovering["on_error"], recovering["restarts"])
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path)
     console = Console(file=sys.stdout)
@@ -47,6 +56,7 @@ def run_script(
             application.sinks,
             AVAILABLE_NOW if available_now else trigger,
             rejected=application.rejected,
+            **recovering,
         )
         places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
         with view_for(console, places) as view:
@@ -59,6 +69,8 @@ def run_script(
             for stream, figures in job.progress().items():
                 typer.echo(line_of(shown_name(stream), figures))
         typer.echo(_farewell(worked_off, checkpoint))
+        if job.stopped:
+            raise StoppedQueriesError(job.stopped)
 
 
 def check_choices(checkpoint: str | None, trigger: str | None, available_now: bool, flush: bool) -> None:

@@ -36,8 +36,13 @@ class LogView:
     def __init__(self, every: float = LOG_SECONDS) -> None:
         self._every, self._last = every, time.monotonic()
         self._batches: dict[str, int] = {}
+        self._stopped: set[str] = set()
 
     def show(self, streams: Mapping[str, Figures]) -> None:
+        for name, why in stopped_in(streams).items():
+            if name not in self._stopped:
+                self.say(f"query {name} has stopped, the others go on: {why}")
+        self._stopped = set(stopped_in(streams))
         if time.monotonic() - self._last < self._every:
             return
         self._last = time.monotonic()
@@ -117,7 +122,8 @@ def queries_table(streams: Mapping[str, Figures], sinks: Mapping[str, str]) -> I
     """A line a query: its rows, how many come in a second, and where they go. Of many, the busiest."""
     rows = {name: count for figures in streams.values() for name, count in figures["rows"].items()}
     rates = {name: rate for figures in streams.values() for name, rate in figures["rows_per_second"].items()}
-    names = list(dict.fromkeys([*sinks, *rows]))
+    stopped = stopped_in(streams)
+    names = list(dict.fromkeys([*sinks, *rows, *stopped]))
     busiest = set(sorted(names, key=lambda name: -rows.get(name, 0))[:MOST_QUERIES])
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("query", header_style="dim", style="bold", no_wrap=True)
@@ -129,8 +135,15 @@ def queries_table(streams: Mapping[str, Figures], sinks: Mapping[str, str]) -> I
             known = (f"{rows[name]:,}", f"{rates.get(name, 0.0):,.0f}") if name in rows else (NONE_YET, NONE_YET)
             table.add_row(_short(name, 22), *known, _short(sinks.get(name, ""), 30))
     yield table
+    for name, why in stopped.items():
+        yield Text(f"{_short(name, 22)} has stopped: {why}", style="red")
     if len(names) > len(busiest):
         yield Text(f"and {len(names) - len(busiest):,} more queries", style="dim")
+
+
+def stopped_in(streams: Mapping[str, Figures]) -> dict[str, str]:
+    """The queries that have stopped while the others went on, each with why."""
+    return {name: why for figures in streams.values() for name, why in figures.get("stopped", {}).items()}
 
 
 def _short(text: str, most: int) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 from windrow.cli.view import View
+from windrow.errors import StoppedQueriesError
 
 if TYPE_CHECKING:
     from windrow.spark.job.job import Job
@@ -37,11 +39,15 @@ class StopSignals:
 def watch(job: Job, view: View, stop: StopSignals) -> bool:
     """Show how `job` is doing until it ends, which is True, or was stopped, which is False."""
     while not stop.asked:
-        ended = job.wait(LOOK_SECONDS)
+        try:
+            ended = job.wait(LOOK_SECONDS)
+        except StoppedQueriesError:  # the view shows them; the others have ended well
+            ended = True
         view.show(job.progress())
         if ended:
             return True
     view.say("stopping after this batch; Ctrl-C again stops at once")
-    job.stop()
+    with suppress(StoppedQueriesError):
+        job.stop()
     view.show(job.progress())
     return False

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from windrow.errors import JobError, SettingsError
+from windrow.errors import JobError, SettingsError, StoppedQueriesError
 from windrow.spark.output import children_write_to
 from windrow.spark.settings import local_spark
 
@@ -70,6 +70,8 @@ def kept_if_needed() -> Iterator[Path]:
     log = Path(name)
     try:
         yield log
+    except StoppedQueriesError:
+        raise
     except JobError as error:
         raise JobError(f"{error}\nSpark's log: {log}") from error
     except _NotStartedError as error:

@@ -1,9 +1,12 @@
 """A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint.
 
 batches         What Spark's own logs in a checkpoint say of a batch: when it began, and whether it is done
+bring_back      Bringing a query back in the checkpoint of a job that does not run: its next start runs it again
+causes          Why a Spark query has died: what will pass, what one of our queries has caused, and what ends the job
 checkpoint      What Windrow itself keeps in a checkpoint, beside Spark's
 clean_state     State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and
                 its end
+culprits        Which queries have stopped a batch: by what the error says, or by trying them on the same batch
 file_names      Names that people give to streams and queries, as names of files: whatever is in them, they lead nowhere
                 else
 forget_state    State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
@@ -17,6 +20,7 @@ keepers         Which Spark query keeps the rejected events of a stream, where s
 letters         Letters to a running job from another process: files in its checkpoint, each answered by another
 measures        What differs each time a task runs: how long it took, what its worker had in memory
 progress        How a job is doing, as figures to print and to read: `job.progress()`
+recovery        What has died in a job and comes back: after which pause, how often, and when it is given up
 reset_clock     Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
 runs            From plans to what runs: one Spark query a stream, and a writer for each sink
 spark_query     One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has

@@ -89,13 +89,22 @@ class QueryEdits:
     Of those that it is started with, the `dropped` ones do not run; the `added` ones run besides, perhaps under the
     name of a dropped one. A job that was killed and is started again runs what it ran. `forgotten` is state that is to
     be deleted as long as no query asks for it, by the folder of its stream: what only dropped queries kept. `expiry` is
-    how the rows of some queries expire, by name: those that were asked for another way than all others.
+    how the rows of some queries expire, by name: those that were asked for another way than all others. `stopped` are
+    queries that have failed while the others went on, each with why: they do not run until somebody brings them back.
     """
 
     added: dict[str, Added] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     forgotten: dict[str, list[str]] = field(default_factory=dict)
     expiry: dict[str, str] = field(default_factory=dict)
+    stopped: dict[str, str] = field(default_factory=dict)
+
+    def bring_back(self, name: str) -> bool:
+        """Let a query run again that was dropped or has stopped; False if it is neither."""
+        known = name in self.dropped or name in self.stopped
+        self.dropped = [other for other in self.dropped if other != name]
+        self.stopped.pop(name, None)
+        return known
 
     def forget(self, folder: str, names: Iterable[str], known: Iterable[str]) -> None:
         """Have state of a stream deleted that is called `names`, and none that is `known`."""
@@ -123,7 +132,8 @@ class QueryEdits:
             raise ValueError("what was dropped is no list")
         forgotten = {folder: [_text(name) for name in names] for folder, names in content.get("forgotten", {}).items()}
         expiry = {_text(name): _text(way) for name, way in content.get("expiry", {}).items()}
-        return cls(added, [_text(name) for name in content["dropped"]], forgotten, expiry)
+        stopped = {_text(name): _text(why) for name, why in content.get("stopped", {}).items()}
+        return cls(added, [_text(name) for name in content["dropped"]], forgotten, expiry, stopped)
 
     def write(self, checkpoint: AnyPlace) -> None:
         added = {
@@ -132,6 +142,7 @@ class QueryEdits:
             for name, it in self.added.items()
         }
         content = {"added": added, "dropped": self.dropped, "forgotten": self.forgotten, "expiry": self.expiry}
+        content["stopped"] = self.stopped
         write_whole(place_of(checkpoint) / "queries.json", content)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,25 +17,33 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.compile.keep_rows import Figures
 from windrow.compile.read_choose import read_choose
-from windrow.errors import ChangeError, JobError, SettingsError
+from windrow.errors import ChangeError, JobError, SettingsError, StoppedQueriesError
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.instants import read_instant
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
+from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import Added, QueryEdits
+from windrow.spark.job.culprits import culprits
 from windrow.spark.job.file_names import file_name
 from windrow.spark.job.forget_state import forgetting, remember, state_of
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.progress import Progress
+from windrow.spark.job.recovery import ISOLATE, Recovery
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
 from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
 from windrow.spark.job.stream_run import StreamRun, Trigger, is_live
 from windrow.spark.job.watched import Watched
 
+LOGGER = logging.getLogger("windrow")
 _LOOK = 1.0
 """So many seconds pass at most before a stream that has died is noticed."""
+
+
+Aside = tuple[AnyQuery, Sink]
+"""A query that does not run, and where its rows would go."""
 
 
 class Planner(Protocol):
@@ -52,6 +61,9 @@ class Planner(Protocol):
     def forget(self, name: str) -> None:
         """Let a query that comes under the name of an earlier one begin anew."""
 
+    def begin_anew(self) -> None:
+        """Have the runs that are made from now on trust nothing that workers have in memory: a batch has failed."""
+
 
 class Job:
     """Queries that run together. `progress` tells how they are doing, `stop` ends them after the batch under way.
@@ -68,13 +80,25 @@ class Job:
         planner: Planner,
         checkpoint: AnyPlace,
         hold: Hold,
+        recovery: Recovery | None = None,
+        aside: Mapping[str, Aside] | None = None,
     ) -> None:
-        """`hold` has the checkpoint, and is let go of when the job has ended."""
+        """`hold` has the checkpoint, and is let go of when the job has ended.
+
+        `recovery` says what becomes of what dies. `aside` are queries that do not run and may come back: they have been
+        dropped, or have stopped.
+        """
         self._planner, self._trigger, self._place, self._hold = planner, trigger, place_of(checkpoint), hold
         self._plans, self._sinks = dict(queries), dict(sinks)
+        self._recovery, self._aside = recovery or Recovery(), dict(aside or {})
+        self._told: set[str] = set()
+        self._ending = False
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
         self._watched = Watched(live=is_live(trigger))
+        for name, why in QueryEdits.read(self._place).stopped.items():
+            if name in self._aside:
+                self._watched.query_stopped(self._aside[name][0].run, name, why)
         planner.share_out(list(self._plans.values()))
         self._queries: dict[str, StreamingQuery] = {}
         self._runs = {stream: self._run_of(stream) for stream in self._streams()}
@@ -115,12 +139,18 @@ class Job:
 
     @property
     def is_active(self) -> bool:
-        """Whether anything runs; a job that has ended lets go of its checkpoint."""
+        """Whether anything runs, or is about to again; a job that has ended lets go of its checkpoint."""
         with self._lock:
-            active = any(query.isActive for query in self._queries.values())
+            self._look_after()
+            active = self._recovery.waiting or any(query.isActive for query in self._queries.values())
             if not active:
                 self._hold.release()
             return active
+
+    @property
+    def stopped(self) -> dict[str, str]:
+        """The queries that have failed while the others went on, each with why."""
+        return {name: why for figures in self.progress().values() for name, why in figures.stopped.items()}
 
     def add(self, name: str, text: str, sink: Sink | None = None, *, choose: Mapping[str, str] | None = None) -> None:
         """Run one more query, into `sink` or else onto the console.
@@ -143,7 +173,31 @@ class Job:
             self._planner.forget(name)
             changes = QueryEdits.read(self._place)
             changes.added[name] = Added(text, sink, plan.rounded_us, wanted.wishes)
+            changes.stopped.pop(name, None)
             self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
+            self._watched.query_resumed(name)
+
+    def resume(self, name: str) -> None:
+        """Let a query run again that was dropped or has stopped, as it was declared.
+
+        It answers as one that is added: from the first window that begins at or after the stream's clock.
+        """
+        with self._lock:
+            if name in self._plans:
+                raise ChangeError(f"the query {name!r} runs already")
+            self._check_runs()
+            changes = QueryEdits.read(self._place)
+            known = sorted(self._aside.keys() & {*changes.dropped, *changes.stopped})
+            if name not in known:
+                there = ", ".join(known) or "none"
+                raise ChangeError(f"there is no query {name!r} to bring back\nhint: there are {there}")
+            changes.bring_back(name)
+            plan, sink = self._aside[name]
+            check_places(self._sinks | {name: sink})
+            if plan.run in self._runs:
+                self._planner.forget(name)
+            self._change(plan.run, self._plans | {name: plan}, self._sinks | {name: sink}, changes)
+            self._watched.query_resumed(name)
 
     def drop(self, name: str) -> None:
         """Run a query no more; what only it kept in state is deleted with the next batch."""
@@ -159,7 +213,9 @@ class Job:
             changes.expiry.pop(name, None)
             plans = {other: plan for other, plan in self._plans.items() if other != name}
             sinks = {other: sink for other, sink in self._sinks.items() if other != name}
-            self._change(self._plans[name].run, plans, sinks, changes)
+            aside = self._plans[name], self._sinks[name]
+            self._change(aside[0].run, plans, sinks, changes)
+            self._aside[name] = aside
 
     def refresh(self, table: str) -> None:
         """Read a table anew: from the next batch on, streams are joined with what it holds now.
@@ -197,8 +253,12 @@ class Job:
             return self._runs[asked.query.run].state_at(asked)
 
     def stop(self) -> None:
-        """End after the batch under way; started again with the same checkpoint, the job goes on from there."""
+        """End after the batch under way; started again with the same checkpoint, the job goes on from there.
+
+        Raises StoppedQueriesError, when all has ended, if queries have stopped and nobody was told.
+        """
         with self._lock:
+            self._ending = True
             try:
                 for query in self._queries.values():
                     finish_batch(query)
@@ -208,6 +268,7 @@ class Job:
                 self._hold.release()
                 for end in self._at_end:
                     end()
+            self._tell_stopped()
 
     def at_end(self, call: Callable[[], None]) -> None:
         """Have `call` done when the job is stopped."""
@@ -228,7 +289,8 @@ class Job:
             self._hold.take()
             for stream, run in self._runs.items():
                 run.flush()
-                if not self._queries[stream].isActive:
+                if stream not in self._queries or not self._queries[stream].isActive:
+                    self._recovery.begin(stream)
                     self._queries[stream] = run.start(self._trigger, self._watched)
 
     def reset_clock(self, stream: str, to: datetime | str) -> None:
@@ -256,33 +318,104 @@ class Job:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job ends; raises what has stopped it. False if `timeout` seconds pass before.
 
-        A job ends with its first stream that dies, so none may keep the others from being looked at.
+        A job ends with its first stream that dies, so none may keep the others from being looked at. Where single
+        queries have stopped and the others went on, StoppedQueriesError tells of them when these have ended, once.
         """
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             with self._lock:  # not while queries come or go
+                self._look_after()
                 active = [query for query in self._queries.values() if query.isActive]
-                for query in self._queries.values():
-                    error = query.exception()
-                    if error is not None:
-                        if not active:
-                            self._hold.release()
-                        raise JobError(reason(error)) from error
-                if not active:
+                for stream, why in self._recovery.given_up.items():
+                    if not active:
+                        self._hold.release()
+                    raise JobError(why) from self._queries[stream].exception()
+                if not active and not self._recovery.waiting:
                     self._show_waiting()
                     self._hold.release()
+                    self._tell_stopped()
                     return True
             left = _LOOK if until is None else until - time.monotonic()
             if left <= 0:
                 return False
+            patience = max(0.001, min(left, _LOOK))
+            if not active:
+                time.sleep(patience)
+                continue
             with suppress(StreamingQueryException):
-                active[0].awaitTermination(max(0.001, min(left, _LOOK)))  # type: ignore[arg-type] # fractions will do
+                active[0].awaitTermination(patience)  # type: ignore[arg-type] # fractions will do
+
+    def _tell_stopped(self) -> None:
+        untold = {name: why for name, why in self.stopped.items() if name not in self._told}
+        self._told |= untold.keys()
+        if untold:
+            raise StoppedQueriesError(untold)
+
+    def _look_after(self) -> None:
+        """Start again what has died of what passes, and go on without queries that have failed."""
+        for stream, query in list(self._queries.items()):
+            if self._ending or stream in self._recovery.given_up:
+                continue
+            if self._recovery.waits(stream):
+                if self._recovery.is_due(stream):
+                    self._begin(stream)
+                continue
+            error = query.exception()
+            if error is not None and not self._mended(stream, query, error):
+                self._recovery.give_up(stream, reason(error))
+
+    def _mended(self, stream: str, query: StreamingQuery, error: StreamingQueryException) -> bool:
+        """Whether the job goes on after a Spark query of it has died."""
+        cause, why = cause_of(str(error)), reason(error)
+        if cause is Cause.QUERY and self._recovery.on_error == ISOLATE and len(self._plans) > 1:
+            own = [plan for plan in self._plans.values() if plan.run == stream]
+            failing = culprits(str(error), own, lambda queries: self._run_with(stream, queries).fails())
+            if failing and (len(failing) < len(own) or len(own) == 1):
+                self._isolate(stream, failing, why)
+                return True
+            cause = Cause.JOB if failing else Cause.PASSING  # all fail, or none any more
+        if cause is not Cause.PASSING or not self._recovery.pause(stream, progressed=query.lastProgress is not None):
+            return False
+        self._watched.restarted(stream)
+        LOGGER.warning("a batch over %s was lost, and runs again: %s", stream, why)
+        return True
+
+    def _isolate(self, stream: str, names: Sequence[str], why: str) -> None:
+        """Go on without queries that have failed; the checkpoint knows it before the batch runs again without them."""
+        changes = QueryEdits.read(self._place)
+        changes.stopped |= dict.fromkeys(names, why)
+        changes.write(self._place)
+        for name in names:
+            self._aside[name] = self._plans.pop(name), self._sinks.pop(name)
+            self._watched.query_stopped(stream, name, why)
+            self._told.discard(name)
+            LOGGER.error("query %r has stopped, the others go on: %s", name, why)
+        heirs = [heir for heir in self._planner.share_out(list(self._plans.values())) if heir != stream]
+        for heir in heirs:
+            self._stop(heir)
+        self._stop(stream)
+        for one in (*heirs, stream):
+            self._begin(one)
+        if stream in self._runs:  # it begins anew when it comes back; alone in its stream, it would go on
+            for name in names:
+                self._planner.forget(name)
+
+    def _begin(self, stream: str) -> None:
+        """Start the Spark query of a stream from its checkpoint; workers read its state, and trust no memory."""
+        self._recovery.begin(stream)
+        self._planner.begin_anew()
+        self._runs.pop(stream, None)
+        if stream in self._streams():
+            self._runs[stream] = self._run_of(stream)
+            self._queries[stream] = self._runs[stream].start(self._trigger, self._watched)
 
     def _streams(self) -> list[str]:
         return list(dict.fromkeys(plan.run for plan in self._plans.values()))
 
     def _run_of(self, stream: str) -> StreamRun:
-        plans = [plan for plan in self._plans.values() if plan.run == stream]
+        return self._run_with(stream, [plan for plan in self._plans.values() if plan.run == stream])
+
+    def _run_with(self, stream: str, plans: Sequence[AnyQuery]) -> StreamRun:
         sinks = {plan.name: self._sinks[plan.name] for plan in plans}
         return self._planner.run_of(plans, sinks, self.measured().get(stream))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ class StreamProgress(Mapping[str, Any]):
     seconds, where they did. `seconds` tells where the time went. `rows` are those that each query has given, and
     `rows_per_second` how many lately; rows that Spark finishes are not counted. `waiting`: all that came is worked
     off.
+        counted["restarts"] = self.restarts
     """
 
     batches: int
@@ -40,6 +41,8 @@ class StreamProgress(Mapping[str, Any]):
     rows: dict[str, int]
     rows_per_second: dict[str, float]
     waiting: bool
+    stopped: dict[str, str] = field(default_factory=dict)
+    restarts: int = 0
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():
@@ -54,7 +57,7 @@ class StreamProgress(Mapping[str, Any]):
 
     @classmethod
     def _names(cls) -> list[str]:
-        return [field.name for field in fields(cls)]
+        return [own.name for own in fields(cls)]
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain values, such as JSON takes."""
@@ -71,7 +74,9 @@ class StreamProgress(Mapping[str, Any]):
             told.append(f"delay {self.delay['p50']} s (p99 {self.delay['p99']} s)")
         counted = {**self.rejected, "late in part": self.late_in_part, "missing files": self.missing_files}
         counted |= {"failed": self.failed, "dropped": self.dropped}
+        counted["restarts"] = self.restarts
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]
+        told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)
 
 

@@ -121,6 +121,10 @@ class Runs:
         """Let a query that comes under the name of an earlier one begin anew."""
         forget_answers(self._checkpoint, name)
 
+    def begin_anew(self) -> None:
+        """Have the runs that are made from now on trust nothing that workers have in memory: a batch has failed."""
+        self._job = uuid.uuid4().hex
+
     def _writer_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
         wrong = wrong_holding(sink, query.emit)
         if wrong is not None:

@@ -10,9 +10,13 @@ from contextlib import suppress
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.spark.sinks.blame import without_blame
 from windrow.spark.sources.missing_files import vanished
 
 _COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
+_EMPTY = "PythonException: An exception was thrown from the Python worker"
+"""What Spark says of every error in a worker, before the error."""
+
 _PROVEN = 20.0
 """So many seconds a changed set of queries has to show that it runs, before it is believed to."""
 
@@ -51,7 +55,7 @@ def _batches_done(query: StreamingQuery) -> int:
 
 def reason(error: StreamingQueryException) -> str:
     """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
-    text = str(error)
+    text, blamed = without_blame(str(error))
     file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
     column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
         r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
@@ -69,4 +73,5 @@ def reason(error: StreamingQueryException) -> str:
     if own:
         return own.group(1)
     complaints = _COMPLAINT.findall(text.split("=== Streaming Query ===")[0])
-    return complaints[-1] if complaints else text.strip().split("\n")[0]
+    told = [line for line in complaints if not line.startswith(_EMPTY)]
+    return (told[-1] if told else None) or blamed or text.strip().split("\n")[0]

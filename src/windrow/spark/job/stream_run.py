@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -17,6 +19,7 @@ from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.job.batches import instant_of, last_committed
+from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.state_at import stored_state_at
@@ -31,6 +34,8 @@ from windrow.spark.sources.read import spark_reason
 from windrow.spark.stages.pipeline import BY_NAME, Sources, packed_results, ways_of
 
 Trigger = str | Mapping[str, Any] | None
+_TRIED = "tried"
+_TRIES = 3
 
 
 class StreamRun:
@@ -70,9 +75,7 @@ class StreamRun:
         self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
-        control = self._spark.readStream.schema("value STRING").text(self._control.for_spark)
-        tables = keep_editions(self._folder, self.plan.joined)
-        packed = packed_results(self._sources, self.plan, self._shards, control, self._run, tables=tables)
+        packed = self._packed(self._run)
         started: Future[StreamingQuery] = Future()
         self._delivery.begin()
         self._delivery.forget_others(self._folder, last_committed(self._folder), self._spark)
@@ -101,6 +104,37 @@ class StreamRun:
         started.set_result(query)
         watched.watch(self.plan.run, query, self._control.for_spark, self._by_name)
         return query
+
+    def fails(self) -> bool:
+        """Whether the batch that is due fails: it is computed, and neither written nor committed.
+
+        Workers keep nothing of it: what they hold in memory is of the last committed batch. What passes is tried again.
+        """
+        for _ in range(_TRIES):
+            error = self._tried()
+            if error is None or cause_of(error) is not Cause.PASSING:
+                return error is not None
+        return False
+
+    def _tried(self) -> str | None:
+        tried = f"{_TRIED} {uuid.uuid4().hex}"
+
+        def compute(batch: DataFrame, number: int) -> None:
+            batch.select("query", "rows").write.format("noop").mode("overwrite").save()
+            raise RuntimeError(tried)
+
+        writing = self._packed(tried).writeStream.foreachBatch(compute).queryName(f"{self._name} {_TRIED}")
+        writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)
+        query = writing.trigger(availableNow=True).start()
+        with suppress(StreamingQueryException):
+            query.awaitTermination()
+        error = query.exception()
+        return None if error is None or tried in str(error) else str(error)
+
+    def _packed(self, run: str) -> DataFrame:
+        control = self._spark.readStream.schema("value STRING").text(self._control.for_spark)
+        tables = keep_editions(self._folder, self.plan.joined)
+        return packed_results(self._sources, self.plan, self._shards, control, run, tables=tables)
 
     @property
     def rolls(self) -> bool:

@@ -51,6 +51,8 @@ class _Totals:
     )
     rows: Counter[str] = field(default_factory=Counter)
     recent_rows: deque[dict[str, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
+    stopped: dict[str, str] = field(default_factory=dict)
+    restarts: int = 0
     missing: int = 0
     writing: float = 0.0
     written: int = 0
@@ -96,6 +98,19 @@ class Watched:
         watched.rows.update(rows)
         watched.recent_rows.append(rows)
 
+    def query_stopped(self, stream: str, name: str, why: str) -> None:
+        """Tell of a query that has stopped while others go on."""
+        self._streams.setdefault(stream, _Totals()).stopped[name] = why
+
+    def query_resumed(self, name: str) -> None:
+        """It has been brought back, or replaced by another one of its name."""
+        for watched in self._streams.values():
+            watched.stopped.pop(name, None)
+
+    def restarted(self, stream: str) -> None:
+        """Count that the Spark query of a stream has died and comes back."""
+        self._streams.setdefault(stream, _Totals()).restarts += 1
+
     def progress(self) -> Progress:
         """The figures of each stream, up to its last finished batch."""
         return Progress({stream: self._figures(totals) for stream, totals in self._streams.items()})
@@ -123,6 +138,8 @@ class Watched:
             rows=dict(watched.rows),
             rows_per_second=_rates(list(watched.recent_rows), wall),
             waiting=_waits(watched.query),
+            stopped=dict(watched.stopped),
+            restarts=watched.restarts,
         )
 
     def _update(self, watched: _Totals) -> None:

@@ -2,6 +2,8 @@
 
 answer_files       The current answer of a query that emits changes, as one file that is replaced whole
 answer_table       The current answer of a query that emits changes, in a table of a database
+blame              Whose rows could not be finished or written: the name goes with the error, so that other queries need
+                   not end too
 changed_results    Changes as their reader sees them: `-` what was, `+` what is, where the two differ
 compact            Small files of a sink's folder merged into larger ones, while jobs write beside them and readers read
 covered            Whose rows tasks can finish: those of queries for which our own expressions give what Spark's would

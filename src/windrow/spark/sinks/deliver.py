@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from windrow.places.place import Place
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
-from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, through
+from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, queries_of, through
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
@@ -46,6 +47,12 @@ class Delivery:
         self._rejected_by_spark: list[tuple[str, AnyWriter]] = []
         everyone = [*writers.values(), *rejected.values()]
         self._files = list(dict.fromkeys(writer for writer in everyone if isinstance(writer, FileSink)))
+        self._sharers = {
+            sink: [name for name, writer in writers.items() if writer is sink]
+            if all(writer is not sink for writer in rejected.values())
+            else []
+            for sink in self._files
+        }
         self._goes_on = False
         covered = Coverage(spark)
         for query in queries:
@@ -93,15 +100,18 @@ class Delivery:
         self._may_commit()
         if not self._goes_on:
             for sink in self._files:
-                sink.clear(number)
+                with blamed_on(self._sharers[sink]):
+                    sink.clear(number)
         staged: Staging = {}
         counted = self._stage(batch, number, staged)
         self._may_commit()  # computing the batch may have taken long
         for sink in self._files:
             if isinstance(sink, RollingSink):
-                sink.turn(instant_us, flushed=flushed)
+                with blamed_on(self._sharers[sink]):
+                    sink.turn(instant_us, flushed=flushed)
         for sink, files in staged.items():
-            sink.show(files, number)
+            with blamed_on(self._sharers[sink]):
+                sink.show(files, number)
         self._goes_on = True
         return counted
 
@@ -109,7 +119,8 @@ class Delivery:
         left = len(self._by_spark) + len(self._rejected_by_spark)
         if not self._outlets and len(self._by_spark) == 1 == left:
             query, writer = self._by_spark[0]
-            _leave(typed_results(batch, query), number, writer, staged)
+            with blamed_on([query.name]):  # whatever fails, it is the only one
+                _leave(typed_results(batch, query), number, writer, staged)
             return {}
         if left:
             batch = batch.persist()
@@ -133,11 +144,12 @@ class Delivery:
         for place, (outlet, writer) in enumerate(self._outlets):
             rows = by_outlet.get(place, [])
             if outlet.files is None:
-                sent = _whole(outlet, rows) if rows else outlet.schema.empty_table()
-                count = sent.num_rows
-                files = writer.stage(sent, number) if isinstance(writer, FileSink) and rows else []
-                if not isinstance(writer, FileSink) and (rows or writer.takes_empty):
-                    writer.take(sent, number)
+                with blamed_on(queries_of(outlet)):
+                    sent = _whole(outlet, rows) if rows else outlet.schema.empty_table()
+                    count = sent.num_rows
+                    files = writer.stage(sent, number) if isinstance(writer, FileSink) and rows else []
+                    if not isinstance(writer, FileSink) and (rows or writer.takes_empty):
+                        writer.take(sent, number)
             else:
                 count = sum(row.counted for row in rows if row.counted is not None)
                 written = [row for row in rows if row.files is not None]
@@ -153,7 +165,8 @@ class Delivery:
 
         def write(pair: tuple[QueryPlan | ChangePlan, AnyWriter]) -> None:
             query, writer = pair
-            _leave(typed_results(batch, query), number, writer, staged)
+            with blamed_on([query.name]):
+                _leave(typed_results(batch, query), number, writer, staged)
 
         at_once = [pair for pair in due if not pair[1].takes_empty]
         with ThreadPoolExecutor(min(AT_ONCE, max(1, len(at_once)))) as pool:

@@ -16,6 +16,7 @@ from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.packed import unpacked
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_of
 from windrow.spark.sinks.staged_files import Staged
@@ -88,6 +89,11 @@ class RejectedOutlet:
         return parts
 
 
+def queries_of(outlet: AnyOutlet) -> list[str]:
+    """Whose rows they are: rejected events are of no query."""
+    return [outlet.packed] if isinstance(outlet, Outlet) else []
+
+
 Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None, int | None]
 
 
@@ -113,9 +119,11 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
         filed: dict[int, list[pa.Table]] = {}
         for number, (outlet, first) in enumerate(zip(outlets, shared)):
             if outlet.packed in packed:
-                rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
+                with blamed_on(queries_of(outlet)):
+                    rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
+                    shown = rows if outlet.files is None else rows.cast(outlet.schema)
                 if rows.num_rows and outlet.files is not None:
-                    filed.setdefault(first, []).append(rows.cast(outlet.schema))
+                    filed.setdefault(first, []).append(shown)
                     told.append((number, outlet.packed, None, None, None, rows.num_rows))
                 elif rows.num_rows:
                     parts = ((encode_batch(part), part.num_rows) for part in rows.to_batches())
@@ -123,7 +131,9 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
         for first, tables in filed.items():
             files = outlets[first].files
             assert files is not None
-            staged = files.write(pa.concat_tables(tables), batch, first)
+            sharers = [name for outlet, own in zip(outlets, shared) if own == first for name in queries_of(outlet)]
+            with blamed_on(sharers):
+                staged = files.write(pa.concat_tables(tables), batch, first)
             told.append((first, None, [file.path for file in staged], [file.folder for file in staged], None, None))
         if told:
             yield pa.record_batch([pa.array(part, kind) for part, kind in zip(zip(*told), _TYPES)], names=_NAMES)
