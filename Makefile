@@ -19,7 +19,7 @@ $(READY): requirements.txt requirements-places.txt pyproject.toml scripts/setup.
 
 $(WARM): $(READY)
 	@echo "compiling what is compiled once on a machine (about two minutes) ..."
-	@$(BIN)/python scripts/warm.py
+	@. scripts/java.sh && $(BIN)/windrow warm
 	-@. scripts/java.sh && $(BIN)/python tests/quick_spark.py > /dev/null 2>&1
 	@touch $@
 

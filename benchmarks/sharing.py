@@ -147,9 +147,9 @@ class Bench:
         ]
         return packed_results(session._sources, session.stream_plan(queries), 2), queries
 
-    def check(self) -> None:
-        """The KPIs of one job equal a plain query over the calls of a window; nothing is timed before."""
-        self.job("check", kpis_by_key(self.keys), "parquet")
+    def check(self, case: str = "check") -> Measurement:
+        """The KPIs of one job equal a plain query over the calls of a window; no figure is told before."""
+        measured = self.job(case, kpis_by_key(self.keys), "parquet")
         out = self.folder / f"out-{self._count}"
         for key in self.keys:
             sums = ", ".join(f"sum({field})::BIGINT, count({field}), avg({field})" for field in FIELDS)
@@ -165,6 +165,7 @@ class Bench:
             assert len(found) == len(plain), f"by {key}: {len(found)} groups, not {len(plain)}"
             for mine, theirs in zip(found, plain):
                 assert np.allclose(np.array(mine, float), np.array(theirs, float), rtol=1e-12), (key, mine, theirs)
+        return measured
 
     def _told(self, case: str, steady: list[dict], cpu: float) -> Measurement:
         found = Measurement(case, sum(b["events"] for b in steady), sum(b["seconds"] for b in steady), cpu)

@@ -26,7 +26,7 @@ UNUSED = pytest.StashKey[SparkState]()
 
 # No test asserts a time. What passes once passes again: only a drawn order draws other examples, and all of them.
 QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("windrow", QUIET, derandomize=True, max_examples=15)
+settings.register_profile("windrow", QUIET, derandomize=True, max_examples=10)
 settings.register_profile("drawn", QUIET, derandomize=False, max_examples=100)
 settings.load_profile("windrow")
 

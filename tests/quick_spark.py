@@ -21,10 +21,13 @@ SMALL_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launch
 SHORT_LIVED = {
     "spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM,
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""A JVM that soon ends is not worth compiling well: this halves its work. It starts a process to change the mode of
-each file that it writes to a checkpoint, so that this should be cheap, and there should be no second file with
-checksums beside each; and if there is an archive of its classes, it need not read them."""
+"""A JVM that soon ends is not worth compiling well, nor are the plans of queries over few rows: this halves its work.
+It starts a process to change the mode of each file that it writes to a checkpoint, so that this should be cheap, and
+there should be no second file with checksums beside each; and if there is an archive of its classes, it need not read
+them."""
 
 
 def use_installed_modules() -> None:
@@ -44,39 +47,10 @@ def see_tests() -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
 
 
-def keep_classes() -> None:
-    """Run a small job in a JVM that writes down, when it ends, which classes it has loaded."""
-    from tempfile import TemporaryDirectory
-
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    import windrow
-    from windrow.spark.settings import local_spark
-
-    CLASSES.unlink(missing_ok=True)
-    spark = local_spark(
-        "local[2]", {"spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:ArchiveClassesAtExit={CLASSES}"}
-    )
-    with TemporaryDirectory() as folder:
-        ticks = pa.table({"ts": pa.array(range(0, 10**8, 10**6), pa.timestamp("us", tz="UTC")), "x": range(100)})
-        (Path(folder) / "in").mkdir()
-        pq.write_table(ticks, f"{folder}/in/ticks.parquet")
-        session = windrow.Session(spark, shards=2)
-        session.stream("ticks", spark.readStream.schema("ts TIMESTAMP, x BIGINT").parquet(f"{folder}/in"), time="ts")
-        sinks = {}
-        for format in ("parquet", "csv", "json"):
-            session.query(format, "SELECT SUM(x) AS total FROM ticks [RANGE 9 SECONDS SLIDE 3 SECONDS]")
-            sinks[format] = windrow.sink(format, path=f"{folder}/{format}")
-        session.start(f"{folder}/checkpoint", sinks, trigger="available now").wait()
-        gateway = spark.sparkContext._gateway
-        spark.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait()
-
-
 if __name__ == "__main__":
     see_tests()
     use_installed_modules()
-    keep_classes()
+    from windrow.cli.warm import run_small_job
+    from windrow.spark.quick_jvm import keep_classes
+
+    keep_classes(CLASSES, run_small_job, SMALL_JVM)

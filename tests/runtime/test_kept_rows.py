@@ -22,7 +22,7 @@ CALLS = (
 WINDOWS = ["RANGE 10 SECONDS SLIDE 3 SECONDS", "RANGE 12 SECONDS SLIDE 2 SECONDS", "RANGE UNBOUNDED SLIDE 4 SECONDS"]
 
 
-def batches(count=12, rows=30):
+def batches(count=8, rows=30):
     random = np.random.default_rng(8)
     for number in range(count):
         times = number * 2 * SECOND + random.integers(-6 * SECOND, 2 * SECOND, rows)

@@ -47,10 +47,10 @@ def test_a_batch_writes_as_much_whatever_was_there_before(monkeypatch, window, a
     text = f"SELECT k, {aggregate} AS s FROM ticks [{window}] GROUP BY k"
     core = Core(plan_of([text], SCHEMA, 20), blocks=[blocks], reopen="adopt")
     counts = []
-    for batch in range(150):
+    for batch in range(100):
         core.step(ticks(range(10 * batch, 10 * batch + 10)))
         counts.append(blocks.counted())
-    early, late = counts[50:90], counts[-40:]
+    early, late = counts[50:75], counts[-25:]
     for what in ("read", "write", "bytes"):
         assert sum(count[what] for count in late) <= 1.2 * sum(count[what] for count in early) + 8
 

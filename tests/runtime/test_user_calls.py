@@ -114,7 +114,7 @@ def answered(code: type, window: str, batch_rows: int) -> int:
 @pytest.mark.parametrize("code", [Removing, Both])
 @pytest.mark.parametrize("window", WINDOWS)
 def test_with_remove_each_row_is_added_once_and_removed_once(window, code):
-    for batch_rows in (ROWS, 25):
+    for batch_rows in (ROWS, 60):
         assert answered(code, window, batch_rows) > 100 or "UNBOUNDED" in window or "EMIT" in window
         assert CALLS["add"] <= WINDOWS[window] * ROWS
         assert CALLS["remove"] <= WINDOWS[window] * ROWS
@@ -123,7 +123,7 @@ def test_with_remove_each_row_is_added_once_and_removed_once(window, code):
 
 @pytest.mark.parametrize("window", [window for window in WINDOWS if window != "RANGE 10 SECONDS"])
 def test_with_merge_a_slide_merges_few_nodes_whatever_the_window(window):
-    for batch_rows in (ROWS, 25):
+    for batch_rows in (ROWS, 60):
         answers = answered(Merging, window, batch_rows)
         assert CALLS["add"] <= WINDOWS[window] * ROWS
         assert CALLS["merge"] <= 2 * log2(128) * answers + 2 * ROWS

@@ -205,6 +205,7 @@ CAPPED = {
 """Answers that are joined in the shards that give them, and in a stage more."""
 
 
+@pytest.mark.slow
 def test_a_batch_that_runs_again_joins_answers_with_the_table_it_had(spark: SparkSession, tmp_path: Path):
     files = [some_events().slice(start, ROWS) for start in range(0, FILES * ROWS, ROWS)]
     old, new = (

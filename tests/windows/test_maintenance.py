@@ -68,7 +68,7 @@ def test_all_ways_agree_for_every_number_of_panes(block_size, reopen):
     for count in every if reopen == "mixed" else (1, 2, 3, 7, 16, 33, 64, 130):
         start = int(random.integers(-100, 100))
         rows, steps, closed = [], [], start
-        few = reopen == "mixed" and count > MANY
+        few = count > MANY
         for number in range(5 if few else 10):
             whole = number == 2 if few else random.random() < 0.2  # a window's length and more
             steps.append(count + 3 if whole else int(random.choice([0, 1, 2, 5])))

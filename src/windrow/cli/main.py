@@ -362,6 +362,23 @@ def demo(
         run_demo(name, seconds, out, data)
 
 
+@app.command()
+def warm(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only what most queries need: half a minute rather than two or three.")
+    ] = False,
+) -> None:
+    """Make jobs start fast on this machine: keep Spark's classes in a file, and compile all loops.
+
+    Once for each user, Java and version of Spark; `make setup` does the quick part. Without it everything works, and
+    the first jobs compile what they need when they need it.
+    """
+    with user_errors():
+        from windrow.cli.warm import warm as prepare
+
+        prepare(quick)
+
+
 @app.command(cls=BenchCommand)
 def bench(
     name: Annotated[

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
+from windrow.spark.quick_jvm import quick_options
 from windrow.spark.workers.warm import is_launcher, start_warming
 
 STORE_MB = 128
@@ -80,6 +81,8 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         f"{_ROCKSDB_OPTIONS}.boundedMemoryUsage": "true",
         f"{_ROCKSDB_OPTIONS}.maxMemoryUsageMB": str(STORE_MB),
     }
+    if warmed:
+        quiet |= quick_options(options or {})
     for name, value in (quiet | (options or {})).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()

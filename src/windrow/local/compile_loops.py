@@ -1,15 +1,15 @@
-"""Compile what is compiled once on a machine: small queries that touch every compiled loop, so that no test waits."""
+"""Compile what is compiled once on a machine: small queries that touch every compiled loop."""
 
 from __future__ import annotations
 
-import sys
-import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pyarrow as pa
 
-import windrow
+from windrow.local.replay import replay
 
 METHODS = ("C_BIRCH(5)", "C_BIRCH(5, 2)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)")
 ASKED = (
@@ -71,12 +71,13 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def run(text: str) -> None:
-    windrow.replay(text, a=events(1), b=events(2), batch_rows=60, flush=True)
+def compile_loops() -> Iterator[float]:
+    """Yields which part of all loops is compiled, as it grows."""
+    asked = texts()
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for number, _ in enumerate(pool.map(_run, asked), start=1):
+            yield number / len(asked)
 
 
-if __name__ == "__main__":
-    began = time.monotonic()
-    with ProcessPoolExecutor(2) as pool:
-        list(pool.map(run, texts()))
-    print(f"compiled in {time.monotonic() - began:.0f} s", file=sys.stderr)
+def _run(text: str) -> None:
+    replay(text, a=events(1), b=events(2), batch_rows=60, flush=True)
