@@ -2,6 +2,7 @@
 
 arrivals       The wall clock of a replay: when each batch arrives, and when the clock is looked at although nothing
                does
+compile_loops  Compile what is compiled once on a machine: small queries that touch every compiled loop
 event_times    Event times in replay
 local_catalog  What a query in replay may name
 replay         Queries over tables of events, batch by batch, in one process and without Spark: the doors `replay` and

@@ -16,6 +16,8 @@ launch           A Spark of our own that keeps quiet: what it writes goes to a l
 long_chains      Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is
                  long
 output           Where a JVM and its workers write: a log of their own, so that they never write over what a user reads
+quick_jvm        A JVM that is up early: Spark's classes kept in a file as a JVM has them in memory, and less compiling
+                 at first
 settings         The Spark settings that Windrow needs: set where it may, refused with the reason where somebody chose
                  otherwise
 """
