@@ -25,7 +25,7 @@ from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.state_at import stored_state_at
 from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
-from windrow.spark.job.words import control_folder, say
+from windrow.spark.job.words import control_folder, make_control, say
 from windrow.spark.sinks.deliver import Delivery
 from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.heartbeat import keep_timing
@@ -65,7 +65,7 @@ class StreamRun:
         self._control = control_folder(checkpoint, plan.run)
         try:
             self._folder.make_folder()
-            self._control.make_folder()
+            make_control(self._control)
         except OSError as error:
             raise not_writable(self._folder, error) from error
         for stream in plan.stages[0].read:

@@ -13,6 +13,13 @@ def control_folder(checkpoint: AnyPlace, stream: str) -> Place:
     return folder_of(checkpoint, stream) / CONTROL
 
 
+def make_control(folder: Place) -> None:
+    """Make the folder of words; where a folder is only there with a file in it, it gets one that Spark passes over."""
+    folder.make_folder()
+    if not folder.is_folder():
+        (folder / "_words").write(b"")
+
+
 def say(folder: Place, word: str, number: int | None = None) -> None:
     """Send a word, perhaps with a number, to all shards: the next batch has it, whenever that runs."""
     said = [name for name in folder.names() if name.endswith(".txt")]
