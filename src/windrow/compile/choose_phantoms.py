@@ -22,6 +22,7 @@ SUMMARY_EVENT, SUMMARY_COMBINE = 40.0, 4000.0
 
 COMMUTATIVE = frozenset(
     {"count", "integer_sum", "float_sum", "decimal_sum", "moments", "pair_moments", "truth", "min", "max"}
+    | {"high_moments", "decayed", "bit_and", "bit_or", "bit_xor", "top"}
 )
 """Partials that may be folded in any order; FIRST and LAST need the events' own."""
 

@@ -14,6 +14,7 @@ from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import expression_sql, parse_expression
 from windrow.plan.catalog import Engine
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.groupings import sets_in
 from windrow.plan.nodes.joined_rows import JoinedRows, TableStep, column_text, columns_in
 from windrow.plan.nodes.pipeline import LookUp, QueryPlan, texts_in
 from windrow.plan.nodes.spaces import Key
@@ -34,7 +35,7 @@ def look_up_tables(query: AnyQuery, tables: Mapping[str, pa.Table], local: Engin
     if not isinstance(query, QueryPlan) or query.made_of is not None:
         return query
     rows, window = query.rows, query.window
-    if rows is None or query.by_engine or query.clusters is not None or query.emit != SNAPSHOT:
+    if rows is None or query.by_engine or query.clusters is not None or query.emit != SNAPSHOT or sets_in(query.keys):
         return query
     if not isinstance(window, TimeWindow) or isinstance(window, NestedWindow):
         return query

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from windrow.plan.nodes.groupings import keys_of_all
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.row_window import CountWindow
@@ -32,7 +33,7 @@ def why_not(query: QueryPlan, inner: AnyQuery) -> str | None:
         return None
     columns = {output.name.lower(): output.sql for output in inner.outputs}
     counted = isinstance(query.window, CountWindow)
-    grouped = query.window.partition if counted else tuple(key.sql for key in query.keys)
+    grouped = query.window.partition if counted else tuple(key.sql for key in keys_of_all(query.keys))
     if counted and not grouped:
         return "rows are numbered over all groups of the answers"
     reached = {columns.get(text.strip("`").lower()) for text in grouped}

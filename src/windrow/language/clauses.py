@@ -26,6 +26,7 @@ from windrow.language.nodes import (
 
 BIND, CHANGES, AGGREGATE = "plan/bind/query.py", "plan/bind/changes.py", "plan/bind/aggregate.py"
 ORDER, JOINS, NAMES, CALLS = "plan/bind/order.py", "plan/bind/joins.py", "plan/bind/names.py", "plan/bind/calls.py"
+GROUPINGS = "plan/bind/groupings.py"
 REFUSED, WINDOWS = "plan/bind/refuse.py", "language/windows.py"
 EXPRESSION = "language/statement_text.py"
 """Written out as it was read, to be evaluated by Spark or by replay."""
@@ -71,11 +72,8 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     },
     exp.Where: {"this": BIND},
     exp.Having: {"this": AGGREGATE},
-    exp.Group: {
-        "expressions": AGGREGATE,
-        **dict.fromkeys(("cube", "rollup", "grouping_sets", "all"), REFUSED),
-    },
-    **{kind: {"expressions": REFUSED} for kind in (exp.Cube, exp.Rollup, exp.GroupingSets)},
+    exp.Group: dict.fromkeys(("expressions", "cube", "rollup", "grouping_sets", "all"), GROUPINGS),
+    **{kind: {"expressions": GROUPINGS} for kind in (exp.Cube, exp.Rollup, exp.GroupingSets)},
     exp.Order: {"expressions": ORDER},
     exp.Ordered: {"this": ORDER, "desc": ORDER, "nulls_first": ORDER},
     exp.Limit: {"expression": ORDER},

@@ -19,6 +19,8 @@ contradictions         Conditions that no row can meet: `x > 5 AND x < 3`
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
 final                  EMIT FINAL: each row once, when nothing that comes later can change it
 from_clause            FROM: which stream, through which window
+groupings              GROUP BY as it is written: GROUPING SETS, CUBE and ROLLUP as sets of expressions, ALL as the
+                       select list
 interval_conditions    Conditions on how far apart the instants of two rows may be: `a.ts BETWEEN b.ts - INTERVAL 5
                        MINUTES AND b.ts`
 is_table               Whether FROM or JOIN names a table, rather than a stream or a sub-query

@@ -13,6 +13,7 @@ from windrow.plan.bind.bound import BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.bind.calls import RECURRING, calls_in, is_call, resolve, unwrapped
 from windrow.plan.bind.clusters import ClusterScope, bind_clusters
 from windrow.plan.bind.from_clause import needs_window
+from windrow.plan.bind.groupings import grouped_by, way_out
 from windrow.plan.bind.names import (
     check_new,
     has_variables,
@@ -24,15 +25,17 @@ from windrow.plan.bind.names import (
     with_parts,
 )
 from windrow.plan.bind.order import Term, bind_limit, bind_order, check_order, selected
-from windrow.plan.bind.refuse import not_yet, refuse_groupings
+from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.groupings import GroupingSets
 from windrow.plan.nodes.pipeline import Output
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns, window_columns
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow
+from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
 
 
@@ -41,10 +44,12 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     if source.window is None:
         raise needs_window(source.stream.name, tree.args["from_"].this, scope.text)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    keys = _keys(tree, source, aliases, scope) | _partition(source, scope)
+    keys, sets = _keys(tree, source, aliases, scope)
+    _check_sets(tree, source, sets, scope)
+    keys |= _partition(source, scope)
     clusters = bind_clusters(tree, source, scope)
     leading = leading_columns(source.window, scope.emit, clusters is not None)
-    lift = _Lift(source, scope, keys, {}, leading, clusters)
+    lift = _Lift(source, scope, keys, {}, leading, clusters, sets)
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
@@ -55,7 +60,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         source.stream,
         source.window,
         None if source.where is None else expression_sql(source.where),
-        tuple(lift.keys.values()),
+        tuple(lift.keys.values()) if sets is None else (*lift.keys.values(), sets),
         tuple(lift.aggregates),
         tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         None if kept is None else expression_sql(kept),
@@ -91,6 +96,7 @@ class _Lift:
     aggregates: dict[Aggregate, int]
     leading: tuple[str, ...]
     clusters: ClusterScope | None = None
+    sets: GroupingSets | None = None
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
         return self._lifted(node.copy())
@@ -99,6 +105,8 @@ class _Lift:
         of_cluster = None if self.clusters is None else self.clusters.asked(node)
         if of_cluster is not None:
             return self._column_of(of_cluster, node)
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            return placed_as(self._grouping(node), node)
         if is_call(node, self.scope):
             meant = substituted(node, self.source.columns, self.scope.text)
             aggregate = self._growing(self._weighed(resolve(meant, self.source.stream.schema, self.scope), node))
@@ -110,9 +118,27 @@ class _Lift:
             return placed_as(exp.column(f"key_{key}"), node)
         if isinstance(node, exp.Column):
             self._check_around(node)
-            way_out = f"add it to GROUP BY, or take FIRST({node.name})"
-            raise error_at(node, f"{node.name!r} is neither grouped by nor aggregated", self.scope.text, way_out)
+            message = f"{node.name!r} is neither grouped by nor aggregated"
+            raise error_at(node, message, self.scope.text, way_out(node.name))
         return with_parts(node, self._lifted)
+
+    def _grouping(self, node: exp.Grouping | exp.GroupingId) -> exp.Expr:
+        """Which of its arguments a group is not by: a bit for each, the first the highest, 1 where it is not."""
+        name = "GROUPING" if isinstance(node, exp.Grouping) else "GROUPING_ID"
+        if self.sets is None:
+            message = f"{name} tells groupings apart, and this GROUP BY has one"
+            raise error_at(node, message, self.scope.text, "GROUP BY ROLLUP (a, b)")
+        given = [self._key(part.unnest()) for part in node.expressions]
+        if None in given or (name == "GROUPING" and len(given) != 1):
+            message = f"{name} takes {'one of the' if name == 'GROUPING' else 'some'} expressions of GROUP BY"
+            raise error_at(node, message, self.scope.text)
+        places = given or list(range(len(self.keys)))
+        bits = [
+            sum((place not in chosen) << i for i, place in enumerate(reversed(places))) for chosen in self.sets.sets
+        ]
+        cases = " ".join(f"WHEN {number} THEN {bit}" for number, bit in enumerate(bits))
+        type = "TINYINT" if name == "GROUPING" else "BIGINT"
+        return parse_expression(f"CAST(CASE key_{len(self.keys)} {cases} END AS {type})")
 
     def _growing(self, aggregate: Aggregate) -> Aggregate:
         """A user's aggregate of what only grows, or of clusters: nothing is taken out of it, so its states are kept."""
@@ -216,22 +242,21 @@ def _partition(source: BoundRows, scope: Scope) -> dict[str, Key]:
     return {text: Key(text, checked_type(node, source.stream.schema, scope)) for text, node in parsed.items()}
 
 
-def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], scope: Scope) -> dict[str, Key]:
-    """The grouping expressions, by their canonical text."""
+def _keys(
+    tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], scope: Scope
+) -> tuple[dict[str, Key], GroupingSets | None]:
+    """The grouping expressions, by their canonical text, and where there are several groupings, which."""
     keys: dict[str, Key] = {}
-    group = tree.args.get("group")
-    if group is None:
-        return keys
-    refuse_groupings(tree, scope.text)
     own = {column.lower() for column in source.columns}
     told = set() if source.window is None or scope.emit != SNAPSHOT else set(window_columns(source.window)) - own
-    for node in group.expressions:
+
+    def place(node: exp.Expr) -> list[int]:
         if isinstance(node, exp.Literal) and not node.is_string:
             node = selected(tree, node, "group", scope.text)
         else:
             node = unaliased(node, aliases, source.columns).unnest()
         if isinstance(node, exp.Column) and node.name.lower() in told:
-            continue  # all rows of an answer are of one window
+            return []  # all rows of an answer are of one window
         for call in calls_in(node, scope):
             raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
         meant = substituted(node, source.columns, scope.text)
@@ -240,4 +265,26 @@ def _keys(tree: exp.Select, source: BoundRows, aliases: dict[str, exp.Expr], sco
             raise error_at(node, "a map cannot be grouped by", scope.text)
         text = expression_sql(meant)
         keys.setdefault(text, Key(text, type))
-    return keys
+        return [list(keys).index(text)]
+
+    given, sets = grouped_by(tree, scope)
+    for node in given:
+        place(node)
+    if sets is None:
+        return keys, None
+    places = [sorted({found for node in chosen for found in place(node)}) for chosen in sets]
+    return keys, GroupingSets.of(map(tuple, places))
+
+
+def _check_sets(tree: exp.Select, source: BoundRows, sets: GroupingSets | None, scope: Scope) -> None:
+    """Refuse several groupings where rows are numbered by who gets them, or are in clusters."""
+    if sets is None:
+        return
+    if tree.args.get("cluster"):
+        raise not_yet(tree.args["cluster"], "CLUSTER BY with several groupings", scope.text, tree=tree)
+    window = source.window
+    if isinstance(window, PredicateWindow) or (window is not None and window.partition):
+        hint = "a query for each grouping, or [RANGE 1 HOUR SLIDE 1 MINUTE]"
+        raise not_yet(
+            tree.args["group"], "several groupings over windows by key or condition", scope.text, hint, tree=tree
+        )

@@ -259,7 +259,7 @@ def _of_one_side(name: str, arguments: list[exp.Expr], taken: pa.DataType, filte
     side = 1 if name == "REGR_AVGX" else 0
     if pa.types.is_temporal(taken.field(side).type):
         return None
-    return aggregate("AVG", f"CAST({texts[side]} AS DOUBLE)", pa.float64(), filter=known)
+    return aggregate("AVG", expression_sql(arguments[side]), taken.field(side).type, filter=known)
 
 
 def _filled(call: exp.Anonymous, filter: str | None, schema: pa.Schema, scope: Scope) -> Aggregate:

@@ -14,6 +14,7 @@ from windrow.plan.bind.calls import calls_in, is_call, resolve
 from windrow.plan.bind.change_sources import Derived, Sources, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.groupings import grouped_by, way_out
 from windrow.plan.bind.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.bind.order import selected
 from windrow.plan.bind.over_changes import aggregates
@@ -28,10 +29,9 @@ Build = Callable[[Node], Derived]
 def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     """What makes answers of the rows of FROM and WHERE; all that it reads of them is asked for at once."""
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    group = tree.args.get("group")
     by = []
     refuse_groupings(tree, scope.text)
-    for node in group.expressions if group is not None else []:
+    for node in grouped_by(tree, scope)[0]:
         if isinstance(node, exp.Literal) and not node.is_string:
             node = selected(tree, node, "group", scope.text)
         else:
@@ -137,15 +137,15 @@ class _Lift:
                 message = (
                     "a filled series goes on while nothing comes, so it is told at the slides of one stream's window"
                 )
-                way_out = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
-                raise error_at(node, message, self.scope.text, way_out)
+                hint = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
+                raise error_at(node, message, self.scope.text, hint)
             return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
         if isinstance(node, exp.Column) and node.name in self.edges:
             return node
         if isinstance(node, exp.Column):
             written = (as_written(node, self.scope.text) or node.name).split(".")[-1].strip("`")
             message = f"{written!r} is neither grouped by nor aggregated"
-            raise error_at(node, message, self.scope.text, f"add it to GROUP BY, or take FIRST({written})")
+            raise error_at(node, message, self.scope.text, way_out(written))
         return with_parts(node, self._lifted)
 
 

@@ -70,17 +70,14 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
 
 
 def refuse_groupings(tree: exp.Select, text: str) -> None:
-    """Raise for a GROUP BY that is of several sets of columns, or does not name them."""
+    """Raise for a GROUP BY that is of several sets of columns."""
     group = tree.args.get("group")
     if group is None:
         return
-    for clause in ("cube", "rollup", "grouping_sets", "all"):
-        if group.args.get(clause):
-            raise not_yet(group, f"GROUP BY {clause.upper().replace('_', ' ')}", text, tree=tree)
-    for node in group.expressions:
-        if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets):
-            what = node.key.upper().replace("GROUPINGSETS", "GROUPING SETS")
-            raise not_yet(node, f"GROUP BY {what}", text, tree=tree)
+    clauses = any(group.args.get(clause) for clause in ("rollup", "cube", "grouping_sets"))
+    if clauses or any(isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets) for node in group.expressions):
+        what = f"GROUPING SETS, CUBE or ROLLUP{_ELSEWHERE}"
+        raise not_yet(group, what, text, "UNION ALL of a query for each grouping", tree=tree)
 
 
 def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:

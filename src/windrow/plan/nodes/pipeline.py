@@ -13,6 +13,7 @@ from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
+from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
 from windrow.plan.nodes.run_names import run_name
@@ -315,7 +316,7 @@ def texts_in(
     where: str | None, keys: Sequence[Key], window: TimeWindow | CountWindow | None, partials: Iterable[Partial]
 ) -> list[str]:
     """The row expressions that are needed to count these rows so."""
-    texts = [where, *(key.sql for key in keys)]
+    texts = [where, *(key.sql for key in plain_keys(keys))]
     if isinstance(window, CountWindow):
         texts.append(window.counted)
         if isinstance(window, PredicateWindow):

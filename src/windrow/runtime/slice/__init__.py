@@ -3,9 +3,12 @@
 chunk              A chunk of events, and what several spaces want to know of it, found out once
 classes            Rows by which predicates they pass: as many classes as the data shows, never two to the number of
                    predicates
+entries            Entries: what panes hold of groups, before anything is sent
 events             Events of one stream into panes and rows for the shards: what a map task does, before anything is
                    shuffled
 expression_column  What the columns of row expressions are called on their way to the slicers
+grouping_sets      Entries of one grouping into those of several: GROUPING SETS, CUBE and ROLLUP from one fold of the
+                   events
 joined_chunks      Chunks of joined rows: joined here, in the map task, or before the engine has evaluated its
                    expressions
 lift               Events into entries, one a pane and group; and entries into fewer, for spaces that share them

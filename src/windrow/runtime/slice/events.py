@@ -22,9 +22,10 @@ from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
 from windrow.runtime.slice.chunk import Chunk
+from windrow.runtime.slice.entries import Lifted
 from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.joined_chunks import JoinedChunks, TableChunks
-from windrow.runtime.slice.lift import Lifted, lift
+from windrow.runtime.slice.lift import lift
 from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries

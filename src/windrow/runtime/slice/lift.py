@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
+from windrow.compile.choose_phantoms import can_share
 from windrow.kernels import Fields, Kernel, identity, take
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.groupings import plain_keys, sets_in
 from windrow.plan.nodes.spaces import Key, Space
 from windrow.plan.windows.cuts import Cuts, covered
 from windrow.runtime.keys import encode_keys
 from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.classes import classes_of
+from windrow.runtime.slice.entries import Lifted
+from windrow.runtime.slice.grouping_sets import by_fewer_keys, every_grouping
 from windrow.runtime.slice.places import Places
 
 Kernels = Mapping[Partial, Kernel]
-
-
-@dataclass(frozen=True, slots=True)
-class Lifted:
-    """Entry i is what the pane that begins at `starts[i]` holds of group `owners[i]`, whose keys are in `groups`.
-
-    Where predicates differ, an entry holds only rows that pass the same ones: those that `passes[kinds[i]]` says, in
-    the order of `wheres`.
-    """
-
-    starts: np.ndarray
-    owners: np.ndarray
-    keys: tuple[Key, ...]
-    groups: list[pa.Array]
-    partials: dict[Partial, Fields]
-    wheres: tuple[str | None, ...] = (None,)
-    kinds: np.ndarray | None = None
-    passes: np.ndarray | None = None
 
 
 def lift(chunk: Chunk, spaces: Sequence[Space], kernels: Kernels) -> list[Lifted]:
@@ -47,6 +32,7 @@ def lift(chunk: Chunk, spaces: Sequence[Space], kernels: Kernels) -> list[Lifted
     """
     if len(spaces) == 1:
         return [_lift_one(chunk, spaces[0], kernels)]
+    asked, spaces = spaces, [replace(space, keys=plain_keys(space.keys)) for space in spaces]
     wheres = tuple(dict.fromkeys(space.where for space in spaces))
     keys = tuple(dict.fromkeys(key for space in spaces for key in space.keys))
     cuts = Cuts.of(window for space in spaces for window in space.windows)
@@ -74,10 +60,23 @@ def lift(chunk: Chunk, spaces: Sequence[Space], kernels: Kernels) -> list[Lifted
     fine = Lifted(
         starts[panes], codes // len(passes), keys, groups, folded, wheres, codes % len(passes), passes
     )  # fmt: skip
-    return [_coarser(fine, space, kernels) for space in spaces]
+    lifted = [_coarser(fine, space, kernels) for space in spaces]
+    return [_by_sets(part, space.keys, kernels) for part, space in zip(lifted, asked)]
+
+
+def _by_sets(fine: Lifted, keys: tuple[Key, ...], kernels: Kernels) -> Lifted:
+    """The entries of all groupings that are asked for, from those of the finest."""
+    if not sets_in(keys):
+        return fine
+    return every_grouping(keys, lambda chosen: by_fewer_keys(fine, chosen, kernels))
 
 
 def _lift_one(chunk: Chunk, space: Space, kernels: Kernels) -> Lifted:
+    if sets_in(space.keys):
+        if can_share(space):
+            return _by_sets(_lift_one(chunk, replace(space, keys=plain_keys(space.keys)), kernels), space.keys, kernels)
+        # FIRST and the like go by the order of the events, which entries of several groups do not keep
+        return every_grouping(space.keys, lambda chosen: _lift_one(chunk, replace(space, keys=chosen), kernels))
     numbers, starts = chunk.cut(space.cuts)
     counted = chunk.timed
     if space.where is not None:

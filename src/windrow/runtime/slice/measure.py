@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.spaces import Key, Space
 from windrow.plan.windows.cuts import Cuts
 from windrow.runtime.slice.chunk import Chunk
@@ -23,7 +24,7 @@ class Measured:
         self._stretch = int(chunk.times.max()) - int(chunk.times.min())
 
     def __call__(self, spaces: Sequence[Space]) -> float:
-        keys = frozenset(key for space in spaces for key in space.keys)
+        keys = frozenset(key for space in spaces for key in plain_keys(space.keys))
         panes = Cuts.of(window for space in spaces for window in space.windows).panes_in(self._stretch)
         kinds = len({space.where for space in spaces})  # nested or apart, predicates make about as many classes
         return min(float(self._groups(keys)) * panes * kinds, float(len(self._chunk)))

@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.groupings import plain_keys, sets_in
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.runtime.keys import canonical
 from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.slice.chunk import Chunk
+from windrow.runtime.slice.grouping_sets import repeated_rows
 
 ROW = "row"
 """The column that tells which of the times that were sent before is a row's."""
@@ -49,11 +51,12 @@ def row_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk
             columns[CLOSES] = pa.array(chunk.passed(space.window.closes)[sent])
     else:
         columns[ROW] = pa.array((np.cumsum(counted) - 1)[sent])
-    for i, key in enumerate(space.keys):
+    for i, key in enumerate(plain_keys(space.keys)):
         columns[f"key_{i}"] = canonical(chunk.column(key.sql).take(pa.array(sent)))
     for partial in space.partials:
         fields = identity(kernels[partial], len(sent))
         kernels[partial].lift(fields, codes, chunk.rows(partial))
         stored = to_arrow(kernels[partial], fields, whole=True)
         columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
-    return pa.record_batch(columns)
+    rows = pa.record_batch(columns)
+    return repeated_rows(rows, space.keys) if sets_in(space.keys) else rows

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from windrow.language import identifier_sql
+from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.contracts import AnySlicer
@@ -88,7 +89,9 @@ def asked_of(plan: StreamPlan) -> Asked:
     wheres = [space.where for space in plan.spaces]
     known = tuple(where for where in wheres if where is not None)
     others = plan.scans or plan.joined  # which want all rows, as they are
-    keys = () if plan.row_spaces or others else tuple(key.sql for space in plan.spaces for key in space.keys)
+    keys = (
+        () if plan.row_spaces or others else tuple(key.sql for space in plan.spaces for key in plain_keys(space.keys))
+    )
     decide = len(known) == len(wheres) and not others
     return Asked(plan.expressions, plan.keeps_rejected, arrives, known if decide else (), keys)
 

@@ -1,0 +1,99 @@
+"""GROUP BY as it is written: GROUPING SETS, CUBE and ROLLUP as sets of expressions, ALL as the select list."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, product
+
+from sqlglot import exp
+
+from windrow.language import error_at
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.calls import calls_in
+from windrow.plan.bind.names import is_star
+
+Sets = list[list[exp.Expr]]
+
+MOST = 256
+"""More groupings than these would send every event to as many groups."""
+
+_MANY = exp.Rollup | exp.Cube | exp.GroupingSets
+
+
+def grouped_by(tree: exp.Select, scope: Scope) -> tuple[list[exp.Expr], Sets | None]:
+    """The expressions of GROUP BY, and the groupings that it asks for; None where that is one by all of them."""
+    group = tree.args.get("group")
+    if group is None:
+        return [], None
+    if group.args.get("all"):
+        return _all(tree, scope), None
+    given = list(group.expressions)
+    for with_clause, made in (("rollup", _rollup), ("cube", _cube)):
+        if group.args.get(with_clause):  # GROUP BY a, b WITH ROLLUP
+            return given, _few(made([[node] for node in given]), group, tree, scope)
+    if group.args.get("grouping_sets"):  # GROUP BY a, b GROUPING SETS (...)
+        sets = [chosen for clause in group.args["grouping_sets"] for chosen in _sets(clause)]
+        return given, _few(sets, group, tree, scope)
+    if not any(isinstance(node, _MANY) for node in given):
+        return given, None
+    parts = [_sets(node) for node in given]
+    count = 1
+    for part in parts:
+        count *= len(part)
+        if count > MOST:
+            raise _too_many(group, tree, scope)
+    sets = [list(chain.from_iterable(chosen)) for chosen in product(*parts)]
+    return list(chain.from_iterable(sets)), sets
+
+
+def _all(tree: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """All of the select list that names a column and has no aggregate."""
+    items = [node.unalias() for node in tree.selects if not is_star(node)]
+    return [node.copy() for node in items if node.find(exp.Column) and not calls_in(node, scope)]
+
+
+def _sets(node: exp.Expr) -> Sets:
+    """The sets that one part of GROUP BY stands for."""
+    match node:
+        case exp.GroupingSets():
+            return [chosen for part in node.expressions for chosen in _sets(part)]
+        case exp.Rollup():
+            return _rollup([_together(part) for part in node.expressions])
+        case exp.Cube():
+            return _cube([_together(part) for part in node.expressions])
+    return [_together(node)]
+
+
+def _together(node: exp.Expr) -> list[exp.Expr]:
+    """The expressions of (a, b), which come and go together."""
+    return list(node.expressions) if isinstance(node, exp.Tuple) else [node.unnest()]
+
+
+def _rollup(parts: Sets) -> Sets:
+    return [list(chain.from_iterable(parts[:count])) for count in range(len(parts), -1, -1)]
+
+
+def _cube(parts: Sets) -> Sets:
+    if 2 ** len(parts) > MOST:
+        parts = parts[: MOST.bit_length()]  # still too many: it is said where all are counted
+    sizes = range(len(parts), -1, -1)
+    return [list(chain.from_iterable(chosen)) for size in sizes for chosen in combinations(parts, size)]
+
+
+def _few(sets: Sets, group: exp.Expr, tree: exp.Select, scope: Scope) -> Sets:
+    if len(sets) > MOST:
+        raise _too_many(group, tree, scope)
+    return sets
+
+
+def _too_many(group: exp.Expr, tree: exp.Select, scope: Scope) -> Exception:
+    place = next((node for node in group.find_all(exp.Column)), tree)
+    hint = "GROUPING SETS ((a, b), (a), ()) names those that are needed"
+    return error_at(place, f"GROUP BY asks for more than {MOST} groupings", scope.text, hint)
+
+
+def way_out(column: str) -> str:
+    """What to do about a column that is neither grouped by nor aggregated."""
+    return (
+        f"add it to GROUP BY, or take ANY_VALUE({column}), LAST({column}), or of one event"
+        f" MIN_BY({column}, ...) or MAX_BY({column}, ...)"
+    )
