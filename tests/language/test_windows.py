@@ -8,6 +8,7 @@ from windrow.language import (
     PredicateWindow,
     RowRangeTimeSlideWindow,
     RowWindow,
+    SessionWindow,
     TimeRangeRowSlideWindow,
     TimeWindow,
     clustering_of,
@@ -54,6 +55,12 @@ def test_a_predicate_window_holds_its_conditions():
     found = window("[FROM speed > 3 UNTIL speed = 0]")
     assert isinstance(found, PredicateWindow)
     assert (found.opens.sql(), found.closes.sql()) == ("speed > 3", "speed = 0")
+
+
+def test_a_session_has_a_gap_and_keys():
+    found = window("[PARTITION BY k SESSION 1 HOUR]")
+    assert isinstance(found, SessionWindow)
+    assert (found.gap_us, [key.sql() for key in found.partition_by]) == (HOUR, ["k"])
 
 
 def test_a_window_knows_its_place():

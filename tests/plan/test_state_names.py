@@ -66,6 +66,7 @@ from windrow.plan.windows.parts import nested_window
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import nested_rows
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 S = 1_000_000
@@ -122,6 +123,7 @@ WINDOWS = {
     PredicateWindow(opens="a > 0", closes="a < 0", every_us=S, partition=("k",)): (
         "[from a > 0 to a < 0 every 1 s partition by k]"
     ),
+    SessionWindow(gap_us=90 * S, counted="x > 0", partition=("k",)): "[session gap 90 s counting x > 0 partition by k]",
 }
 
 
@@ -146,6 +148,10 @@ SPACES = {
     RowSpace("ticks", PredicateWindow(opens="a", closes="b"), None, (), (ROWS.partial,), ("accumulate",)): (
         "opened windows/1 of [from a to b] ticks keeping count/1(*)",
         "72d26ceb12e0b62c",
+    ),
+    RowSpace("ticks", SessionWindow(gap_us=S), None, (), (ROWS.partial,), ("accumulate",)): (
+        "sessions/1 of [session gap 1 s] ticks keeping count/1(*)",
+        "60fab85b036a3295",
     ),
 }
 SALES = Scan("sales", (Column("k", pa.int64()), Column("x", pa.float64())), 60 * S, ("k", "x"), "x > 0")

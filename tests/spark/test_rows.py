@@ -24,6 +24,7 @@ TEXTS = {
     "keys range": f"SELECT k, {AGGREGATES} FROM ticks [PARTITION BY k RANGE 8 SECONDS SLIDE 3 ROWS]",
     "keys slide": f"SELECT {AGGREGATES} FROM ticks [PARTITION BY k ROWS 5 SLIDE 4 SECONDS]",
     "top": "SELECT k, SUM(i) AS s FROM ticks [ROWS 30 SLIDE 1] GROUP BY k ORDER BY s DESC, k LIMIT 2",
+    "sessions": f"SELECT k, i > 0 AS up, {AGGREGATES} FROM ticks [PARTITION BY k SESSION 1 SECOND] GROUP BY k, up",
     "inside": """SELECT window_row * 2 AS twice, s FROM (SELECT SUM(i) AS s FROM ticks [ROWS 10 SLIDE 5]) AS sums
                  WHERE window_row > 20""",
 }
@@ -66,7 +67,8 @@ def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.mark.parametrize("name", TEXTS)
 def test_spark_answers_as_replay_does(results: Path, name: str):
     expected = windrow.replay(TEXTS[name], lateness="1 second", batch_rows=BATCH_ROWS, flush=True, ticks=some_events())
-    assert expected.column_names[:3] == ["window_start", "window_end", "window_row"]
+    leading = ["window_start", "window_end", "window_row"][: 2 if name == "sessions" else 3]
+    assert expected.column_names[: len(leading)] == leading
     assert expected.num_rows > 10
     assert comparable(rows_of(results / name.replace(" ", "_"))) == comparable(rows_of(expected))
 
@@ -74,3 +76,17 @@ def test_spark_answers_as_replay_does(results: Path, name: str):
 def comparable(rows: Rows) -> list[tuple]:
     """Rows in an order of their own: windows by key may be equal in all that is shown."""
     return sorted(([(name, plain(value)) for name, value in row.items()] for row in rows), key=str)
+
+
+def test_sessions_are_those_of_sparks_session_window(spark: SparkSession, tmp_path: Path):
+    """Over a stream in which no event is late: Spark's batch gives the same sessions, also of rows just a gap apart."""
+    events = some_events()
+    put(tmp_path, events)
+    text = "SELECT k, COUNT(*) AS n, SUM(i) AS s FROM ticks [PARTITION BY k SESSION 1 SECOND]"
+    mine = windrow.replay(text, lateness="1 hour", batch_rows=37, flush=True, ticks=events)
+    theirs = spark.sql(
+        "SELECT session_window.start AS window_start, session_window.end AS window_end, k, COUNT(*) AS n, SUM(i) AS s"
+        f" FROM parquet.`{tmp_path}` WHERE ts IS NOT NULL GROUP BY session_window(ts, '1 second'), k"
+    )
+    assert mine.num_rows > 30
+    assert comparable(rows_of(mine)) == comparable(rows_of(theirs.toArrow()))

@@ -6,6 +6,7 @@ from windrow.compile.choose_maintenance import FoldingCost, alternatives, removi
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 
 _ROWS = 1 << 20
 """A range in time is taken to hold so many rows, of which only the logarithm matters."""
@@ -21,6 +22,8 @@ def row_alternatives(partial: Partial, window: CountWindow) -> list[FoldingCost]
     """
     if isinstance(window, PredicateWindow):
         return [FoldingCost("accumulate", 1, "a window only grows while it is open, and is let go when it closes")]
+    if isinstance(window, SessionWindow):
+        return [FoldingCost("accumulate", 1, "a session only grows, also where two become one, until it ends")]
     if not window.bounded:
         return [FoldingCost("accumulate", 1, "the window only grows, so new rows are all it takes")]
     if window.partition:

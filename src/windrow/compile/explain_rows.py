@@ -7,6 +7,7 @@ from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 
 
 def row_space_lines(space: RowSpace, shards: int) -> list[str]:
@@ -18,6 +19,10 @@ def row_space_lines(space: RowSpace, shards: int) -> list[str]:
         lines.append(f"      rows: in order of time, {where}, once the clock has passed them")
         return [*lines, *_counted(window)]
     lines += _counted(window)
+    if isinstance(window, SessionWindow):
+        where = "in the key's shard" if window.partition else "all in one shard, since any may join two sessions"
+        lines.append(f"      rows: folded where they are read as far as they follow closely, then {where}")
+        return lines
     if window.partition:
         lines.append("      numbers: by key, in the key's shard, once the clock has passed a row's time")
     else:
@@ -36,6 +41,8 @@ def row_state_line(space: RowSpace) -> str:
     waiting = "rows that wait for the clock"
     if isinstance(window, PredicateWindow):
         return f"{waiting}, and one partial a group of each open window, in blocks of RocksDB"
+    if isinstance(window, SessionWindow):
+        return "one partial a group of each open session, in blocks of RocksDB; a batch touches its keys'"
     if window.partition and not window.bounded:
         return f"{waiting}, one partial a group and a count a key, in blocks of RocksDB; a batch touches its keys'"
     if window.partition:
@@ -56,6 +63,8 @@ def count_window_text(window: CountWindow) -> str:
     if isinstance(window, PredicateWindow):
         every = "" if window.every_us is None else f" EMIT EVERY {duration_sql(window.every_us)}"
         return f"[{keys}FROM {window.opens} UNTIL {window.closes}{every}]"
+    if isinstance(window, SessionWindow):
+        return f"[{keys}SESSION {duration_sql(window.gap_us)}]"
     reach = (
         f"RANGE {duration_sql(window.range_us)}"
         if window.range_us is not None
@@ -71,6 +80,8 @@ def count_window_text(window: CountWindow) -> str:
 def _panes(window: CountWindow) -> str:
     if isinstance(window, PredicateWindow):
         return "none: rows are folded into the window that is open, and let go"
+    if isinstance(window, SessionWindow):
+        return "none: rows are folded into sessions, which are joined where a row closes the gap"
     if window.partition or (window.axis is None and window.bounded):
         return "every row is one, since only times or keys tell where windows begin"
     axis = window.axis

@@ -20,6 +20,7 @@ from windrow.language.nodes import (
     PredicateStreamWindow,
     QueryWindow,
     RowCount,
+    SessionStreamWindow,
     StreamWindow,
     Unbounded,
 )
@@ -88,6 +89,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     # what the language adds
     StreamWindow: dict.fromkeys(StreamWindow.arg_types, WINDOWS),
     PredicateStreamWindow: dict.fromkeys(PredicateStreamWindow.arg_types, WINDOWS),
+    SessionStreamWindow: dict.fromkeys(SessionStreamWindow.arg_types, WINDOWS),
     QueryWindow: {"this": WINDOWS},
     ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind/clusters.py"),
     Emit: {"this": "language/nodes.py"},

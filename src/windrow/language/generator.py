@@ -19,6 +19,7 @@ from windrow.language.nodes import (
     PredicateStreamWindow,
     QueryWindow,
     RowCount,
+    SessionStreamWindow,
     StreamWindow,
     Unbounded,
 )
@@ -37,6 +38,7 @@ class WindrowGenerator(SparkGenerator):
         Unbounded: lambda self, node: self.unbounded_sql(node),
         StreamWindow: lambda self, node: self.streamwindow_sql(node),
         PredicateStreamWindow: lambda self, node: self.predicatestreamwindow_sql(node),
+        SessionStreamWindow: lambda self, node: self.sessionstreamwindow_sql(node),
         QueryWindow: lambda self, node: self.querywindow_sql(node),
         Emit: lambda self, node: self.emit_sql(node),
         ClusterClause: lambda self, node: self.clusterclause_sql(node),
@@ -93,6 +95,10 @@ class WindrowGenerator(SparkGenerator):
             self._clause("EMIT EVERY", expression, "emit_every"),
         ]
         return f"[{' '.join(clause for clause in clauses if clause)}]"
+
+    def sessionstreamwindow_sql(self, expression: SessionStreamWindow) -> str:
+        keys = self.expressions(expression, key="partition_by", flat=True)
+        return f"[{f'PARTITION BY {keys} ' if keys else ''}SESSION {self.sql(expression, 'this')}]"
 
     def querywindow_sql(self, expression: QueryWindow) -> str:
         return f"WINDOW {self.sql(expression, 'this')}"

@@ -79,6 +79,12 @@ class PredicateStreamWindow(exp.Expression):
     }
 
 
+class SessionStreamWindow(exp.Expression):
+    """`[PARTITION BY ... SESSION this]`, where `this` is the gap."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"partition_by": False, "this": True}
+
+
 class QueryWindow(exp.Expression):
     """`WINDOW this` after a query: the range of every stream in it that has no window of its own."""
 

@@ -12,6 +12,7 @@ from windrow.language.nodes import (
     Duration,
     PredicateStreamWindow,
     RowCount,
+    SessionStreamWindow,
     StreamWindow,
     Unbounded,
 )
@@ -80,6 +81,15 @@ class PredicateWindow:
     span: Span | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SessionWindow:
+    """`[SESSION 30 MINUTES]`: rows of which none is more than `gap_us` after the one before it, perhaps per key."""
+
+    gap_us: int
+    partition_by: tuple[exp.Expr, ...] = ()
+    span: Span | None = field(default=None, compare=False)
+
+
 PlainWindow = TimeWindow | RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow
 
 
@@ -96,7 +106,7 @@ class LevelsWindow:
     span: Span | None = field(default=None, compare=False)
 
 
-Window = PlainWindow | PredicateWindow | LevelsWindow
+Window = PlainWindow | PredicateWindow | SessionWindow | LevelsWindow
 
 
 def window_of(table: exp.Expr) -> Window | None:
@@ -110,6 +120,8 @@ def window_of(table: exp.Expr) -> Window | None:
     if isinstance(node, PredicateStreamWindow):
         keys, every = tuple(node.args.get("partition_by") or ()), node.args.get("emit_every")
         return PredicateWindow(node.this, node.expression, keys, every.us if every else None, span_of(node))
+    if isinstance(node, SessionStreamWindow):
+        return SessionWindow(node.this.us, tuple(node.args.get("partition_by") or ()), span_of(node))
     if not isinstance(node, StreamWindow):
         return None
     ranges, slides = node.args["ranges"], node.args.get("slides") or []

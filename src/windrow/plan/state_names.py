@@ -24,6 +24,7 @@ from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
     from windrow.plan.nodes.pipeline import QueryPlan
     from windrow.plan.nodes.spaces import Key, RowSpace, Space
 
-PANES, TOTALS, ROWS, OPENED, ANSWER = "panes", "totals", "rows", "opened windows", "last answer"
+PANES, TOTALS, ROWS, OPENED, SESSIONS = "panes", "totals", "rows", "opened windows", "sessions"
+ANSWER = "last answer"
 
 VERSIONS = {
     PANES: 1,
     TOTALS: 1,
     ROWS: 1,
     OPENED: 1,
+    SESSIONS: 1,
     ANSWER: 1,
     "count": 1,
     "integer_sum": 1,
@@ -197,6 +200,8 @@ def _bounds(window: TimeWindow | CountWindow) -> str:
         case PredicateWindow():
             conditions = f"from {window.opens} to {window.closes}{_every(window.every_us)}"
             return conditions + _counted(window)
+        case SessionWindow():
+            return f"session gap {span(window.gap_us)}{_counted(window)}"
         case NestedRows():
             return _levels(window.levels, window.aging)
     reach = "unbounded" if window.rows is None else f"rows {window.rows}"
@@ -247,8 +252,8 @@ def space_text(space: Space) -> str:
 
 
 def row_space_text(space: RowSpace) -> str:
-    """Rows of a stream that are numbered for one window, or windows that rows open and close."""
-    kind = OPENED if isinstance(space.window, PredicateWindow) else ROWS
+    """Rows of a stream that are numbered for one window, windows that rows open and close, or sessions."""
+    kind = {PredicateWindow: OPENED, SessionWindow: SESSIONS}.get(type(space.window), ROWS)
     held = f"{window_text(space.window)} {counted_rows(space.stream, space.rows, space.where, space.keys)}"
     return f"{versioned(kind)} of {held} keeping {_all(space.partials)}"
 

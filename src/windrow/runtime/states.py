@@ -6,10 +6,12 @@ from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.predicate_space import PredicateSpaceState
 from windrow.runtime.rows.row_space import RowSpaceState
+from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -29,6 +31,8 @@ def state_of(
         return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule)
     if isinstance(space.window, PredicateWindow):
         return PredicateSpaceState(space, blocks, user, snapshot, since)
+    if isinstance(space.window, SessionWindow):
+        return SessionSpaceState(space, blocks, user, snapshot, since)
     if space.partition:
         return PartitionSpaceState(space, blocks, user, snapshot, since)
     wishes = {query.choose.over(plan.wanted).get("maintenance") for query in plan.queries_of(space)}

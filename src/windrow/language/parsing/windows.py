@@ -8,12 +8,12 @@ from typing import Any
 from sqlglot import TokenType, exp
 
 from windrow.language.durations import UNIT_WORDS
-from windrow.language.nodes import PredicateStreamWindow, StreamWindow, Unbounded
+from windrow.language.nodes import PredicateStreamWindow, SessionStreamWindow, StreamWindow, Unbounded
 from windrow.language.parsing.durations import DurationParser
 from windrow.language.parsing.refuse_windows import refuse_window
 from windrow.language.spans import remember_span
 
-_REACHES = ("RANGE", "ROWS", "RANGES", "FROM", "PARTITION BY")
+_REACHES = ("RANGE", "ROWS", "RANGES", "FROM", "SESSION", "PARTITION BY")
 _CLAUSES = ("SLIDE", "SLIDES", "OFFSET", "EMIT", "AGING")
 
 
@@ -60,9 +60,12 @@ class WindowParser(DurationParser):
             parts["partition_by"] = self._parse_csv(self._parse_disjunction)
         if self._match(TokenType.FROM):
             return self._parse_predicate_window(parts.get("partition_by"))
+        if self._word() == "SESSION":
+            self._advance()
+            return SessionStreamWindow(this=self._parse_duration("gap of SESSION"), **parts)
         reach = self._word()
         if reach not in ("RANGE", "RANGES", "ROWS"):
-            self._fail_expecting(_REACHES[:4] if parts else _REACHES)
+            self._fail_expecting(_REACHES[:5] if parts else _REACHES)
         self._advance()
         parts["rows"] = reach == "ROWS" or None
         parts["ranges"] = self._parse_lengths("range", rows=reach == "ROWS", several=reach != "RANGE")
@@ -129,7 +132,7 @@ class WindowParser(DurationParser):
         return weights
 
     def _missing_clauses(self, window: exp.Expr) -> list[str]:
-        if isinstance(window, PredicateStreamWindow):
+        if not isinstance(window, StreamWindow):
             return []
         slide = "SLIDES" if window.args.get("nested") else "SLIDE"
         return [] if window.args.get("slides") else [slide]

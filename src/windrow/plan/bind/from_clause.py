@@ -10,6 +10,7 @@ from windrow.language import (
     PredicateWindow,
     RowRangeTimeSlideWindow,
     RowWindow,
+    SessionWindow,
     TimeRangeRowSlideWindow,
     error_at,
 )
@@ -17,7 +18,12 @@ from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.names import unknown_name
 from windrow.plan.bind.refuse import not_yet
-from windrow.plan.bind.row_windows import bind_count_window, bind_predicate_window, bind_row_levels
+from windrow.plan.bind.row_windows import (
+    bind_count_window,
+    bind_predicate_window,
+    bind_row_levels,
+    bind_session_window,
+)
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.parts import nested_window
 from windrow.plan.windows.row_window import CountWindow
@@ -57,6 +63,8 @@ def bind_window(written: object, table: exp.Expr, source: BoundRows, scope: Scop
         return bind_count_window(written, place, source, scope)
     if isinstance(written, PredicateWindow):
         return bind_predicate_window(written, source, scope)
+    if isinstance(written, SessionWindow):
+        return bind_session_window(written, source, scope)
     if isinstance(written, LevelsWindow):
         if not isinstance(written.levels[0], WrittenWindow):
             return bind_row_levels(written, place, source, scope)

@@ -12,6 +12,7 @@ from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 _CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
@@ -88,6 +89,8 @@ def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
     if isinstance(query.window, PredicateWindow):
         raise not_yet(emit, "EMIT CHANGES over windows from condition to condition", text)
+    if isinstance(query.window, SessionWindow):
+        raise not_yet(emit, "EMIT CHANGES over sessions", text)
     if not isinstance(query.window, TimeWindow):
         raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
     if isinstance(query.window, NestedWindow):

@@ -15,6 +15,7 @@ from windrow.language import (
     expression_sql,
 )
 from windrow.language import PredicateWindow as WrittenPredicates
+from windrow.language import SessionWindow as WrittenSessions
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.names import substituted
@@ -23,6 +24,7 @@ from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import nested_rows
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 
 Written = RowWindow | TimeRangeRowSlideWindow | RowRangeTimeSlideWindow
 
@@ -68,6 +70,13 @@ def bind_predicate_window(written: WrittenPredicates, source: BoundRows, scope: 
     return PredicateWindow(
         counted=counted, partition=keys, opens=opens, closes=closes, every_us=written.emit_every_us
     )  # fmt: skip
+
+
+def bind_session_window(written: WrittenSessions, source: BoundRows, scope: Scope) -> SessionWindow:
+    """Rows that follow each other closely: those that a sub-query has left out are not there."""
+    counted = None if source.where is None else expression_sql(source.where)
+    keys = tuple(dict.fromkeys(_key(node, source, scope) for node in written.partition_by))
+    return SessionWindow(counted=counted, partition=keys, gap_us=written.gap_us)
 
 
 def _condition(node: exp.Expr, word: str, source: BoundRows, scope: Scope) -> str:

@@ -26,6 +26,7 @@ from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
@@ -199,6 +200,8 @@ class QueryPlan:
                 return ("level", "window_end")
             return ("window_end",) if self.window.every_us is None else ("due",)
         keys = (f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition)
+        if isinstance(self.window, SessionWindow):
+            return ("window_end", *keys)
         if isinstance(self.window, PredicateWindow):
             early = () if self.window.every_us is None else ("due", "final")
             return ("window_number", *early, *keys)

@@ -11,6 +11,7 @@ from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 
@@ -20,6 +21,8 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     >>> window_columns(CountWindow(rows=4, slide_rows=3))
     ('window_start', 'window_end', 'window_row')
     """
+    if isinstance(window, SessionWindow):
+        return ("window_start", "window_end")
     if isinstance(window, CountWindow) and not isinstance(window, PredicateWindow):
         level = ("level",) if isinstance(window, NestedRows) else ()
         return ("window_start", "window_end", "window_row", *level)
@@ -50,14 +53,14 @@ def emitted_schema(
     if isinstance(window, PredicateWindow):
         columns.append(pa.field("window_number", pa.int64(), nullable=False))
         columns += [] if window.every_us is None else early
-    elif isinstance(window, CountWindow):
+    elif isinstance(window, CountWindow) and not isinstance(window, SessionWindow):
         columns.append(pa.field("window_row", pa.int64(), nullable=False))
         columns += [level] if isinstance(window, NestedRows) else []
         if window.slide_us is not None:
             columns.append(pa.field("due", pa.int64(), nullable=False))
     elif isinstance(window, NestedWindow):
         columns.append(level)
-    elif window.every_us is not None:
+    elif isinstance(window, TimeWindow) and window.every_us is not None:
         columns += early
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]

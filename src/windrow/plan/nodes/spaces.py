@@ -15,6 +15,7 @@ from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import row_parts
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
@@ -184,10 +185,9 @@ class RowSpace:
     @property
     def spread_by(self) -> tuple[int, ...]:
         """Which of the keys tell a row's shard. A window that rows open and close holds all groups in one."""
-        by_conditions = isinstance(self.window, PredicateWindow)
-        return self.partition if by_conditions or self.partition else tuple(range(len(self.keys)))
+        return self.partition if self.is_alone else tuple(range(len(self.keys)))
 
     @property
     def is_alone(self) -> bool:
         """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
-        return bool(self.partition) or isinstance(self.window, PredicateWindow)
+        return bool(self.partition) or isinstance(self.window, PredicateWindow | SessionWindow)

@@ -9,5 +9,6 @@ parts             What is folded for a window: one window, or several whose answ
 predicate_window  Windows that open at a row with one condition and close at a row with another
 row_levels        Nested windows that count rows: one range and slide for each level
 row_window        Windows that count rows: in their range, in their slide, or in both
+session_window    Windows of rows that follow each other closely
 time_window       Time windows: where each begins and ends
 """

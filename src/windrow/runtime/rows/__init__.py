@@ -12,6 +12,7 @@ key_tree         Windows by key of users' aggregates that can merge: each is mad
 key_windows      Which windows are due of which keys
 keyed_rows       The rows that windows by key still need, in blocks in the order of their arrival
 keyed_space      What spaces have in common whose shards hold all rows of their keys
+open_sessions    Sessions that have not ended: what each group of each of them has come to
 open_windows     Which keys have a window open, since when, and how rows open and close them
 partition_space  One space of windows that count the rows of each key: every key is a stream of its own
 pending_rows     Rows that wait for the clock to pass their time
@@ -22,4 +23,6 @@ row_space        One space of windows that count a stream's rows: rows are numbe
                  numbers
 row_times        When the rows happened that windows begin with
 row_windows      Which windows over rows are due
+session_numbers  Which rows, or pieces of sessions, are of one session
+session_space    One space of windows of rows that follow each other closely
 """

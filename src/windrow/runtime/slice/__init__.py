@@ -16,6 +16,8 @@ measure            How many groups there are: counted in the first events of a c
 places             Which pane and group each event goes to, as one dense number
 rows               Events into rows that wait for their numbers: what a map task does for windows that count rows
 scans              Events of one stream as rows for pipelines over changes, each to the shard of its key
+sessions           Events into pieces of sessions: what a map task does for windows of rows that follow each other
+                   closely
 split_chunks       Rows that were joined before the engine evaluated its expressions, told apart from the events that
                    they come from
 table_index        Where a table has the rows of a key: hashed once, asked for each chunk of events

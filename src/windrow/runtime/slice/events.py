@@ -18,6 +18,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.timing import Timing
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
@@ -30,6 +31,7 @@ from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
 from windrow.runtime.slice.scans import LeafRows
+from windrow.runtime.slice.sessions import session_entries
 from windrow.runtime.slice.split_chunks import FAILED
 from windrow.storage.columns import encode, encode_batch
 
@@ -166,7 +168,8 @@ class Slicer:
                     replace(order, shard=shard) for shard in self._shards if shard in homes or None in homes
                 ]
         for space in spaces:
-            entries = row_entries(space, self._kernels, chunk)
+            cut = session_entries if isinstance(space.window, SessionWindow) else row_entries
+            entries = cut(space, self._kernels, chunk)
             if entries is not None:
                 keys = [entries.column(f"key_{i}") for i in space.spread_by]
                 groups, distinct = encode_keys(keys, entries.num_rows)

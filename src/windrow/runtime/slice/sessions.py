@@ -1,0 +1,56 @@
+"""Events into pieces of sessions: what a map task does for windows of rows that follow each other closely."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.kernels import Kernel, identity, to_arrow
+from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.spaces import RowSpace
+from windrow.plan.windows.session_window import SessionWindow
+from windrow.runtime.rows.session_numbers import numbered_sessions
+from windrow.runtime.slice.chunk import Chunk
+from windrow.runtime.slice.places import Places
+from windrow.runtime.slice.rows import counted_rows
+
+START, LAST, EVENTS = "start", "last", "events"
+"""When the first and the last row of a piece happened, and how many rows of a group it has, those included that WHERE
+keeps out."""
+
+
+def session_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk) -> pa.RecordBatch | None:
+    """One entry for each group of each piece: rows that are here and of one session, whatever else belongs to it.
+
+    Rows that WHERE keeps out belong to sessions all the same, so a group may have an empty partial.
+    """
+    assert isinstance(space.window, SessionWindow)
+    counted = counted_rows(space, chunk)
+    rows = np.flatnonzero(counted)
+    if not len(rows):
+        return None
+    owners, _ = chunk.groups(tuple(space.keys[i] for i in space.partition))
+    times = chunk.times[rows]
+    pieces = numbered_sessions(owners[rows], times, times, space.window.gap_us)
+    groups, keys = chunk.groups(space.keys)
+    if len(space.partition) == len(space.keys):
+        codes, held = pieces.numbers, np.arange(len(pieces.owners))
+        piece, group = held, pieces.owners
+    else:
+        count = len(keys[0]) if keys else 1
+        places = Places.of(pieces.numbers, groups[rows], len(pieces.owners), count)
+        held, codes = np.unique(places.codes, return_inverse=True)
+        piece, group = places.decode(held)
+    columns = {START: pa.array(pieces.starts[piece]), LAST: pa.array(pieces.lasts[piece])}
+    columns[EVENTS] = pa.array(np.bincount(codes, minlength=len(held)))
+    columns |= {f"key_{i}": key.take(pa.array(group)) for i, key in enumerate(keys)}
+    lifted = np.full(len(chunk), -1)
+    lifted[rows] = codes if space.where is None else np.where(chunk.passed(space.where)[rows], codes, -1)
+    for partial in space.partials:
+        fields = identity(kernels[partial], len(held))
+        kernels[partial].lift(fields, lifted, chunk.rows(partial))
+        stored = to_arrow(kernels[partial], fields)
+        columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
+    return pa.record_batch(columns)
