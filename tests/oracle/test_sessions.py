@@ -44,12 +44,15 @@ def check(stream: Stream, gap_us: int, partition, group, cases, where: str, coun
         [f"{key} AS key_{i}" for i, key in enumerate(keys)]
         + [f"{case.oracle} AS agg_{i}" for i, case in enumerate(cases)]
     )
-    steps = [*stream.bounds, None]
+    steps, late = [*stream.bounds, None], []
     for step, theirs in zip(steps, oracle.answers(select, keys, where), strict=True):
         outcomes = core.flush() if step is None else core.step(events.slice(*step), how["tasks"])
+        late.append(sum(outcome.late for outcome in outcomes))
         for row in theirs:
             row |= {f"agg_{i}": case.read(row[f"agg_{i}"]) for i, case in enumerate(cases)}
         assert_same(rows_of(outcomes), theirs, [0.0] * (2 + len(keys)) + [case.relative for case in cases])
+    if counted == "true":
+        assert late == [*oracle.late, 0]
     held = [len(state.groups) for shard in core.shards for state in shard.streams["ticks"].spaces.values()]
     assert sum(held) == 0, "only groups of open sessions are held"
 

@@ -238,3 +238,31 @@ def test_no_file_is_missed_that_was_read(spark: SparkSession, tmp_path: Path):
     assert job.progress()["ticks"]["missing_files"] == 0
     notes = os.listdir(tmp_path / "check %20" / "ticks" / "spark" / "sources" / "0")
     assert [name for name in notes if name.endswith(".compact")]
+
+
+def test_what_no_session_took_is_rejected_and_what_one_still_took_is_not(spark: SparkSession, tmp_path: Path):
+    """Sessions of 10 seconds: at 24 the row at 6 reaches the open session from 15 on, and the row of b at 2 none."""
+    batches = [[(0, "a")], [(15, "a"), (24, "b")], [(6, "a"), (2, "b")], [(40, "c")]]
+    put(
+        tmp_path / "in",
+        *(
+            pa.table({"ts": instants(START + second * SECOND for second, _ in rows), "k": [key for _, key in rows]})
+            for rows in batches
+        ),
+    )
+    session = windrow.Session(spark, shards=2)
+    session.stream("ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k STRING"), time="ts")
+    session.query("sessions", "SELECT k, COUNT(*) AS n FROM ticks [PARTITION BY k SESSION 10 SECONDS]")
+    sinks = {"sessions": windrow.sink("parquet", path=tmp_path / "out")}
+    checkpoint, rejected = str(tmp_path / "checkpoint"), windrow.sink("memory")
+    job = session.start(checkpoint, sinks, trigger="available now", rejected=rejected)
+    finish(job)
+    assert {(row["window_end"] - START, row["k"], row["n"]) for row in rows_of(tmp_path / "out")} == {
+        (10 * SECOND, "a", 1),
+        (25 * SECOND, "a", 2),
+        (34 * SECOND, "b", 1),
+        (50 * SECOND, "c", 1),
+    }
+    (kept,) = rows_of(spark.table("rejected_ticks"))
+    assert (kept["cause"], kept["time"] - START, json.loads(kept["row"])["k"]) == ("late", 2 * SECOND, "b")
+    assert job.progress()["ticks"]["rejected"]["late"] == 1

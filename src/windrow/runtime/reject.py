@@ -88,3 +88,10 @@ def rejected_of(rows: pa.RecordBatch, stream: str, answered: Sequence[Answered])
     late, _ = late_events(times, answered)
     found = rows.filter(pa.array(bad | late))
     return found.append_column("stream", pa.array([stream] * found.num_rows, pa.string()))
+
+
+def late_rows(rows: pa.RecordBatch, stream: str) -> pa.RecordBatch:
+    """Rejected events of which it is known that they are late: their times, and the events as they came."""
+    columns = {"cause": pa.array([LATE] * rows.num_rows, pa.string()), "time": rows.column(TIME)}
+    columns |= {"row": rows.column(RAW), "stream": pa.array([stream] * rows.num_rows, pa.string())}
+    return pa.record_batch(columns)

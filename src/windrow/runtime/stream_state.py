@@ -8,12 +8,14 @@ from typing import Any
 
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.answers.query_answers import QueryAnswers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.late import Answered, late_events
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
-from windrow.runtime.reject import rejected_of
+from windrow.runtime.reject import late_rows, rejected_of
+from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.set_aside import SetAside
 from windrow.runtime.states import state_of
 from windrow.runtime.time.space import SpaceState
@@ -108,6 +110,9 @@ class StreamState:
             if space.is_final:
                 since, clock = _latest(since, settled_to), _latest(clock, settled_to)
             state.absorb(own, since)
+            if self.plan.late_by_session and isinstance(state, SessionSpaceState):
+                outcome.late += state.late
+                outcome.rejected += [late_rows(rows, self.plan.stream) for rows in state.left_out]
             if clock is not None:
                 try:
                     state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
@@ -187,7 +192,9 @@ class StreamState:
             until = _latest(before, settled_to) if space.is_final else before
             if until is None:
                 continue
-            if isinstance(space, RowSpace):
+            if isinstance(space.counts, SessionWindow):  # a row for itself is a session as long as the gap
+                found += [] if self.plan.late_by_session else [Answered(until - space.counts.gap_us)]
+            elif isinstance(space, RowSpace):
                 found.append(Answered(until))
             else:
                 found += [Answered(until, window) for window in dict.fromkeys(w.closes for w in space.windows)]

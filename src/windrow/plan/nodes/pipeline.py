@@ -263,6 +263,12 @@ class StreamPlan:
         return tuple(space for space in self.spaces if isinstance(space, RowSpace))
 
     @property
+    def late_by_session(self) -> bool:
+        """Whether one space of sessions says which events are late, since nothing else reads the stream's events."""
+        alone = len(self.spaces) == 1 and self.spaces[0].rows is None and not self.scans
+        return alone and isinstance(self.spaces[0].counts, SessionWindow)
+
+    @property
     def cuts(self) -> Cuts:
         """The edges of all windows of all queries; where rows are counted, or nothing is folded, any time is one."""
         each_time = [TimeWindow(range_us=1, slide_us=1)] if self.row_spaces or not self.spaces else []

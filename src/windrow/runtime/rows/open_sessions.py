@@ -14,7 +14,6 @@ from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 from windrow.windows.entries import fields_of
 
-
 NUMBERS = ("owner", "group", "start", "last")
 """The columns of blocks beside the partials."""
 

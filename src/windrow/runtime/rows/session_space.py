@@ -16,7 +16,7 @@ from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.open_sessions import OpenSessions, Pieces, joined
 from windrow.runtime.rows.session_numbers import numbered_sessions
-from windrow.runtime.slice.sessions import LAST, START
+from windrow.runtime.slice.sessions import CAME, EVENTS, LAST, START
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, reduced
 
@@ -28,7 +28,8 @@ class SessionSpaceState:
 
     Rows come as pieces, folded where they were read. Pieces of a key that are at most the gap apart become one session,
     also with what had been two until then; whose end the clock has passed is told and let go. A row is late if the
-    session that it would belong to, with all that has come with it, had ended when its batch began.
+    session that it would belong to, with all that has come with it, had ended when its batch began: of the last batch,
+    `late` is how many were, and `left_out` has them where they are kept.
     With a partition a shard has all rows of its keys; without one, all rows of the stream are in one shard. `since` is
     as in `KeyedSpace`: of a session that may have begun before, not all is known, and it is not told.
     """
@@ -53,6 +54,7 @@ class SessionSpaceState:
             self._owners = GroupSlots(keys, f"{space.name}.owners", blocks, kept.get("owners"))
         self._open = OpenSessions(self._kernels, f"{space.name}.open", blocks, kept.get("open"))
         self._told = np.empty(0, np.int64)
+        self.late, self.left_out = 0, list[pa.RecordBatch]()
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -67,6 +69,7 @@ class SessionSpaceState:
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Put pieces together with the open sessions of their keys."""
+        self.late, self.left_out = 0, []
         if not payloads:
             return
         new = joined([self._pieces(batch) for batch in payloads])
@@ -81,6 +84,7 @@ class SessionSpaceState:
         merged = Pieces(found.owners[session], entries.slots, starts, lasts, entries.partials)
         if clock is not None:
             merged = merged.part(lasts + self._gap >= clock)
+            self._leave_out(payloads, found.lasts[found.numbers[len(old) :]] + self._gap < clock)
         self._refer(merged)
         self._open.drop(places)
         self._open.put(merged)
@@ -154,6 +158,16 @@ class SessionSpaceState:
         starts, lasts = (batch.column(name).to_numpy() for name in (START, LAST))
         partials = tuple(fields_of(kernel, name, batch) for name, kernel in self._kernels.items())
         return Pieces(owners, groups, starts, lasts, partials)
+
+    def _leave_out(self, payloads: Sequence[pa.RecordBatch], late: np.ndarray) -> None:
+        """Count and keep what is late: of the pieces of `payloads`, one after the other, those that `late` says."""
+        ends = np.cumsum([batch.num_rows for batch in payloads])
+        for batch, own in zip(payloads, np.split(late, ends[:-1])):
+            if own.any():
+                gone = batch.filter(pa.array(own))
+                self.late += int(gone.column(EVENTS).to_numpy().sum())
+                if CAME in gone.schema.names:
+                    self.left_out.append(pa.RecordBatch.from_struct_array(gone.column(CAME).flatten()))
 
     def _refer(self, pieces: Pieces) -> None:
         for slots, held in self._slots(pieces):

@@ -14,6 +14,7 @@ from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.cuts import Cuts
 from windrow.runtime.keys import encode_keys
+from windrow.runtime.reject import RAW
 
 
 class Chunk:
@@ -37,6 +38,11 @@ class Chunk:
         """The values of a row expression."""
         found = self._batch.column(self._names[text])
         return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+
+    @property
+    def raw(self) -> pa.Array:
+        """The events as they came."""
+        return self._batch.column(RAW)
 
     def passed(self, condition: str) -> np.ndarray:
         """Which events a condition is true for."""

@@ -168,8 +168,11 @@ class Slicer:
                     replace(order, shard=shard) for shard in self._shards if shard in homes or None in homes
                 ]
         for space in spaces:
-            cut = session_entries if isinstance(space.window, SessionWindow) else row_entries
-            entries = cut(space, self._kernels, chunk)
+            if isinstance(space.window, SessionWindow):
+                keeps = self._plan.keeps_rejected and self._plan.late_by_session
+                entries = session_entries(space, self._kernels, chunk, keeps)
+            else:
+                entries = row_entries(space, self._kernels, chunk)
             if entries is not None:
                 keys = [entries.column(f"key_{i}") for i in space.spread_by]
                 groups, distinct = encode_keys(keys, entries.num_rows)

@@ -11,20 +11,24 @@ from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.session_window import SessionWindow
+from windrow.runtime.reject import RAW, TIME
 from windrow.runtime.rows.session_numbers import numbered_sessions
 from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.places import Places
 from windrow.runtime.slice.rows import counted_rows
 
-START, LAST, EVENTS = "start", "last", "events"
-"""When the first and the last row of a piece happened, and how many rows of a group it has, those included that WHERE
-keeps out."""
+START, LAST, EVENTS, CAME = "start", "last", "events", "came"
+"""When the first and the last row of a piece happened; how many rows of a group it has, those included that WHERE keeps
+out; and these rows with their times as they came, where late ones are to be kept."""
 
 
-def session_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk) -> pa.RecordBatch | None:
+def session_entries(
+    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, keeps: bool = False
+) -> pa.RecordBatch | None:
     """One entry for each group of each piece: rows that are here and of one session, whatever else belongs to it.
 
-    Rows that WHERE keeps out belong to sessions all the same, so a group may have an empty partial.
+    Rows that WHERE keeps out belong to sessions all the same, so a group may have an empty partial. With `keeps`,
+    pieces have their rows with them, since only a shard knows which are late.
     """
     assert isinstance(space.window, SessionWindow)
     counted = counted_rows(space, chunk)
@@ -45,6 +49,11 @@ def session_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: C
         piece, group = places.decode(held)
     columns = {START: pa.array(pieces.starts[piece]), LAST: pa.array(pieces.lasts[piece])}
     columns[EVENTS] = pa.array(np.bincount(codes, minlength=len(held)))
+    if keeps:
+        order = np.argsort(codes, kind="stable")
+        came = pa.StructArray.from_arrays([pa.array(times[order]), chunk.raw.take(pa.array(rows[order]))], [TIME, RAW])
+        offsets = np.searchsorted(codes[order], np.arange(len(held) + 1)).astype(np.int32)
+        columns[CAME] = pa.ListArray.from_arrays(pa.array(offsets), came)
     columns |= {f"key_{i}": key.take(pa.array(group)) for i, key in enumerate(keys)}
     lifted = np.full(len(chunk), -1)
     lifted[rows] = codes if space.where is None else np.where(chunk.passed(space.where)[rows], codes, -1)
