@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
+FLINK := 2.3.0
 
-.PHONY: help setup demo test matrix torture fuzz lint bench clean
+.PHONY: help setup demo test matrix torture fuzz lint bench flink clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -47,6 +48,10 @@ lint: $(READY)  ## style, types and who may import whom
 
 bench: $(READY)  ## run the benchmark of sliding aggregates
 	@. scripts/java.sh && $(BIN)/windrow bench sliding
+
+flink:  ## install Flink into .venv-flink, for windrow bench peers
+	$(PYTHON) -m venv .venv-flink && .venv-flink/bin/pip install --quiet apache-flink==$(FLINK)
+	mvn -q dependency:copy -Dartifact=org.apache.flink:flink-sql-parquet:$(FLINK) -DoutputDirectory=.venv-flink/jars
 
 clean:  ## remove what was made
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info
