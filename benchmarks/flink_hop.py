@@ -11,7 +11,7 @@ import json
 import sys
 
 
-def main(folder: str, out: str, seconds: str, span: str, *jars: str) -> None:
+def run_hop(folder: str, out: str, seconds: str, span: str, *jars: str) -> None:
     from pyflink.table import EnvironmentSettings, TableEnvironment  # type: ignore[import-not-found]
 
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -40,4 +40,4 @@ def main(folder: str, out: str, seconds: str, span: str, *jars: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_hop(*sys.argv[1:])

@@ -23,13 +23,13 @@ def ran(name: str, folder: Path) -> list[dict]:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_SPARK])
 def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
-    assert len(ran(name, tmp_path)) > 3
+    assert len(ran(name, tmp_path)) >= 3
     assert spark.range(3).count() == 3
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_SPARK))
 def test_a_benchmark_without_spark_runs(name: str, tmp_path: Path):
-    assert len(ran(name, tmp_path)) > 3
+    assert len(ran(name, tmp_path)) >= 3
 
 
 def test_what_lacks_its_data_is_told_in_the_table_and_in_the_lines(
