@@ -25,6 +25,7 @@ from windrow.language import (
     span_of,
 )
 from windrow.language.spelling import closest
+from windrow.language.variables import with_variables
 from windrow.places.addresses import FILE, local_path, same_place, scheme_of
 from windrow.plan.ahead import ahead_text
 from windrow.plan.known_options import unknown_option
@@ -52,7 +53,7 @@ class Application:
         self.session = session
         self.sinks: dict[str, Sink] = {}
         self.rejected: dict[str, Sink] = {}
-        self._text = text
+        self._text = text = with_variables(text)
         self._declared: dict[str, CreateSink] = {}
         self._first: dict[str, tuple[str, pa.Schema]] = {}  # by sink its first query, and the columns of it
         self._streams: list[str] = []

@@ -128,7 +128,11 @@ MISTAKES = {
     ),
     "a window of Spark's own": (
         STREAM + QUERY.replace("GROUP BY symbol", "GROUP BY symbol, window(ts, '1 minute')"),
-        ["WINDOW is Spark's own window", "(line 6, column 18)", "^^^^^^\n", "hint: [RANGE 10 MINUTES SLIDE 1 MINUTE]"],
+        [
+            "window(...) is read where FROM names one stream",
+            "(line 6, column 18)",
+            "hint: [RANGE 10 MINUTES SLIDE 1 MINUTE]",
+        ],
     ),
     "a misspelt option of a stream": (
         STREAM.replace("maxFilesPerTrigger", "maxFilesPerTriger") + QUERY,

@@ -14,6 +14,7 @@ from rich.console import Console
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.language import parse_script
+from windrow.language.variables import with_variables
 from windrow.plan.expiry import read_expiry
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.nodes.kept import PARTIALS, ROWS
@@ -98,16 +99,35 @@ def read_wishes(settings: Sequence[str]) -> dict[str, str]:
     return read_launch("", settings).choose
 
 
-def read_script(path: Path) -> str:
-    """The text of a script whose statements can be read: what is found without Spark is found at once."""
+def read_script(path: Path, variables: Sequence[str] = ()) -> str:
+    """The text of a script whose statements can be read: what is found without Spark is found at once.
+
+    `variables` are those of --var, as `name=value`.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError:
         raise SettingsError(f"{path} is not text in UTF-8") from None
+    text = with_variables(text, read_variables(variables))
     parse_script(text)
     return text
+
+
+def read_variables(given: Sequence[str]) -> dict[str, str]:
+    """Values by name, of `name=value`.
+
+    >>> read_variables(["minutes=10"])
+    {'minutes': '10'}
+    """
+    variables = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals or not name.isidentifier():
+            raise SettingsError(f"--var {each} is no variable: a name, = and a value, such as --var minutes=10")
+        variables[name] = value
+    return variables
 
 
 @contextmanager

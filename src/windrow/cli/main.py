@@ -31,6 +31,10 @@ Choices = Annotated[
         " choices). May be given several times.",
     ),
 ]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("--var", metavar="NAME=VALUE", help="What ${NAME} stands for in the script, whatever SET says there."),
+]
 LOCAL = "local[*]"
 
 
@@ -75,6 +79,7 @@ def run(
     ] = False,
     master: Master = LOCAL,
     choices: Choices = None,
+    variables: Variables = None,
     trigger: Annotated[
         str | None,
         typer.Option(
@@ -121,7 +126,8 @@ def run(
         from windrow.cli.run import run_script
 
         recovering = {"on_error": on_error, "restarts": restarts}
-        run_script(script, checkpoint, read_launch(master, choices or []), trigger, available_now, flush, recovering)
+        launch = read_launch(master, choices or [])
+        run_script(script, checkpoint, launch, trigger, available_now, flush, recovering, variables or ())
 
 
 @app.command()
@@ -267,7 +273,7 @@ def compact(
 
 
 @app.command()
-def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> None:
+def explain(script: Script, master: Master = LOCAL, choices: Choices = None, variables: Variables = None) -> None:
     """Show what would run for SCRIPT, and why: panes, partials, how windows are folded, where state is kept.
 
     \b
@@ -275,7 +281,7 @@ def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> 
       windrow explain app.sql
     """
     with user_errors():
-        text, launch = read_script(script), read_launch(master, choices or [])
+        text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
         with started(launch) as session:
             from windrow.application import Application
 
@@ -283,7 +289,7 @@ def explain(script: Script, master: Master = LOCAL, choices: Choices = None) -> 
 
 
 @app.command()
-def check(script: Script, master: Master = LOCAL, choices: Choices = None) -> None:
+def check(script: Script, master: Master = LOCAL, choices: Choices = None, variables: Variables = None) -> None:
     """Find the mistakes in SCRIPT, and start nothing.
 
     The first one is shown with its line, its column and a way out; the exit code is then 2.
@@ -293,7 +299,7 @@ def check(script: Script, master: Master = LOCAL, choices: Choices = None) -> No
       windrow check app.sql && windrow run app.sql
     """
     with user_errors():
-        text, launch = read_script(script), read_launch(master, choices or [])
+        text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
         with started(launch) as session:
             from windrow.application import Application
 

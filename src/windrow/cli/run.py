@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,11 +36,12 @@ def run_script(
     available_now: bool,
     flush: bool,
     recovering: Mapping[str, Any],
+    variables: Sequence[str] = (),
 ) -> None:
     """Run the script at `path`, showing how it is doing; `recovering` is what `session.start` is told of failures."""
     Recovery(recovering["on_error"], recovering["restarts"])
     check_choices(checkpoint, trigger, available_now, flush)
-    text = read_script(path)
+    text = read_script(path, variables)
     console = Console(file=sys.stdout)
     if checkpoint is not None:
         known = settings_outside_spark(launch.options)

@@ -28,6 +28,7 @@ from windrow.compile.wishes import Tables, Wishes
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.plan.bind.bind import AnyBound, bind
+from windrow.plan.bind.others_windows import read_others_windows
 from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
@@ -91,6 +92,7 @@ class Compiler:
         """What one query asks for, to be run beside others; `choose` is asked for it alone, before what all ask."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
+        query = read_others_windows(query, self.catalog)
         refuse_chance(query.tree, query.text)
         query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))
         return plan_query(name, bind(query, catalog), beside, choose, self.wishes.wanted)

@@ -23,6 +23,7 @@ spelling        Which word was meant
 statement_text  From statements to their canonical text
 statements      The statements of a script
 tokenize        From text to the tokens of its statements
+variables       Variables of a script: `SET minutes = 10;` and then `RANGE ${minutes} MINUTES`
 windows         The windows of streams as plain values, in microseconds and rows
 """
 

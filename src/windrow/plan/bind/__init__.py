@@ -33,6 +33,8 @@ joins                  JOIN, commas and WHERE: which conditions join, which rest
 lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
 names                  Names in expressions: each column replaced by what it stands for, at its old place in the text
 order                  ORDER BY and LIMIT
+others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`; they must be over a
+                       stream's own time
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
 project_rows           SELECT without aggregates over the rows of a stream: other columns of the same rows, or fewer of
                        them

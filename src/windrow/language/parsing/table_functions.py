@@ -1,0 +1,87 @@
+"""Windows as Flink writes them: `TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '10' MINUTES)` in FROM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import TokenType, exp
+
+from windrow.language.nodes import Duration, StreamWindow
+from windrow.language.parsing.windows import WindowParser
+from windrow.language.spans import remember_span
+
+TIMED_BY = "timed_by"
+"""In the meta of a window, the column that it says it is over: it must be the time of its stream."""
+
+_REFUSED = {
+    "CUMULATE": "[RANGE 1 DAY SLIDE 1 DAY EMIT EVERY 1 HOUR] answers while a window fills",
+    "SESSION": "a window over time: TUMBLE, HOP, or [RANGE 30 MINUTES SLIDE 1 MINUTE]",
+}
+
+
+def window_by_starts(range_us: int, slide_us: int, start_us: int, timed_by: exp.Expr, *span: int) -> StreamWindow:
+    """Windows that begin at multiples of the slide, as in Flink and Spark, `start_us` later; ours end there."""
+    offset_us = (range_us + start_us) % slide_us
+    parts: dict[str, Any] = {"ranges": [Duration(this=range_us)], "slides": [Duration(this=slide_us)]}
+    if offset_us:
+        parts["offset"] = Duration(this=offset_us)
+    for part in (*parts["ranges"], *parts["slides"], parts.get("offset")):
+        if part is not None:
+            remember_span(part, *span)
+    window = remember_span(StreamWindow(**parts), *span)
+    window.meta[TIMED_BY] = timed_by
+    return window
+
+
+class TableFunctionParser(WindowParser):
+    """Reads the table functions of other engines that are windows."""
+
+    def _parse_window_function(self) -> exp.Expr | None:
+        """A stream with its window; None where no such function stands here."""
+        ahead = [token.text.upper() for token in self._tokens[self._index : self._index + 4]]
+        wrapped = ahead[:2] == ["TABLE", "("]
+        name, bracket = (ahead[2:4] if wrapped else ahead[:2]) if len(ahead) > (3 if wrapped else 1) else ("", "")
+        if name not in ("TUMBLE", "HOP", *_REFUSED) or bracket != "(":
+            return None
+        if wrapped:
+            self._advance(2)
+        index = self._index
+        if name in _REFUSED:
+            self._fail(f"{name} is not supported yet", hint=_REFUSED[name])
+        self._advance(2)
+        if not self._match(TokenType.TABLE):
+            self._fail_expecting(["TABLE"], f"{name}(")
+        table = exp.Table(this=self._parse_identifier_of("stream"))
+        self._expect(",", after="the stream")
+        self._expect("DESCRIPTOR", after="the stream")
+        self._expect("(", after="DESCRIPTOR")
+        timed_by = exp.Column(this=self._parse_identifier_of("column"))
+        self._expect(")", after="the column of DESCRIPTOR")
+        lengths: list[int] = []
+        while self._match(TokenType.COMMA):
+            lengths.append(self._parse_duration("window" if len(lengths) < 2 else "offset", least_us=None).us)
+        self._expect(")", after=f"the lengths of {name}")
+        slide_us, range_us, start_us = self._lengths_of(name, lengths, index)
+        window = window_by_starts(range_us, slide_us, start_us, timed_by, *self._span_since(index))
+        table.set("stream_window", window)
+        if wrapped:
+            self._expect(")", after=name)
+        table.set("alias", self._parse_table_alias())
+        return remember_span(table, *self._span_since(index))
+
+    def _parse_identifier_of(self, what: str) -> exp.Identifier:
+        token = self._curr
+        name, span = self._parse_name(what)
+        return remember_span(exp.Identifier(this=name, quoted=token.token_type == TokenType.IDENTIFIER), *span)
+
+    def _lengths_of(self, name: str, lengths: list[int], index: int) -> tuple[int, int, int]:
+        """Slide, range and where windows begin."""
+        wanted = 1 if name == "TUMBLE" else 2
+        if not wanted <= len(lengths) <= wanted + 1 or min(lengths[:wanted], default=0) <= 0:
+            lacking = "a length" if name == "TUMBLE" else "a slide and a length"
+            example = "TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
+            if name == "HOP":
+                example = "HOP(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTES)"
+            self._fail_since(index, f"{name} takes a stream, its time, and {lacking}", example)
+        start_us = lengths[wanted] if len(lengths) > wanted else 0
+        return (lengths[0], lengths[0], start_us) if name == "TUMBLE" else (lengths[0], lengths[1], start_us)
