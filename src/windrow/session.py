@@ -1,4 +1,4 @@
-"""The Python door: streams and tables in, queries over them, results out."""
+"""`Session`: declare streams, tables and queries in Python, then start one job for all of them."""
 
 from __future__ import annotations
 
@@ -123,9 +123,10 @@ class Session:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
         Without `time`, an event happens when it arrives. `idle_clock` lets the wall clock close windows while no event
-        comes. An event further `ahead` than that of the instant at which its batch began is rejected: "1 day" unless
-        you say otherwise, "unbounded" for no limit, which is what jobs have that only work off what is there. `corrupt`
-        names the column that holds the text of rows that could not be read, if there is one.
+        comes. One wrong time would move the clock far ahead of all other events, so an event that is more than `ahead`
+        after its batch began is rejected: "1 day" unless you say otherwise, "unbounded" for no limit, which is what
+        jobs have that only work off what is there. `corrupt` names the column that holds the text of rows that could
+        not be read, if there is one.
         """
         self.declare_stream(
             name, dataframe, time, lateness, idle_clock=idle_clock, ahead=ahead, corrupt=corrupt, files=None

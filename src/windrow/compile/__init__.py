@@ -1,4 +1,4 @@
-"""From bound queries to what runs: one rule a file, each alternative with its cost, and `explain`.
+"""From SQL text to what runs: `compile` lists the rules, the others are rules, costs of alternatives, and `explain`.
 
 agree                   What queries ask for that holds for all that runs over one scan: they must agree
 check_wishes            A wish that cannot be right is refused, with the reason and with what can be
@@ -9,7 +9,7 @@ choose_maintenance      How each partial of a window is maintained: every altern
 choose_phantoms         Which spaces are fed from one finer grouping: a phantom, which no query asked for, where it
                         saves work
 choose_row_maintenance  How each partial of a window that counts rows is maintained
-compile                 Queries as text to what runs for them: read this first
+compile                 Compiles SQL text to the stages that run for it: read this first
 count_distinct          Count distinct values by counting the rows that DISTINCT leaves
 count_stages            In how many stages a query runs, with all that its streams are made of: a checkpoint keeps the
                         number
@@ -34,7 +34,8 @@ look_up_tables          A table that tells more of a group, and nothing of its r
                         need no join
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
-place_expiry            Decide who lets rows expire: the scans, the operators, or a step of its own above the joins
+place_expiry            Who lets rows expire: scans by negative tuples, operators by time probing, or a step of its own
+                        above the joins
 plan_changes            What plans over changes need: by what the rows of their leaves are spread, which tables, which
                         users' code
 plan_stages             All queries that run together, as stages: what one key can spread, and what goes from one stage

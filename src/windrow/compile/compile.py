@@ -1,4 +1,4 @@
-"""Queries as text to what runs for them: read this first. Sessions, replay, `check` and `explain` come through here.
+"""Compiles SQL text to the stages that run for it: read this first. Sessions, replay, `check` and `explain` come here.
 
 Text is read (`language/`) and bound (`plan/bind/bind.py`). Each query then goes through RULES, beside those that came
 before it; the queries of one scan share what they can, and are cut into stages (`plan_stages.py`). A rule is a file of
@@ -37,7 +37,7 @@ from windrow.plan.nodes.wanted import NOTHING, Wanted
 __all__ = ["RULES", "Compiler", "Tables", "Wishes", "compile_queries", "plan_query"]
 
 MADE_OF = "#"
-"""What a query is called whose answers are only the events of a stream."""
+"""The name of a query whose answers only feed another stream; no sink sees it."""
 
 RULES: tuple[Rule, ...] = (
     over_changes(count_distinct),
@@ -83,7 +83,7 @@ def plan_query(
 
 
 class Compiler:
-    """Compiles queries that come one after the other, over what a catalog knows, also of what comes to be known."""
+    """Compiles queries one at a time. The catalog may grow between two calls."""
 
     def __init__(self, catalog: Catalog, tables: Tables, wishes: Wishes) -> None:
         self.catalog, self._tables, self.wishes = catalog, tables, wishes
@@ -124,7 +124,7 @@ class Compiler:
         live: bool = False,
         figures: Figures | None = None,
     ) -> StagePlan:
-        """The last of the stages that run over one scan of the streams that `queries` read.
+        """Compiles queries that share one scan of their streams; returns the last stage, which holds those before it.
 
         `live` is a job that goes on by itself. With the `figures` of a stream, windows that cannot fit into memory are
         refused.

@@ -1,4 +1,4 @@
-"""Decide who lets rows expire: the scans, the operators, or a step of its own above the joins."""
+"""Who lets rows expire: scans by negative tuples, operators by time probing, or a step of its own above the joins."""
 
 from __future__ import annotations
 

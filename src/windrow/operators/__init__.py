@@ -9,7 +9,8 @@ held_values      Partials that cannot forget: the values of every group are kept
                  it changes
 instants         Changes by group and instant: what a group's aggregates are folded over
 interval_fold    Folds of what is there at each of many places, when every entry is there over an interval of places
-join             W-Join of two streams of changes: a symmetric hash join
+join             W-Join of two streams of changes: a symmetric hash join; without an equality, all rows of one side with
+                 all
 join_side        One side of a join: its rows, chained by key
 measures         One partial of a group-by: its state in every group, after each instant at which the group changed
 merge_fold       Folds of what is there at each of many places by users' merges, in the order of time

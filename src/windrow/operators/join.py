@@ -1,4 +1,4 @@
-"""W-Join of two streams of changes: a symmetric hash join."""
+"""W-Join of two streams of changes: a symmetric hash join; without an equality, all rows of one side with all."""
 
 from __future__ import annotations
 

@@ -2,14 +2,15 @@
 
 answers/       What queries are told: rows, differences, clusters with their numbers, and what is made of them
 changes/       Pipelines of operators over changes in a shard, and what one stage sends on to the next
-rows/          Windows over rows: of the whole stream, of each key, and from condition to condition
+rows/          Windows over rows: of the whole stream, of each key, from condition to condition, and sessions
 slice/         Events to payloads: what a map task does, before anything is shuffled
 time/          Windows over time: panes, how they are folded, and whose turn it is
 contracts      What a shard, a space of state and a slicer are: every part of the runtime is used through one of these
 feed           Answers as events: windows over the answers of other windows
 group_slots    The groups of a space: which slot each has, and when it may go
 keys           Group keys as columns: equal keys get equal codes, whatever their number and types
-late           Who is late: an event for all of whose windows the answers have been given; or in part, for some of them
+late           Which events are late, to be counted and rejected; each space leaves out of its windows what is late for
+               them
 outcome        What a batch gave
 payload        What travels from the map tasks to the shards
 premerge       Summaries of a batch merged on their way, so that no shard gets those of all map tasks

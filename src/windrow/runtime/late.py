@@ -1,4 +1,8 @@
-"""Who is late: an event for all of whose windows the answers have been given; or in part, for some of them."""
+"""Which events are late, to be counted and rejected; each space leaves out of its windows what is late for them.
+
+An event is late if the answers of all its windows have been given; late in part, if those of some have. Spaces decide
+in `absorb` (`runtime/contracts.py`).
+"""
 
 from __future__ import annotations
 

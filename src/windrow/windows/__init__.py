@@ -1,4 +1,4 @@
-"""Panes and how they are folded: one maintenance a file.
+"""Panes, and the maintenances that fold them into windows: refold, running, tree, stairs, and those over contexts.
 
 aging                Aggregates that weigh what is older less: a weight for each level of nested windows
 binary_merge         Sliding binary merge: a lattice of windows whose lengths are powers of two
@@ -23,6 +23,6 @@ repetitive_merge     Repetitive merge: every pane is merged into every window th
 running              Windows that are kept folded, and changed by what enters and leaves
 stairs               Nested windows kept in one chain, in which everything is held once
 stored_contexts      Contexts in blocks: what is new is appended, what is mostly freed is written again
-tree                 A binary tree over panes, for kernels that cannot forget
+tree                 A binary tree over panes, for kernels that cannot forget, such as those of MAX and MIN
 two_stacks           Two stacks: windows that add at one end and forget at the other
 """

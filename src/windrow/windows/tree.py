@@ -1,4 +1,4 @@
-"""A binary tree over panes, for kernels that cannot forget."""
+"""A binary tree over panes, for kernels that cannot forget, such as those of MAX and MIN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows over rows: of the whole stream, of each key, and from condition to condition.
+"""Windows over rows: of the whole stream, of each key, from condition to condition, and sessions.
 
 fold_rows        Windows over rows, folded one after the other or many at once
 key_counts       How many rows each key has had, and when the first and the last of them happened
@@ -24,5 +24,6 @@ row_space        One space of windows that count a stream's rows: rows are numbe
 row_times        When the rows happened that windows begin with
 row_windows      Which windows over rows are due
 session_numbers  Which rows, or pieces of sessions, are of one session
-session_space    One space of windows of rows that follow each other closely
+session_space    One space of session windows: rows that follow each other closely; what closes a gap merges two
+                 sessions
 """

@@ -1,4 +1,4 @@
-"""One space of windows of rows that follow each other closely."""
+"""One space of session windows: rows that follow each other closely; what closes a gap merges two sessions."""
 
 from __future__ import annotations
 

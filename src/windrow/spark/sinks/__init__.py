@@ -13,7 +13,8 @@ explain_sinks      How the rows of each sink get there, in a line: with the batc
                    why
 file_format        The formats, options and types of files that tasks write as Spark does, and why others are left to
                    Spark
-files              Files that hold each row exactly once, for a plain reader of the folder
+files              Result files, moved into place when their batch is committed: a plain reader of the folder sees each
+                   row once
 merge_files        Files of one format as one file: rows of Parquet, or lines of text
 outlets            What tasks do with the rows of a batch by themselves: finish them, and write them to files or send
                    them on

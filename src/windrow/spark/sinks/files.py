@@ -1,4 +1,4 @@
-"""Files that hold each row exactly once, for a plain reader of the folder."""
+"""Result files, moved into place when their batch is committed: a plain reader of the folder sees each row once."""
 
 from __future__ import annotations
 
