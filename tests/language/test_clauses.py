@@ -215,7 +215,6 @@ REFUSED = [
     ("SELECT CAST(a AS UUID) FROM s", "CAST(a AS UUID)", "the type UUID"),
     ("SELECT explode(xs) FROM s", "explode(xs)", "EXPLODE makes several rows of one"),
     ("SELECT a FROM s UNION ALL BY NAME SELECT a FROM r", "a FROM s UNION ALL BY NAME SELECT a FROM r", "BY NAME"),
-    ("SELECT a FROM s QUALIFY a > 1", "a > 1", "QUALIFY"),
     ("SELECT a FROM (s JOIN r ON s.a = r.a)", "r ON s.a = r.a", "a join in brackets"),
 ]
 

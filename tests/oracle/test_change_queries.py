@@ -15,7 +15,7 @@ import windrow
 from drawn_examples import examples
 from windrow.compile.compile import plan_query
 from windrow.compile.plan_stages import StageNeeds, plan_stages
-from windrow.errors import NotSupportedYet, QueryError
+from windrow.errors import QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_stages import StageReplay
@@ -195,14 +195,6 @@ def test_a_query_that_makes_no_sense_is_told_where(text: str):
     with pytest.raises(QueryError) as caught:
         windrow.replay(text, a=empty, b=empty)
     assert WRONG[text] in caught.value.message
-
-
-def test_an_order_of_changes_is_refused():
-    empty = pa.table({"ts": pa.array([], TIME), "item": pa.array([], pa.string())})
-    with pytest.raises(
-        NotSupportedYet, match="ORDER BY, in another query than one aggregation over one sliding window, is not"
-    ):
-        windrow.replay("SELECT DISTINCT item FROM a [RANGE 5 SECONDS] ORDER BY item", a=empty)
 
 
 def at_seconds(*seconds: int) -> pa.Table:

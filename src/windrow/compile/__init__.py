@@ -34,6 +34,8 @@ look_up_tables          A table that tells more of a group, and nothing of its r
                         need no join
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
+over_events             OVER in order of time, with a frame: each event with what is folded of those before it, by
+                        windows that there are
 place_expiry            Who lets rows expire: scans by negative tuples, operators by time probing, or a step of its own
                         above the joins
 plan_changes            What plans over changes need: by what the rows of their leaves are spread, which tables, which

@@ -17,6 +17,7 @@ from windrow.compile.derive_streams import derive_streams, stream_of
 from windrow.compile.expire_rows import expire_rows
 from windrow.compile.keep_rows import Figures
 from windrow.compile.look_up_tables import look_up_tables
+from windrow.compile.over_events import over_events
 from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.push_distinct import push_distinct
@@ -94,6 +95,7 @@ class Compiler:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
         query = read_others_windows(query, self.catalog)
         refuse_chance(query.tree, query.text)
+        query = over_events(query, self.catalog)
         query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))
         return plan_query(name, bind(query, catalog), beside, choose, self.wishes.wanted)
 

@@ -28,6 +28,7 @@ from windrow.language.nodes import (
 BIND, CHANGES, AGGREGATE = "plan/bind/query.py", "plan/bind/changes.py", "plan/bind/aggregate.py"
 ORDER, JOINS, NAMES, CALLS = "plan/bind/order.py", "plan/bind/joins.py", "plan/bind/names.py", "plan/bind/calls.py"
 GROUPINGS = "plan/bind/groupings.py"
+OVER = "plan/bind/over.py"
 REFUSED, WINDOWS = "plan/bind/refuse.py", "language/windows.py"
 EXPRESSION = "language/statement_text.py"
 """Written out as it was read, to be evaluated by Spark or by replay."""
@@ -51,6 +52,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         "where": BIND,
         "group": AGGREGATE,
         "having": AGGREGATE,
+        "qualify": OVER,
         CLUSTER: "plan/bind/clusters.py",
     },
     exp.SetOperation: {**_OF_ANY_QUERY, "with_": CHANGES, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
@@ -72,6 +74,9 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         **dict.fromkeys(("method", "side", "kind"), "plan/bind/check_from.py"),
     },
     exp.Where: {"this": BIND},
+    exp.Qualify: {"this": OVER},
+    exp.Window: dict.fromkeys(("this", "partition_by", "order", "spec", "over"), OVER),
+    exp.WindowSpec: dict.fromkeys(("kind", "start", "start_side", "end", "end_side"), OVER),
     exp.Having: {"this": AGGREGATE},
     exp.Group: dict.fromkeys(("expressions", "cube", "rollup", "grouping_sets", "all"), GROUPINGS),
     **{kind: {"expressions": GROUPINGS} for kind in (exp.Cube, exp.Rollup, exp.GroupingSets)},
@@ -143,7 +148,7 @@ _MORE_TYPES = (
 TYPES = {exp.DType[name] for name in (*_TYPES, *_MORE_TYPES, "INTERVAL")}
 """The types that Spark has too: sqlglot would write another one in place of any other."""
 
-REFUSED_WHOLE = (exp.Window,)
+REFUSED_WHOLE: tuple[type[exp.Expr], ...] = ()
 """Read, and refused by plan/bind/refuse.py whatever is in them."""
 
 

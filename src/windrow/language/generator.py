@@ -24,6 +24,8 @@ from windrow.language.nodes import (
     Unbounded,
 )
 
+_SELECT = SparkGenerator.TRANSFORMS[exp.Select]
+
 
 class WindrowGenerator(SparkGenerator):
     """Spark's text, and the clauses that the language adds."""
@@ -33,6 +35,8 @@ class WindrowGenerator(SparkGenerator):
     # sqlglot finds methods by name only for nodes of its own.
     TRANSFORMS: ClassVar[Any] = {
         **SparkGenerator.TRANSFORMS,
+        # sqlglot would write a sub-query in place of QUALIFY
+        exp.Select: lambda self, node: self.select_sql(node) if node.args.get("qualify") else _SELECT(self, node),
         Duration: lambda self, node: self.duration_sql(node),
         RowCount: lambda self, node: self.rowcount_sql(node),
         Unbounded: lambda self, node: self.unbounded_sql(node),

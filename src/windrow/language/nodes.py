@@ -20,6 +20,10 @@ CLUSTER = "cluster"
 EMIT_MODES = ("SNAPSHOT", "CHANGES", "INSERTS", "DELETES", "FINAL")
 
 
+EACH_EVENT = "each_event"
+"""Marks an EMIT FINAL of rows that are there for an instant only, so that each is final whatever it is made of."""
+
+
 class Duration(exp.Expression):
     """A length of time; `this` is an int of microseconds, so that `60 SECONDS` equals `1 MINUTE`."""
 

@@ -30,7 +30,7 @@ def ranks_of(column: pa.Array, descending: bool = False, nulls_first: bool = Tru
         order = {key: i for i, key in enumerate(sorted({repr(value) for value in values}))}
         ranks = np.array([order[repr(value)] for value in values], np.int64)
     else:
-        dense = pc.rank(column, "ascending", null_placement="at_end", tiebreaker="dense")
+        dense = pc.rank(column, "ascending", tiebreaker="dense")
         ranks = dense.to_numpy(zero_copy_only=False).astype(np.int64) - 1
     if descending:
         ranks = ranks.max(initial=0) - ranks

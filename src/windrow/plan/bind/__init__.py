@@ -18,6 +18,9 @@ constant_arguments     The arguments of aggregates that take a constant beside w
 contradictions         Conditions that no row can meet: `x > 5 AND x < 3`
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
 final                  EMIT FINAL: each row once, when nothing that comes later can change it
+first_ones             `WHERE rn <= 3` around a ranking: only the first rows are numbered, and a number that nobody
+                       reads is left out
+first_rows             ORDER BY ... LIMIT of rows that come and go: which of them are the first ones
 from_clause            FROM: which stream, through which window
 groupings              GROUP BY as it is written: GROUPING SETS, CUBE and ROLLUP as sets of expressions, ALL as the
                        select list
@@ -35,6 +38,7 @@ names                  Names in expressions: each column replaced by what it sta
 order                  ORDER BY and LIMIT
 others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`; they must be over a
                        stream's own time
+over                   ROW_NUMBER, RANK and DENSE_RANK OVER partitions of rows: after groups, and before the select list
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
 project_rows           SELECT without aggregates over the rows of a stream: other columns of the same rows, or fewer of
                        them

@@ -102,7 +102,13 @@ def calls_in(tree: exp.Expr, scope: Scope) -> list[exp.Expr]:
         node = waiting.pop()
         if isinstance(node, exp.Query) and node is not tree:
             continue  # a query within has aggregates of its own
-        if is_call(node, scope):
+        if isinstance(node, exp.Window):  # of rows, not of groups; what it is of may be a group's
+            own = node.this
+            while isinstance(own, _WRAPPERS):
+                own = own.this
+            others = [*(node.args.get("partition_by") or []), *filter(None, [node.args.get("order")])]
+            waiting += reversed([*own.iter_expressions(), *others])
+        elif is_call(node, scope):
             found.append(node)
         else:
             waiting += reversed(list(node.iter_expressions()))

@@ -14,9 +14,11 @@ from windrow.plan.bind.calls import calls_in, is_call, resolve
 from windrow.plan.bind.change_sources import Derived, Sources, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.first_rows import Ordering
 from windrow.plan.bind.groupings import grouped_by, way_out
 from windrow.plan.bind.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.bind.order import selected
+from windrow.plan.bind.over import Overs, resolved
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.refuse import refuse_groupings
 from windrow.plan.bind.typing import checked_condition, checked_type
@@ -45,10 +47,12 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     grouped = aggregates(tree, scope)
     outputs: dict[str, exp.Expr] = {}
     led: dict[int, str] = {}
+    overs = Overs(scope)
     for place, node in enumerate(tree.selects):
         parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
         for name, part in parts.items():
             check_new(name, (*outputs, *led.values()), node, scope.text)
+            part = overs.taken_out(part)
             if name.lower() in EDGES and sources.is_led(part) and part.name.lower() == name.lower():
                 led[place] = name.lower()
             else:
@@ -57,6 +61,13 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     condition = None if having is None else unaliased(having.this, aliases, sources.visible())
     kept = None if condition is None else sources.lowered(condition, of_groups=True)
     distinct = bool(tree.args.get("distinct"))
+    qualify = tree.args.get("qualify")
+    chosen = None if qualify is None else overs.taken_out(unaliased(qualify.this, aliases, sources.visible()))
+    if qualify is not None and not overs.rankings:
+        raise error_at(qualify.this, "QUALIFY needs a ranking", scope.text, "ROW_NUMBER() OVER (...) <= 3, or WHERE")
+    ordering = Ordering.of(tree, aliases, scope)
+    after = {**overs.parts, **({_CHOSEN: chosen} if chosen is not None else {}), **ordering.parts}
+    hidden = {name: sources.lowered(part, of_groups=grouped) for name, part in after.items()}
     constants = bool(keys) or kept is not None or any(_has_argument(node, scope) for node in outputs.values())
     if not grouped or constants:
         sources.read_something()  # a constant is computed of each row, and rows without columns are no rows
@@ -64,14 +75,21 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     higher = above(scope)
 
     def build(plan: Node) -> Derived:
+        columns = {**outputs, **hidden}
         if grouped:
-            plan, lifted = _grouped(plan, keys, outputs, kept, sources, higher)
-            finished = _finished(plan, lifted, distinct, higher)
-        else:
-            finished = _finished(plan, outputs, distinct, higher)
+            plan, columns = _grouped(plan, keys, columns, kept, sources, higher)
+        plan = overs.added_to(plan, {name: columns[name] for name in overs.parts}, higher)
+        if chosen is not None:
+            plan = Select(plan, checked_condition(resolved(columns[_CHOSEN]), plan.schema, higher))
+        shown = {name: resolved(columns[name]) for name in (*outputs, *ordering.parts)}
+        finished = ordering.first(shown, lambda chosen: _finished(plan, chosen, distinct, higher), distinct, higher)
         return replace(finished, windows=sources.windows, led=led)
 
     return build
+
+
+_CHOSEN = "\0qualify"
+"""The condition of QUALIFY among the columns that nobody sees."""
 
 
 def _has_argument(node: exp.Expr, scope: Scope) -> bool:

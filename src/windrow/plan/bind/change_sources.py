@@ -184,7 +184,7 @@ class Sources:
             return node
         numbers = {self._found(column)[0] for column in columns}
         edges = self.reads_edges(node)
-        alone = len(numbers) == 1 and _is_value(node) and not has_variables(node)
+        alone = len(numbers) == 1 and _is_value(node) and not has_variables(node) and not _has_over(node)
         if alone and not edges and not calls_in(node, self._scope):
             (number,) = numbers
             source = self.named[number][1]
@@ -310,6 +310,11 @@ def _is_value(node: exp.Expr) -> bool:
     """Whether `node` has a value of its own, and is no part of a call, of CASE or of STRUCT."""
     in_case = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
     return isinstance(node, exp.Condition) and not isinstance(node, exp.PropertyEQ) and not in_case
+
+
+def _has_over(node: exp.Expr) -> bool:
+    """Whether something in `node` is of many rows, so that it cannot be computed where a stream is read."""
+    return any(type(part).__name__ == "OverResult" for part in node.walk())
 
 
 def plan_column(name: str) -> exp.Column:

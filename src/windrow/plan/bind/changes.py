@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from windrow.language import Query, deep, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.language import TimeWindow as WrittenWindow
+from windrow.language.nodes import EACH_EVENT
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.change_groups import bind_select
@@ -20,6 +21,8 @@ from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.common_slide import common_slide
 from windrow.plan.bind.edges import EDGES, Windows, longest
 from windrow.plan.bind.final import final_plan
+from windrow.plan.bind.first_ones import first_ones
+from windrow.plan.bind.first_rows import first_answers
 from windrow.plan.bind.from_clause import bind_stream, read_from
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table, kind_with_table
@@ -74,9 +77,9 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     if emit == DELETES and slide_us is None and not _deletes(derived.plan):
         way_out = "EMIT INSERTS, or windows that end"
         raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
-    plan = derived.plan
+    plan = first_ones(derived.plan)
     binder.refuse_endless(plan)
-    if emit == FINAL:
+    if emit == FINAL and not query.tree.args["emit"].meta.get(EACH_EVENT):
         plan = final_plan(plan, query.tree.args["emit"], scope.text)
     check_leading(query.tree, derived.columns, leading_names(emit), scope)
     reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
@@ -103,7 +106,7 @@ class _Binder:
             named = {**named, **{common.alias.lower(): common for common in tree.args["with_"].expressions}}
         refuse_clauses_over_changes(tree, self.scope.text)
         if isinstance(tree, exp.Subquery):
-            return self.relation(tree.this, named, window)
+            return first_answers(self.relation(tree.this, named, window), tree, self.scope)
         for kind, node in _SETS.items():
             if isinstance(tree, kind):
                 left, right = (self.relation(side, named, window) for side in (tree.this, tree.expression))
@@ -111,7 +114,8 @@ class _Binder:
                 types = types_of_sides(tree, left, right, self.scope.text)
                 mine, theirs = (cast_columns(side.plan, types) for side in (left, right))
                 plan = node(mine, theirs, all=not tree.args.get("distinct"))
-                return Derived(plan, left.columns, longest((left.windows, right.windows)), left.led)
+                made = Derived(plan, left.columns, longest((left.windows, right.windows)), left.led)
+                return first_answers(made, tree, self.scope)
         if not isinstance(tree, exp.Select):
             raise not_yet(tree, type(tree).__name__.upper(), self.scope.text)
         return self._select(tree, named, window)
@@ -249,7 +253,9 @@ class _Binder:
         select = body.unnest()
         if not isinstance(select, exp.Select) or aggregates(select, self.scope):
             return False
-        clauses = ("joins", "distinct", "query_window", "with_", "order", "limit")
+        clauses = ("joins", "distinct", "query_window", "with_", "order", "limit", "qualify")
+        if any(node.find(exp.Window, exp.Query) for node in select.selects) or _has_query(select.args.get("where")):
+            return False
         table = select.args["from_"].this if select.args.get("from_") else None
         return not any(select.args.get(clause) for clause in clauses) and isinstance(table, exp.Table)
 
@@ -292,6 +298,10 @@ class _Binder:
         told = self.slide_us is not None and self.scope.emit == SNAPSHOT
         windows = Windows(self.slide_us or 0, self.offset_us, written.range_us) if told else None
         return replace(base, range_us=written.range_us, windows=windows)
+
+
+def _has_query(part: exp.Expr | None) -> bool:
+    return part is not None and part.find(exp.Query) is not None
 
 
 def _deletes(plan: Node) -> bool:

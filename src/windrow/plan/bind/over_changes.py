@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from windrow.language import TimeWindow, query_window_of, window_of
+from windrow.language import TimeWindow, emit_of, query_window_of, window_of
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.edges import EDGES
@@ -21,6 +21,9 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     without a slide, the rows of a window themselves, an aggregate over the answers of another, a join with them, and
     rows that are told apart by their window.
     """
+    emit = emit_of(tree)
+    if emit is not None and emit not in ("SNAPSHOT", "FINAL") and tree.args.get("order") and tree.args.get("limit"):
+        return True
     for node in tree.walk():
         if isinstance(node, exp.SetOperation) or query_window_of(node) is not None:
             return True
@@ -50,6 +53,8 @@ def aggregates(select: exp.Select, scope: Scope) -> bool:
 def _asks_others(select: exp.Select) -> bool:
     """Whether a SELECT has a sub-query outside FROM, or a join that only rows that come and go can answer."""
     if any(join.side in ("RIGHT", "FULL") or join.kind in ("SEMI", "ANTI") for join in select.args.get("joins") or []):
+        return True
+    if select.args.get("qualify") is not None or any(node.find(exp.Window) for node in select.selects):
         return True
     parts = [*select.selects, *(select.args.get(clause) for clause in ("where", "having"))]
     return any(next(part.find_all(exp.Query), None) is not None for part in parts if part is not None)

@@ -101,12 +101,10 @@ def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
 
 def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     """Raise for the first clause that has no meaning for rows that come and go, or none yet."""
-    clauses = {
-        **_CLAUSES,
-        "order": f"ORDER BY{_ELSEWHERE}",
-        "limit": f"LIMIT{_ELSEWHERE}",
-        "cluster": f"CLUSTER BY{_ELSEWHERE}",
-    }
+    if tree.args.get("order") and not tree.args.get("limit"):
+        message = "rows that come and go have no order: ORDER BY says which are the first ones, and needs LIMIT"
+        raise error_at(tree.args["order"], message, text, "ORDER BY ... LIMIT 10, or leave ORDER BY out")
+    clauses = {**_CLAUSES, "cluster": f"CLUSTER BY{_ELSEWHERE}"}
     for clause, name in clauses.items():
         found = tree.args.get(clause)
         if found and clause not in ("joins", "distinct"):
@@ -117,8 +115,10 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     conditions += [join.args.get("on") for join in tree.args.get("joins") or []]
     for part in filter(None, [*tree.selects, *conditions]):
         refuse_spark_windows(part, text)
+    for part in filter(None, conditions):
         for node in part.find_all(exp.Window):
-            raise not_yet(node, "OVER", text)
+            message = "OVER is computed after WHERE, GROUP BY and HAVING"
+            raise error_at(node, message, text, "QUALIFY ROW_NUMBER() OVER (...) <= 3, or WHERE around a sub-query")
     for part in filter(None, conditions[1:]):  # those of WHERE and the select list have become joins
         for node in part.find_all(exp.Query):
             what = "a sub-query in ON or GROUP BY"

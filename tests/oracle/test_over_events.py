@@ -1,0 +1,72 @@
+"""OVER in order of time with a frame: one answer an event, as DuckDB says of all events."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+import windrow
+from drawn_examples import examples
+from windrow.errors import QueryError
+
+from .at_instants import drawn, results
+from .judge import TIME, canonical, cursor
+
+BY_KEY = "(PARTITION BY k ORDER BY ts"
+QUERIES = (
+    f"SELECT k, n, SUM(n) OVER {BY_KEY} ROWS 2 PRECEDING) AS s, MAX(x) OVER {BY_KEY} ROWS 2 PRECEDING) AS m FROM a",
+    f"SELECT k, n + 1 AS o, COUNT(x) OVER {BY_KEY} ROWS BETWEEN 3 PRECEDING AND CURRENT ROW) AS c FROM a WHERE n > 1",
+    "SELECT n, AVG(n) OVER (ORDER BY ts ROWS 4 PRECEDING) AS mean FROM a",
+    f"SELECT k, n, LAG(n) OVER {BY_KEY}) AS p, LAG(x, 2) OVER {BY_KEY}) AS q, LAG(n, 3, -1) OVER {BY_KEY}) AS r FROM a",
+    f"SELECT k, n FROM a QUALIFY n > LAG(n) OVER {BY_KEY})",
+    f"SELECT k, n, LEAD(n, 2) OVER {BY_KEY}) AS l, LEAD(x) OVER {BY_KEY}) AS f, LAG(n) OVER {BY_KEY}) AS p FROM a",
+    f"SELECT k, x, SUM(n) OVER {BY_KEY} RANGE INTERVAL 5 MICROSECONDS PRECEDING) AS s FROM a",
+    f"SELECT k, COUNT(*) OVER {BY_KEY} RANGE BETWEEN INTERVAL 3 MICROSECONDS PRECEDING AND CURRENT ROW) AS c, "
+    f"MIN(x) OVER {BY_KEY} RANGE INTERVAL 9 MICROSECONDS PRECEDING) AS least FROM a WHERE n < 4",
+    "SELECT n, COUNT(*) OVER (ORDER BY ts RANGE INTERVAL 4 MICROSECONDS PRECEDING) AS c FROM a QUALIFY c > 1",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@settings(max_examples=examples(8), deadline=None)
+@given(streams=drawn())
+def test_each_event_has_its_answer(query, streams):
+    leading = ("op", "time", "window_start", "window_end", "window_row")
+    found = [
+        tuple(canonical(value) for name, value in row.items() if name not in leading) for row in results(query, streams)
+    ]
+    table = streams.tables["a"]
+    asked = query.replace("ORDER BY ts", "ORDER BY ts, came") if "RANGE" not in query else query
+    if "LEAD" in asked:  # answered with the row that it asks for
+        asked += f" QUALIFY LEAD(1, 2) OVER {BY_KEY}, came) = 1"
+    with cursor() as database:
+        database.execute("SET TimeZone = 'UTC'")
+        database.register("a", table.append_column("came", pa.array(range(table.num_rows))))
+        wanted = [tuple(map(canonical, row)) for row in database.execute(asked).fetchall()]
+    assert Counter(found) == Counter(wanted)
+
+
+WRONG = {
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)": "a frame that reaches forward",
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING)": "a frame that reaches forward",
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts)": "reaches back to the first event, and never lets go",
+    "SUM(n) OVER (PARTITION BY k ORDER BY n ROWS 1 PRECEDING)": "in order of the events' times, which is 'ts' here",
+    "LAG(n) OVER (PARTITION BY k ORDER BY ts ROWS 1 PRECEDING)": "LAG has no frame",
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts RANGE INTERVAL 1 MONTH PRECEDING)": "a MONTH has no fixed length",
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS 1 PRECEDING) + MAX(n) OVER (PARTITION BY k ORDER BY ts ROWS 2 PRECEDING)": (
+        "frames of different lengths"
+    ),
+}
+
+
+@pytest.mark.parametrize("asked", WRONG)
+def test_a_frame_that_cannot_be_answered_is_told_where(asked):
+    empty = pa.table({"ts": pa.array([], TIME), "k": pa.array([], pa.int64()), "n": pa.array([], pa.int64())})
+    with pytest.raises(QueryError) as caught:
+        windrow.replay(f"SELECT {asked} AS s FROM a", a=empty)
+    assert WRONG[asked] in caught.value.message
+    assert caught.value.at is not None
+    assert caught.value.hint
