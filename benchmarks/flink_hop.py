@@ -1,8 +1,7 @@
-"""One sliding query in Flink, run by a Python that has it: `python flink_hop.py FOLDER OUT SECONDS SPAN JAR...`.
+"""One sliding query in Flink, run by a Python that has it: `python flink_hop.py FOLDER OUT MINUTES JAR...`.
 
 Prints one line of JSON: the seconds that the job took, from its start to its end, without that of the JVM. Its source
-reads files in an order of its own, so that the watermark is behind by all the time that they SPAN, or events would be
-late.
+reads files in an order of its own, so that the watermark is a day behind, or events would be late.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 import sys
 
 
-def run_hop(folder: str, out: str, seconds: str, span: str, *jars: str) -> None:
+def run_hop(folder: str, out: str, minutes: str, *jars: str) -> None:
     from pyflink.table import EnvironmentSettings, TableEnvironment  # type: ignore[import-not-found]
 
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -23,7 +22,7 @@ def run_hop(folder: str, out: str, seconds: str, span: str, *jars: str) -> None:
     tables.execute_sql(f"""
         CREATE TABLE ticks (
             ts BIGINT, symbol STRING, price DOUBLE, volume INT,
-            t AS TO_TIMESTAMP_LTZ(ts / 1000, 3), WATERMARK FOR t AS t - INTERVAL '{span}' SECOND(6)
+            t AS TO_TIMESTAMP_LTZ(ts / 1000, 3), WATERMARK FOR t AS t - INTERVAL '1' DAY
         ) WITH ('connector' = 'filesystem', 'path' = 'file://{folder}', 'format' = 'parquet')""")
     sink = "'blackhole'" if out == "-" else f"'filesystem', 'path' = 'file://{out}', 'format' = 'csv'"
     tables.execute_sql(
@@ -32,7 +31,7 @@ def run_hop(folder: str, out: str, seconds: str, span: str, *jars: str) -> None:
     result = tables.execute_sql(f"""
         INSERT INTO results
         SELECT UNIX_TIMESTAMP(CAST(window_end AS STRING)), symbol, SUM(price * volume) / SUM(volume)
-        FROM TABLE(HOP(TABLE ticks, DESCRIPTOR(t), INTERVAL '1' SECOND, INTERVAL '{seconds}' SECOND))
+        FROM TABLE(HOP(TABLE ticks, DESCRIPTOR(t), INTERVAL '1' SECOND, INTERVAL '{minutes}' MINUTE))
         GROUP BY window_start, window_end, symbol""")
     result.wait()
     job = result.get_job_client().get_job_execution_result().result()

@@ -95,12 +95,12 @@ class Bench:
         assert rows == duckdb.sql(f"SELECT count(*) FROM ({found})").fetchall()[0][0] and most < 1e-9
 
 
-def flink(home: Path, ticks: Path, out: Path | None, reach: int, span: int) -> float:
+def flink(home: Path, ticks: Path, out: Path | None, reach: int) -> float:
     """The seconds of a job in Flink."""
     jars = Path(pyspark.__file__).parent / "jars"
     named = [*home.glob("jars/*.jar"), *jars.glob("hadoop-client-*.jar")]
     told = subprocess.run(
-        [home / "bin" / "python", flink_hop.__file__, ticks, out or "-", str(reach), str(span), *named],
+        [home / "bin" / "python", flink_hop.__file__, ticks, out or "-", str(reach // 60), *named],
         check=False,
         capture_output=True,
         text=True,
@@ -138,14 +138,14 @@ def measure_all(bench: Bench, home: Path | str) -> list[Measurement]:
         f"SELECT epoch_us(window_end) // 1000000 AS e, symbol, vwap AS v FROM '{out}/*.parquet'", few, RANGES[0]
     )
     if isinstance(home, Path):
-        flink(home, few, bench.folder / "flink", RANGES[0], 4)
+        flink(home, few, bench.folder / "flink", RANGES[0])
         named = "{'e': 'BIGINT', 'symbol': 'VARCHAR', 'v': 'DOUBLE'}"
         bench.check(f"FROM read_csv('{bench.folder}/flink/part*', columns = {named})", few, RANGES[0])
     ticks, events, found = bench.ticks(bench.rows, bench.files), bench.rows * bench.files, []
     for reach in RANGES:
         found.append(Measurement("windrow", reach, events, bench.windrow(ticks, reach, None)))
         if isinstance(home, Path):
-            found.append(Measurement("flink", reach, events, flink(home, ticks, None, reach, events // RATE)))
+            found.append(Measurement("flink", reach, events, flink(home, ticks, None, reach)))
     return found
 
 
