@@ -10,7 +10,7 @@ from numba import njit
 
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.row_table import RowTable
-from windrow.operators.sort_ranks import ranks_of
+from windrow.operators.sort_ranks import in_order, ranks_of
 from windrow.plan.nodes.changes import Expire, Join, Node, Project, Ranked, Scan, Select, TableJoin
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -89,11 +89,10 @@ class RankRows:
         here = np.flatnonzero(touched[own])
         columns = self._rows.columns_of(here)
         keys = [ranks_of(columns[place], *how) for place, *how in self._order]
-        order = np.lexsort((*reversed(keys), own[here]))
+        order = in_order([own[here], *keys])
         apart = _differ([own[here], *keys], order)
         if not apart.all():  # ties are in the order of the whole row
-            rest = [ranks_of(column) for place, column in enumerate(columns)]
-            order = np.lexsort((*reversed(rest), *reversed(keys), own[here]))
+            order = in_order([own[here], *keys, *map(ranks_of, columns)])
             apart = _differ([own[here], *keys], order)
         starts = _differ([own[here]], order)
         begins = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
@@ -190,13 +189,15 @@ def _settled(
     old, new = np.empty((16, 3), np.int64), np.empty((16, 3), np.int64)
     touched = np.empty(times.size, np.int64)
     marked = np.zeros(begins.size, np.bool_)
+    edges = np.full(begins.size, -1)
     kept = np.empty((16, 4), np.int64)
     start = 0
     while start < times.size:
         stop, many = start, 0
         while stop < times.size and times[stop] == times[start]:
             begin = begins[places[stop]]
-            if not marked[begin]:
+            # behind the last of the first ones nothing changes what these are
+            if not marked[begin] and (edges[begin] < 0 or places[stop] <= edges[begin]):
                 marked[begin] = True
                 touched[many] = begin
                 many += 1
@@ -217,6 +218,7 @@ def _settled(
         for i in range(many):
             marked[touched[i]] = False
             size, new = _first_ones(state, touched[i], function, limit, new)
+            edges[touched[i]] = new[size - 1, 0] if function == 0 and size == limit and size > 0 else -1
             j = 0
             while (read < held and kept[read, 3] == i) or j < size:
                 if n + 2 > len(out):
