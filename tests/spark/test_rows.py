@@ -24,6 +24,7 @@ TEXTS = {
     "keys range": f"SELECT k, {AGGREGATES} FROM ticks [PARTITION BY k RANGE 8 SECONDS SLIDE 3 ROWS]",
     "keys slide": f"SELECT {AGGREGATES} FROM ticks [PARTITION BY k ROWS 5 SLIDE 4 SECONDS]",
     "top": "SELECT k, SUM(i) AS s FROM ticks [ROWS 30 SLIDE 1] GROUP BY k ORDER BY s DESC, k LIMIT 2",
+    "items": "SELECT k, i + 1 AS j, d, window_row % 2 AS odd FROM ticks [PARTITION BY k ROWS 5 SLIDE 4] WHERE i <> 3",
     "sessions": f"SELECT k, i > 0 AS up, {AGGREGATES} FROM ticks [PARTITION BY k SESSION 1 SECOND] GROUP BY k, up",
     "inside": """SELECT window_row * 2 AS twice, s FROM (SELECT SUM(i) AS s FROM ticks [ROWS 10 SLIDE 5]) AS sums
                  WHERE window_row > 20""",

@@ -58,4 +58,6 @@ typing                 Types of row expressions, asked of the engine, with the s
 using_columns          The columns of USING in a RIGHT or FULL JOIN: the value of the side that has a row
 waits                  How long rows of a join have to wait for others, and what would keep rows for ever
 widen                  Numbers of different types meet as the wider one, in joins and set operators
+window_rows            SELECT without aggregates over windows that are folded: the rows that each window holds, as its
+                       answer
 """

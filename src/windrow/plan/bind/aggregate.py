@@ -32,7 +32,7 @@ from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.groupings import GroupingSets
 from windrow.plan.nodes.pipeline import Output
-from windrow.plan.nodes.result_columns import emitted_schema, leading_columns, window_columns
+from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, window_columns
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -46,7 +46,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     keys, sets = _keys(tree, source, aliases, scope)
     _check_sets(tree, source, sets, scope)
-    keys |= _partition(source, scope)
+    keys |= partition_keys(source, scope)
     clusters = bind_clusters(tree, source, scope)
     leading = leading_columns(source.window, scope.emit, clusters is not None)
     lift = _Lift(source, scope, keys, {}, leading, clusters, sets)
@@ -79,6 +79,8 @@ def check_outputs(
 ) -> None:
     """Every output has a type, HAVING is a condition, and what ORDER BY names has an order."""
     schema = emitted_schema(query.window, query.keys, query.aggregates)
+    if query.items:
+        schema = item_schema(schema, query.items)
     for node in outputs.values():
         checked_type(node, schema, scope)
     if having is not None:
@@ -235,7 +237,7 @@ def _outputs(tree: exp.Select, lift: _Lift, scope: Scope) -> dict[str, exp.Expr]
     return outputs
 
 
-def _partition(source: BoundRows, scope: Scope) -> dict[str, Key]:
+def partition_keys(source: BoundRows, scope: Scope) -> dict[str, Key]:
     """What the window partitions by: a window holds one key, so that to group by it changes no answer."""
     texts = () if source.window is None else source.window.partition
     parsed = {text: parse_expression(text) for text in texts}

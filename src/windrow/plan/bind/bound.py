@@ -24,6 +24,8 @@ class Scope:
     catalog: Catalog
     text: str
     emit: str = SNAPSHOT
+    folds: bool = True
+    """Whether some SELECT makes groups of its rows; else the rows of windows are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class BoundQuery:
 
     In `outputs`, `having` and `order` a key is the column `key_0`, ..., an aggregate `agg_0`, ... The columns of
     `stream` are those of its events and of the tables that these are joined with (`rows`). With `by_engine`, Spark has
-    to evaluate some expression over both.
+    to evaluate some expression over both. With `items`, the answer is the rows of a window, each with these columns.
     """
 
     stream: Stream
@@ -48,6 +50,7 @@ class BoundQuery:
     emit: str = SNAPSHOT
     rows: JoinedRows | None = None
     by_engine: bool = False
+    items: tuple[Key, ...] = ()
 
     def named(self, name: str) -> QueryPlan:
         """What it asks for under a name, before any rule has had a say."""
@@ -67,6 +70,7 @@ class BoundQuery:
             made_of=self.stream.made_of,
             rows=self.rows,
             by_engine=self.by_engine,
+            items=self.items,
         )
 
 

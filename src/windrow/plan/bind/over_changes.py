@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from windrow.language import TimeWindow, emit_of, query_window_of, window_of
+from windrow.language import TimeWindow, Window, emit_of, query_window_of, window_of
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.edges import EDGES
@@ -18,7 +18,7 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
 
     Panes answer one aggregation over one stream, perhaps joined with tables, through a window that slides, and what is
     chosen of its answers. All else needs rows that come and go: joins of streams, set operators, DISTINCT, windows
-    without a slide, the rows of a window themselves, an aggregate over the answers of another, a join with them, and
+    without a slide, the rows of a window over time, an aggregate over the answers of another, a join with them, and
     rows that are told apart by their window.
     """
     emit = emit_of(tree)
@@ -35,6 +35,8 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
         return bool(windows) or bool(joining)
     chain = _chain(tree, {}, scope)
     folding = [number for number, select in enumerate(chain) if aggregates(select, scope)]
+    if chain and not folding and not joining and all(_is_folded(window) for window in windows):
+        return False
     if len(folding) != 1:
         return bool(chain) or bool(joining)
     below = chain[folding[0] :]
@@ -42,6 +44,11 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
         return True
     sliding = all(isinstance(window, TimeWindow) and window.emit_every_us is None for window in windows)
     return sliding and _reads_edges(below, scope)
+
+
+def _is_folded(window: Window) -> bool:
+    """Whether windows are folded also where their rows are asked for: operators over changes do not have them."""
+    return not isinstance(window, TimeWindow) or window.emit_every_us is not None
 
 
 def aggregates(select: exp.Select, scope: Scope) -> bool:

@@ -28,6 +28,7 @@ from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
 from windrow.plan.bind.stream_first import stream_first
+from windrow.plan.bind.window_rows import bind_window_rows
 from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.emission import FINAL, SNAPSHOT
 from windrow.plan.nodes.pipeline import Output
@@ -43,6 +44,8 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
     emit = emit_of(query.tree) or SNAPSHOT
     emit = SNAPSHOT if emit == FINAL else emit  # the answer of a window that has ended is final
     scope = Scope(catalog, query.text, emit)
+    folds = any(aggregates(select, scope) for select in query.tree.find_all(exp.Select))
+    scope = replace(scope, folds=folds)
     bound = _bind(query.tree, {}, scope)
     if isinstance(bound, BoundAnswers):
         if emit != SNAPSHOT:
@@ -65,6 +68,8 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     refuse_cluster_calls(tree, source.columns, scope)
     if isinstance(source, BoundAnswers):
         return _refined(tree, source, scope)
+    if source.window is not None and not scope.folds:
+        return bind_window_rows(tree, source, scope)
     source = filtered(tree, source, scope)
     return bind_aggregate(tree, source, scope) if aggregates(tree, scope) else projected(tree, source, scope)
 

@@ -15,7 +15,7 @@ from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
 from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.result_columns import emitted_schema, leading_columns
+from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key, RowSpace, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
@@ -70,7 +70,8 @@ class QueryPlan:
     `rows` are the tables that the stream is joined with before anything is counted; with `by_engine`, some expression
     over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead. A
     stream may be `made_of` the answers of another query; both run in so many `stages`.
-    `choose` is what was asked for by name, of this query alone.
+    `choose` is what was asked for by name, of this query alone. With `items` the answer of a window is its rows: they
+    are collected, and emitted one by one as `item_0`, ...
     """
 
     name: str
@@ -92,6 +93,7 @@ class QueryPlan:
     made_of: AnyQuery | None = None
     stages: int = 1
     choose: Wanted = NOTHING
+    items: tuple[Key, ...] = ()
 
     @property
     def below(self) -> tuple[tuple[str, AnyQuery], ...]:
@@ -165,6 +167,8 @@ class QueryPlan:
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
+        if self.items:
+            return item_schema(self.answered, self.items)
         if self.emit == SNAPSHOT and self.look_up is not None:
             found = [pa.field(f"look_{i}", key.type) for i, key in enumerate(self.look_up.columns)]
             return pa.schema([*self.answered, *found])

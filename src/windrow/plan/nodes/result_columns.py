@@ -65,3 +65,9 @@ def emitted_schema(
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
+
+
+def item_schema(answered: pa.Schema, items: tuple[Key, ...]) -> pa.Schema:
+    """The columns where an answer is told row by row: in the place of the rows together, those of each."""
+    own = [field for field in answered if not field.name.startswith("agg_")]
+    return pa.schema([*own, *(pa.field(f"item_{i}", item.type) for i, item in enumerate(items))])

@@ -11,5 +11,6 @@ look_up        Answers with what tables have to tell of their groups
 query_answers  What queries are told of the windows that a shard answers: rows, or how these differ from those before
 rows           Answers as the rows of a query
 top            ORDER BY and LIMIT within each window
+window_rows    The rows that windows hold, as their answers
 windows        Answered windows, in columns
 """

@@ -16,6 +16,7 @@ from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.differences import Differences
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.rows import answer_rounding, answer_rows
+from windrow.runtime.answers.window_rows import row_by_row
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.group_slots import GroupSlots
@@ -76,7 +77,7 @@ class QueryAnswers:
                 continue
             if query.emit == SNAPSHOT:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
-                batches = [batch]
+                batches = [row_by_row(query, batch) if query.items else batch]
             elif (name := self._compared_as[query.name]) in told:
                 batches, overflows = told[name], 0
             else:

@@ -1,0 +1,117 @@
+"""SELECT without aggregates over windows that are folded: the rows that each window holds, as its answer."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.language import error_at, expression_sql, parse_expression
+from windrow.plan.bind.aggregate import check_outputs, partition_keys
+from windrow.plan.bind.bound import BoundAnswers, BoundQuery, BoundRows, Scope
+from windrow.plan.bind.calls import calls_in
+from windrow.plan.bind.names import both, check_new, is_star, output_name, placed_as, substituted, with_parts
+from windrow.plan.bind.order import bind_limit, bind_order
+from windrow.plan.bind.project_rows import filtered
+from windrow.plan.bind.typing import checked_type
+from windrow.plan.nodes.aggregates import Aggregate, Partial
+from windrow.plan.nodes.pipeline import Output
+from windrow.plan.nodes.result_columns import leading_columns
+from windrow.plan.nodes.spaces import Key
+
+
+def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAnswers:
+    """The rows of each window of `source`, with the columns that `tree` selects.
+
+    Panes and rows are folded as for COLLECT_LIST, of one struct a row; an answer is then told row by row. So what is
+    selected is computed once a row, whatever the number of windows that hold it.
+    """
+    window = source.window
+    assert window is not None
+    leading = leading_columns(window, scope.emit, False)
+    told = set(leading) - {column.lower() for column in source.columns}
+    of_windows, rest = _split(tree, told)
+    kept = tree.copy()
+    kept.set("where", rest and exp.Where(this=rest))
+    source = filtered(kept, source, scope)
+    items = _Items(source, scope, told)
+    outputs: dict[str, exp.Expr] = {}
+    for node in tree.selects:
+        found = {output_name(node): node.unalias()} if not is_star(node) else _all_columns(source)
+        for name, asked in found.items():
+            if name.lower() in told and asked.name.lower() == name.lower():
+                continue  # they lead every result anyway
+            check_new(name, (*outputs, *leading), node, scope.text)
+            outputs[name] = items(asked)
+    having = None if of_windows is None else items(of_windows)
+    aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
+    terms = bind_order(tree, aliases, items, scope.text)
+    query = BoundQuery(
+        source.stream,
+        window,
+        None if source.where is None else expression_sql(source.where),
+        tuple(partition_keys(source, scope).values()),
+        (items.collected(),),
+        tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
+        None if having is None else expression_sql(having),
+        tuple(ordering for ordering, _ in terms),
+        bind_limit(tree, scope.text),
+        emit=scope.emit,
+        rows=source.rows,
+        items=tuple(items.found.values()),
+    )
+    check_outputs(query, outputs, having, terms, scope)
+    return BoundAnswers(query, outputs)
+
+
+class _Items:
+    """Rewrites expressions over the columns that slide emits: what is of a row becomes `item_0`, ..."""
+
+    def __init__(self, source: BoundRows, scope: Scope, told: set[str]) -> None:
+        self._source, self._scope, self._told = source, scope, told
+        self.found: dict[str, Key] = {}
+
+    def __call__(self, node: exp.Expr) -> exp.Expr:
+        for call in calls_in(node, self._scope):
+            raise error_at(call, "an aggregate in a query for the rows of windows", self._scope.text)
+        return self._lifted(node.copy())
+
+    def _lifted(self, node: exp.Expr) -> exp.Expr:
+        columns = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
+        if not columns & self._told:
+            meant = substituted(node, self._source.columns, self._scope.text)
+            text = expression_sql(meant)
+            if text not in self.found:
+                self.found[text] = Key(text, checked_type(meant, self._source.stream.schema, self._scope))
+            return placed_as(exp.column(f"item_{list(self.found).index(text)}"), node)
+        if isinstance(node, exp.Column):
+            return placed_as(exp.column(node.name.lower()), node)
+        return with_parts(node, self._lifted)
+
+    def collected(self) -> Aggregate:
+        """What is folded: the items of each row, in the order of the rows."""
+        if not self.found:
+            self.found["TRUE"] = Key("TRUE", pa.bool_())
+        parts = ", ".join(f"'item_{i}', {text}" for i, text in enumerate(self.found))
+        struct = parse_expression(f"NAMED_STRUCT({parts})")
+        type = checked_type(struct, self._source.stream.schema, self._scope)
+        return Aggregate("COLLECT_LIST", Partial("collect_nulls", expression_sql(struct), type), pa.list_(type))
+
+
+def _all_columns(source: BoundRows) -> dict[str, exp.Expr]:
+    return {name: exp.column(exp.to_identifier(name, quoted=True)) for name in source.columns}
+
+
+def _split(tree: exp.Select, told: set[str]) -> tuple[exp.Expr | None, exp.Expr | None]:
+    """The parts of WHERE that ask for windows, as `level = 0`, and those that ask for rows."""
+    where = tree.args.get("where")
+    if where is None:
+        return None, None
+    of_windows: exp.Expr | None = None
+    of_rows: exp.Expr | None = None
+    condition = where.this.unnest()
+    for part in list(condition.flatten()) if isinstance(condition, exp.And) else [condition]:
+        if {column.name.lower() for column in part.find_all(exp.Column) if not column.table} & told:
+            of_windows = both(of_windows, part)
+        else:
+            of_rows = both(of_rows, part)
+    return of_windows, of_rows
