@@ -14,6 +14,7 @@ from windrow.language import (
     CreateSink,
     CreateStream,
     CreateTable,
+    CreateView,
     DeriveStream,
     Insert,
     Query,
@@ -77,6 +78,9 @@ class Application:
             case DeriveStream():
                 with self._placed(statement.name_span):
                     self.session.derive(statement.name, statement.query)
+            case CreateView():
+                with self._placed(statement.name_span):
+                    self.session.view(statement.name, statement.query)
             case CreateTable():
                 self._table(statement)
             case CreateSink():

@@ -100,7 +100,8 @@ class Session:
         self._texts: dict[str, Query] = {}
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
-        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine())
+        self._views: dict[str, Query] = {}
+        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views)
         wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
         self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
 
@@ -200,6 +201,11 @@ class Session:
         if name.startswith((CHANGES_OF, "#")):
             raise SettingsError(f"no stream can be called {name!r}: give it another name")
         self._streams[name] = self._compiler.derived(name, parse_query(query) if isinstance(query, str) else query)
+
+    def view(self, name: str, query: str | Query) -> None:
+        """Register a query by a name that others may read, as if it stood in their WITH."""
+        self._check_name(name)
+        self._views[name] = parse_query(query) if isinstance(query, str) else query
 
     def table(self, name: str, dataframe: DataFrame) -> None:
         """Register a static DataFrame."""
@@ -403,8 +409,8 @@ class Session:
             raise SettingsError(f"there is {what} {name!r} already: give one of them another name")
 
     def _check_name(self, name: str) -> None:
-        if name in self._streams or name in self._tables:
-            raise SettingsError(f"there is a stream or table {name!r} already")
+        if name in self._streams or name in self._tables or name in self._views:
+            raise SettingsError(f"there is a stream, table or view {name!r} already")
 
 
 def _option(value: str | int | bool) -> str:

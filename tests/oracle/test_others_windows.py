@@ -74,10 +74,47 @@ def test_what_is_said_of_the_window_is_said_of_its_edges():
         ("FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY window(ts, '5 seconds')", "without a window of its own"),
         ("FROM HOP(TABLE e, DESCRIPTOR(ts), INTERVAL 5 SECONDS)", "HOP takes a stream, its time, and a slide"),
         ("FROM CUMULATE(TABLE e, DESCRIPTOR(ts), INTERVAL 1 SECOND, INTERVAL 5 SECONDS)", "CUMULATE is not supported"),
-        ("FROM SESSION(TABLE e, DESCRIPTOR(ts), INTERVAL 1 SECOND)", "SESSION is not supported"),
-        ("FROM e GROUP BY session_window(ts, '5 seconds')", "SESSION_WINDOW is Spark's own window"),
+        ("FROM SESSION(TABLE e, DESCRIPTOR(ts))", "SESSION takes a stream, its time, and a gap"),
+        ("FROM e WHERE k = 'a' GROUP BY session_window(k, '5 seconds')", "and this is k"),
+        ("FROM e GROUP BY session_window(ts, '0 seconds')", "a session has a gap, which is positive"),
     ],
 )
 def test_what_would_be_another_window_is_refused(asked, said):
     with pytest.raises(QueryError, match=said):
         windrow.replay(f"SELECT COUNT(*) AS n {asked}", e=EVENTS)
+
+
+def sessions(events: list[tuple[int, str]], gap: int, by_key: bool) -> set[tuple]:
+    """Start, end and size of each session, by its definition."""
+    found = set()
+    for key in {k for _, k in events} if by_key else {None}:
+        times = sorted(time for time, k in events if not by_key or k == key)
+        runs = [[times[0]]]
+        for time in times[1:]:
+            if time - runs[-1][-1] > gap:
+                runs.append([])
+            runs[-1].append(time)
+        found |= {(run[0] * SECOND, (run[-1] + gap) * SECOND, key, len(run)) for run in runs}
+    return found
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.sampled_from("ab")), min_size=1, max_size=20).map(sorted),
+    st.integers(1, 9),
+)
+def test_sessions_are_those_of_each_key_and_in_spark_of_the_rows_that_where_lets_through(events, gap):
+    table = pa.table({"ts": pa.array([t for t, _ in events], pa.timestamp("s", tz="UTC")), "k": [k for _, k in events]})
+
+    def found(query: str) -> set[tuple]:
+        rows = plain_rows(windrow.replay(query, e=table, flush=True))
+        return {(row["window_start"], row["window_end"], row.get("k"), row["n"]) for row in rows}
+
+    of_flink = f"TABLE(SESSION(TABLE e PARTITION BY k, DESCRIPTOR(ts), INTERVAL '{gap}' SECONDS))"
+    of_spark = f"GROUP BY session_window(ts, '{gap} seconds')"
+    assert found(f"SELECT k, COUNT(*) AS n FROM {of_flink} GROUP BY k") == sessions(events, gap, True)
+    assert found(f"SELECT k, COUNT(*) AS n FROM e {of_spark}, k") == sessions(events, gap, True)
+    assert found(f"SELECT COUNT(*) AS n FROM e {of_spark}") == sessions(events, gap, False)
+    left = [event for event in events if event[0] % 60 % 3]
+    expected = sessions(left, gap, False) if left else set()
+    assert found(f"SELECT COUNT(*) AS n FROM e WHERE second(ts) % 3 <> 0 {of_spark}") == expected

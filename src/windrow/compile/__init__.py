@@ -28,6 +28,7 @@ explain_stages          Stages, and streams that are made of answers, as text: o
                         stage, and why there
 explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
                         what was asked for
+inline_views            Views: queries with a name, read as WITH by those that name them
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes

@@ -15,6 +15,7 @@ from windrow.language.statements import (
     CreateSink,
     CreateStream,
     CreateTable,
+    CreateView,
     DeriveStream,
     Insert,
     Options,
@@ -40,6 +41,8 @@ def to_sql(statement: Statement) -> str:
             return _join(_source("STREAM", statement), _timing(statement))
         case DeriveStream(name, query):
             return f"CREATE STREAM {identifier_sql(name)} AS {to_sql(query)}"
+        case CreateView(name, query):
+            return f"CREATE VIEW {identifier_sql(name)} AS {to_sql(query)}"
         case CreateTable():
             return _source("TABLE", statement)
         case CreateSink():

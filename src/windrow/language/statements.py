@@ -54,6 +54,17 @@ class DeriveStream:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateView:
+    """`CREATE VIEW name AS query`: a query that others name, and read as if it stood in their WITH."""
+
+    name: str
+    query: Query
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
     """`CREATE TABLE name (columns) USING format OPTIONS (...)`: rows that do not change, read once."""
 
@@ -103,4 +114,4 @@ class Insert:
     name_span: Span = field(default=_NOWHERE, compare=False)
 
 
-Statement = CreateStream | DeriveStream | CreateTable | CreateSink | Insert | Query
+Statement = CreateStream | DeriveStream | CreateView | CreateTable | CreateSink | Insert | Query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from windrow.compile.compile import Wishes, compile_queries
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
-from windrow.language import Query
+from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_stages import StageReplay
@@ -52,6 +53,7 @@ def replay(
     streams: Mapping[str, Events] | None = None,
     tables: Mapping[str, Events] | None = None,
     derived: Mapping[str, str] | None = None,
+    views: Mapping[str, str] | None = None,
     expiry: str | Expiry | None = None,
     choose: Mapping[str, Any] | None = None,
     **named: Events,
@@ -79,8 +81,8 @@ def replay(
     every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
     `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
     pickles; `tables` do not change and can be joined; `derived` are streams whose events are the answers of queries, by
-    name. `expiry` is how rows of joins and set operators expire, if not as is cheapest; `choose` asks for this and
-    other ways by name, as {"maintenance": "DABA"}.
+    name, and `views` queries that others name. `expiry` is how rows of joins and set operators expire, if not as is
+    cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
@@ -100,6 +102,7 @@ def replay(
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     settings["times"] = times
     catalog = local_catalog(events, static, **settings, **plugged)
+    catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
     way = read_expiry(expiry)
     wanted = read_choose(choose, expiry=way and way.value)
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)

@@ -13,6 +13,7 @@ from windrow.plan.ahead import ahead_limit
 from windrow.plan.timing import Timing
 
 if TYPE_CHECKING:
+    from windrow.language import Query
     from windrow.plan.nodes.stage import AnyQuery
 
 REJECTED_ROWS = "#rejected"
@@ -97,6 +98,8 @@ class Catalog:
     clusterings: Clusterings | None = None
     above: Engine | None = None
     """Evaluates expressions above joins, groups and set operators, where the engine itself does not."""
+    views: Mapping[str, Query] = field(default_factory=dict)
+    """Queries that others read as if they stood in their WITH."""
 
     def with_stream(self, stream: Stream) -> Catalog:
         """The same, and one more stream."""

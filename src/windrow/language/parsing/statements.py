@@ -15,9 +15,18 @@ from windrow.language.parsing.options import OptionsParser
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
 from windrow.language.spelling import STATEMENT_WORDS, did_you_mean
-from windrow.language.statements import CreateSink, CreateStream, CreateTable, DeriveStream, Insert, Query, Statement
+from windrow.language.statements import (
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    DeriveStream,
+    Insert,
+    Query,
+    Statement,
+)
 
-_CREATABLE = ("STREAM", "TABLE", "SINK")
+_CREATABLE = ("STREAM", "TABLE", "VIEW", "SINK")
 
 T = TypeVar("T")
 
@@ -87,6 +96,9 @@ class StatementParser(OptionsParser):
         name, name_span = self._parse_name(kind.lower())
         if kind == "STREAM" and self._match(TokenType.ALIAS):
             return DeriveStream(name, self._parse_query(), **self._placed(index, name_span))
+        if kind == "VIEW":
+            self._expect("AS", after="the name of the view")
+            return CreateView(name, self._parse_query(), **self._placed(index, name_span))
         columns = () if kind == "SINK" else self._parse_columns()
         source = self._parse_format(name)
         options = self._parse_options()

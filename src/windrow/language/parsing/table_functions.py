@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import TokenType, exp
 
-from windrow.language.nodes import Duration, StreamWindow
+from windrow.language.nodes import Duration, SessionStreamWindow, StreamWindow
 from windrow.language.parsing.windows import WindowParser
 from windrow.language.spans import remember_span
 
@@ -15,7 +15,6 @@ TIMED_BY = "timed_by"
 
 _REFUSED = {
     "CUMULATE": "[RANGE 1 DAY SLIDE 1 DAY EMIT EVERY 1 HOUR] answers while a window fills",
-    "SESSION": "a window over time: TUMBLE, HOP, or [RANGE 30 MINUTES SLIDE 1 MINUTE]",
 }
 
 
@@ -33,6 +32,14 @@ def window_by_starts(range_us: int, slide_us: int, start_us: int, timed_by: exp.
     return window
 
 
+def session_window(gap_us: int, keys: list[exp.Expr], timed_by: exp.Expr, *span: int) -> SessionStreamWindow:
+    """Rows of which none is more than a gap after the one before it, for each of the keys."""
+    gap = remember_span(Duration(this=gap_us), *span)
+    window = remember_span(SessionStreamWindow(this=gap, **({"partition_by": keys} if keys else {})), *span)
+    window.meta[TIMED_BY] = timed_by
+    return window
+
+
 class TableFunctionParser(WindowParser):
     """Reads the table functions of other engines that are windows."""
 
@@ -41,7 +48,7 @@ class TableFunctionParser(WindowParser):
         ahead = [token.text.upper() for token in self._tokens[self._index : self._index + 4]]
         wrapped = ahead[:2] == ["TABLE", "("]
         name, bracket = (ahead[2:4] if wrapped else ahead[:2]) if len(ahead) > (3 if wrapped else 1) else ("", "")
-        if name not in ("TUMBLE", "HOP", *_REFUSED) or bracket != "(":
+        if name not in ("TUMBLE", "HOP", "SESSION", *_REFUSED) or bracket != "(":
             return None
         if wrapped:
             self._advance(2)
@@ -52,6 +59,10 @@ class TableFunctionParser(WindowParser):
         if not self._match(TokenType.TABLE):
             self._fail_expecting(["TABLE"], f"{name}(")
         table = exp.Table(this=self._parse_identifier_of("stream"))
+        by = self._match(TokenType.PARTITION_BY)
+        if by and name != "SESSION":
+            self._fail(f"{name} has no keys", hint="GROUP BY, behind FROM")
+        keys = self._parse_keys() if by else []
         self._expect(",", after="the stream")
         self._expect("DESCRIPTOR", after="the stream")
         self._expect("(", after="DESCRIPTOR")
@@ -61,13 +72,27 @@ class TableFunctionParser(WindowParser):
         while self._match(TokenType.COMMA):
             lengths.append(self._parse_duration("window" if len(lengths) < 2 else "offset", least_us=None).us)
         self._expect(")", after=f"the lengths of {name}")
-        slide_us, range_us, start_us = self._lengths_of(name, lengths, index)
-        window = window_by_starts(range_us, slide_us, start_us, timed_by, *self._span_since(index))
+        window: exp.Expr
+        if name == "SESSION":
+            if len(lengths) != 1 or lengths[0] <= 0:
+                example = "SESSION(TABLE s PARTITION BY k, DESCRIPTOR(ts), INTERVAL '30' MINUTES)"
+                self._fail_since(index, "SESSION takes a stream, its time, and a gap", example)
+            window = session_window(lengths[0], keys, timed_by, *self._span_since(index))
+        else:
+            slide_us, range_us, start_us = self._lengths_of(name, lengths, index)
+            window = window_by_starts(range_us, slide_us, start_us, timed_by, *self._span_since(index))
         table.set("stream_window", window)
         if wrapped:
             self._expect(")", after=name)
         table.set("alias", self._parse_table_alias())
         return remember_span(table, *self._span_since(index))
+
+    def _parse_keys(self) -> list[exp.Expr]:
+        """The columns of PARTITION BY, up to the comma before DESCRIPTOR."""
+        keys: list[exp.Expr] = [exp.Column(this=self._parse_identifier_of("column"))]
+        while self._tokens[self._index + 1].text.upper() != "DESCRIPTOR" and self._match(TokenType.COMMA):
+            keys.append(exp.Column(this=self._parse_identifier_of("column")))
+        return keys
 
     def _parse_identifier_of(self, what: str) -> exp.Identifier:
         token = self._curr

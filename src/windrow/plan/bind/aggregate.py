@@ -37,6 +37,7 @@ from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
+from windrow.plan.windows.session_window import SessionWindow
 
 
 def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAnswers:
@@ -285,8 +286,7 @@ def _check_sets(tree: exp.Select, source: BoundRows, sets: GroupingSets | None, 
     if tree.args.get("cluster"):
         raise not_yet(tree.args["cluster"], "CLUSTER BY with several groupings", scope.text, tree=tree)
     window = source.window
-    if isinstance(window, PredicateWindow) or (window is not None and window.partition):
+    if isinstance(window, PredicateWindow | SessionWindow) or (window is not None and window.partition):
         hint = "a query for each grouping, or [RANGE 1 HOUR SLIDE 1 MINUTE]"
-        raise not_yet(
-            tree.args["group"], "several groupings over windows by key or condition", scope.text, hint, tree=tree
-        )
+        what = "several groupings over sessions and windows by key or condition"
+        raise not_yet(tree.args["group"], what, scope.text, hint, tree=tree)

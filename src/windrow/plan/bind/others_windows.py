@@ -8,12 +8,13 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language import Query, as_written, error_at, expression_sql, parse_duration, parse_expression, span_of
-from windrow.language.parsing.table_functions import TIMED_BY, window_by_starts
+from windrow.language.parsing.table_functions import TIMED_BY, session_window, window_by_starts
 from windrow.plan.bind.names import placed_as
 from windrow.plan.catalog import Catalog
 
 _EXAMPLE = "GROUP BY window(ts, '10 minutes', '1 minute')"
 _EDGES = {"start": "window_start", "end": "window_end"}
+_NAMES = ("window", "session_window")
 _STRUCT = "STRUCT(window_start AS start, window_end AS end)"
 
 
@@ -24,9 +25,9 @@ def read_others_windows(query: Query, catalog: Catalog) -> Query:
         calls = _window_calls(select)
         if calls:
             _move(select, calls, query.text)
-    for table in tree.find_all(exp.Table):
-        window = table.args.get("stream_window")
-        if window is not None and TIMED_BY in window.meta:
+    for source in tree.find_all(exp.Table, exp.Subquery):
+        window, table = source.args.get("stream_window"), source.find(exp.Table)
+        if window is not None and table is not None and TIMED_BY in window.meta:
             _check_time(table, window.meta[TIMED_BY], catalog, query.text)
     return replace(query, tree=tree)
 
@@ -37,7 +38,7 @@ def _window_calls(select: exp.Select) -> list[exp.Anonymous]:
 
 
 def _is_window(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() == "window"
+    return isinstance(node, exp.Anonymous) and node.name.lower() in _NAMES
 
 
 def _move(select: exp.Select, calls: list[exp.Anonymous], text: str) -> None:
@@ -49,15 +50,10 @@ def _move(select: exp.Select, calls: list[exp.Anonymous], text: str) -> None:
     if select.args.get("joins") or not isinstance(source, exp.Table) or source.args.get("stream_window") is not None:
         hint = "[RANGE 10 MINUTES SLIDE 1 MINUTE] behind the name of each stream"
         raise error_at(call, "window(...) is read where FROM names one stream, without a window of its own", text, hint)
-    if not 2 <= len(call.expressions) <= 4:
-        raise error_at(call, "window takes a time, a length, and perhaps a slide and a start", text, _EXAMPLE)
-    timed_by, *lengths = call.expressions
-    range_us, *others = [_length_us(node, text) for node in lengths]
-    slide_us, start_us = (others[0] if others else range_us), (others[1] if len(others) > 1 else 0)
-    if range_us <= 0 or not 0 < slide_us <= range_us:
-        raise error_at(call, "a window has a length, and its slide is positive and no longer", text, _EXAMPLE)
-    span = span_of(call) or (0, 0)
-    source.set("stream_window", window_by_starts(range_us, slide_us, start_us, timed_by, *span))
+    if call.name.lower() == "session_window":
+        _filtered_first(select, source).set("stream_window", _sessions(select, call, text))
+    else:
+        source.set("stream_window", _slides(call, text))
     meant = expression_sql(call)
     group = select.args["group"]
     group.set("expressions", [node for node in group.expressions if not _is_window(node)])
@@ -69,22 +65,61 @@ def _move(select: exp.Select, calls: list[exp.Anonymous], text: str) -> None:
             select.set(clause, _over_edges(select.args[clause], meant))
 
 
+def _slides(call: exp.Anonymous, text: str) -> exp.Expr:
+    """The window of `window(ts, length, slide, start)`."""
+    if not 2 <= len(call.expressions) <= 4:
+        raise error_at(call, "window takes a time, a length, and perhaps a slide and a start", text, _EXAMPLE)
+    timed_by, *lengths = call.expressions
+    range_us, *others = [_length_us(node, text) for node in lengths]
+    slide_us, start_us = (others[0] if others else range_us), (others[1] if len(others) > 1 else 0)
+    if range_us <= 0 or not 0 < slide_us <= range_us:
+        raise error_at(call, "a window has a length, and its slide is positive and no longer", text, _EXAMPLE)
+    return window_by_starts(range_us, slide_us, start_us, timed_by, *(span_of(call) or (0, 0)))
+
+
+def _sessions(select: exp.Select, call: exp.Anonymous, text: str) -> exp.Expr:
+    """The window of `session_window(ts, gap)`: Spark has sessions of its own for each of the other keys."""
+    example = "GROUP BY session_window(ts, '5 minutes'), k"
+    if len(call.expressions) != 2:
+        raise error_at(call, "session_window takes a time and a gap", text, example)
+    gap_us = _length_us(call.expressions[1], text)
+    if gap_us <= 0:
+        raise error_at(call, "a session has a gap, which is positive", text, example)
+    aliases = {node.alias.lower(): node.this for node in select.selects if isinstance(node, exp.Alias)}
+    keys = [node for node in select.args["group"].expressions if not _is_window(node)]
+    meant = [aliases.get(node.name.lower(), node) if isinstance(node, exp.Column) else node for node in keys]
+    return session_window(gap_us, [node.copy() for node in meant], call.expressions[0], *(span_of(call) or (0, 0)))
+
+
+def _filtered_first(select: exp.Select, source: exp.Table) -> exp.Expr:
+    """What FROM names, after WHERE: in Spark, a row that WHERE leaves out belongs to no session."""
+    where = select.args.get("where")
+    if where is None:
+        return source
+    select.set("where", None)
+    alias = source.args.get("alias") or exp.TableAlias(this=source.this.copy())
+    inner = exp.Select(expressions=[exp.Star()], from_=exp.From(this=source.copy()), where=where)
+    outer = placed_as(exp.Subquery(this=inner, alias=alias.copy()), source)
+    select.args["from_"].set("this", outer)
+    return outer
+
+
 def _selected(node: exp.Expr, meant: str) -> exp.Expr:
     """An item of the select list; `window.start` has the name that it has in Spark."""
     changed = _over_edges(node, meant)
     if changed is node or isinstance(changed, exp.Alias):
         return changed
     named = {"window_start": "start", "window_end": "end"}.get(changed.name if isinstance(changed, exp.Column) else "")
-    return placed_as(exp.alias_(changed, named or "window", quoted=True), node)
+    return placed_as(exp.alias_(changed, named or meant.split("(")[0].lower(), quoted=True), node)
 
 
 def _over_edges(node: exp.Expr, meant: str) -> exp.Expr:
     def changed(part: exp.Expr) -> exp.Expr:
-        if isinstance(part, exp.Column) and part.table.lower() == "window" and part.name.lower() in _EDGES:
+        if isinstance(part, exp.Column) and part.table.lower() in _NAMES and part.name.lower() in _EDGES:
             return placed_as(exp.column(_EDGES[part.name.lower()]), part)
         if isinstance(part, exp.Dot) and _is_window(part.this) and part.expression.name.lower() in _EDGES:
             return placed_as(exp.column(_EDGES[part.expression.name.lower()]), part)
-        struct = isinstance(part, exp.Column) and not part.table and part.name.lower() == "window"
+        struct = isinstance(part, exp.Column) and not part.table and part.name.lower() in _NAMES
         if struct or (_is_window(part) and expression_sql(part) == meant):
             return placed_as(parse_expression(_STRUCT), part)
         return part

@@ -1,0 +1,44 @@
+"""Views: queries that others name."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import windrow
+from windrow.errors import QueryError
+from windrow.language import CreateView, parse_script, to_sql
+
+EVENTS = pa.table(
+    {"ts": pa.array([1, 2, 3, 7], pa.timestamp("s", tz="UTC")), "k": ["a", "b", "a", "a"], "x": [1, 2, 3, 4]}
+)
+VIEWS = {
+    "large": "SELECT ts, k, x * 10 AS y FROM e WHERE x > 1",
+    "sums": "SELECT k, SUM(y) AS s FROM large [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY k",
+}
+
+
+def answered(query: str) -> list[tuple]:
+    rows = windrow.replay(query, e=EVENTS, views=VIEWS, flush=True).to_pylist()
+    return sorted(tuple(value for name, value in row.items() if not name.startswith("window")) for row in rows)
+
+
+def test_a_view_is_read_through_a_window_or_has_one_and_may_name_another():
+    assert answered("SELECT COUNT(*) AS n FROM large [ROWS 2 SLIDE 2]") == [(2,)]
+    assert answered("SELECT k, s FROM sums WHERE s > 20") == [("a", 30), ("a", 40)]
+    assert answered("SELECT k FROM sums UNION ALL SELECT k FROM sums") == [("a",)] * 4 + [("b",)] * 2
+
+
+def test_a_name_of_with_hides_a_view():
+    assert answered("WITH large AS (SELECT ts FROM e) SELECT COUNT(*) AS n FROM large [ROWS 4 SLIDE 4]") == [(4,)]
+
+
+def test_a_mistake_is_underlined_in_the_text_of_the_query():
+    with pytest.raises(QueryError, match=r"unknown column 'nope' \(line 1, column 12\)"):
+        answered("SELECT SUM(nope) AS n FROM large [ROWS 2 SLIDE 2]")
+
+
+def test_the_statement_is_read_and_written():
+    (view,) = parse_script("create view v as select k from e")
+    assert isinstance(view, CreateView) and to_sql(view) == "CREATE VIEW v AS SELECT k FROM e"
+    assert parse_script(to_sql(view)) == (view,)
