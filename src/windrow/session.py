@@ -42,6 +42,7 @@ from windrow.schedule import schedule_costs
 from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
+from windrow.spark.job.hangs import TASK_TIMEOUT
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
@@ -279,6 +280,7 @@ class Session:
         rejected: Mapping[str, Sink] | Sink | None = None,
         on_error: str = ISOLATE,
         restarts: int = RESTARTS,
+        task_timeout: str = TASK_TIMEOUT,
     ) -> Job:
         """Run all registered queries, over one scan of each stream, each into its sink.
 
@@ -286,9 +288,10 @@ class Session:
         no window took, or one for each of some streams. `on_error` says what becomes of a query whose code or sink
         fails while others run: with "isolate" it stops, is told of, and the others go on without it; with "stop" the
         whole job stops, and nothing of its batch is written. `restarts` is how often a Spark query that has died of
-        what passes, such as a machine that was lost, is started again without a batch done in between.
+        what passes, such as a machine that was lost, is started again without a batch done in between; a
+        batch in which no task ends for `task_timeout` is done again, too.
         """
-        recovery = Recovery(on_error, restarts)
+        recovery = Recovery(on_error, restarts, task_timeout)
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
         sinks = dict(sinks or {})

@@ -10,15 +10,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 import windrow
-from windrow.errors import ChangeError, JobError, SettingsError, StateError
+from windrow.errors import ChangeError, JobError, SettingsError, StateError, StoppedQueriesError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
+from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.job import Job
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
+from windrow.spark.job.recovery import Recovery
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.spark_query import reason
 from windrow.spark.sinks.answer_files import AnswerSink
@@ -33,9 +36,14 @@ class FakeQuery:
         self.isActive, self._folder = True, folder
         self.status = {"isTriggerActive": False, "isDataAvailable": False, "message": "Waiting for data to arrive"}
         self.lastProgress, self.recentProgress = None, []
+        self.error: str | None = None
+        self.mark: int | None = None
 
-    def exception(self) -> None:
-        return None
+    def die(self, error: str) -> None:
+        self.isActive, self.error = False, error
+
+    def exception(self) -> StreamingQueryException | None:
+        return None if self.error is None else StreamingQueryException(self.error)
 
     def awaitTermination(self, timeout: float) -> None:
         return None
@@ -50,6 +58,8 @@ class FakeRun:
 
     def __init__(self, stream: str, keeps: bool) -> None:
         self.plan, self.keeps, self.started = StagePlan((), run=stream), keeps, []
+        self.queries: Sequence[Any] = ()
+        self.failing: set[str] = set()
 
     def start(self, trigger: Any, progress: Any) -> FakeQuery:
         if self.plan.run == "wrong":
@@ -60,6 +70,12 @@ class FakeRun:
     def flush(self) -> None:
         pass
 
+    def mark(self, query: FakeQuery) -> int | None:
+        return query.mark
+
+    def fails(self) -> bool:
+        return any(query.name in self.failing for query in self.queries)
+
 
 class FakePlanner:
     """Makes runs that know whether they keep rejected events, and remembers all of them."""
@@ -67,6 +83,10 @@ class FakePlanner:
     def __init__(self) -> None:
         self.keepers: dict[str, str] = {}
         self.runs: list[FakeRun] = []
+        self.failing: set[str] = set()
+
+    def begin_anew(self) -> None:
+        pass
 
     def share_out(self, queries: Sequence[Any]) -> list[str]:
         before, self.keepers = self.keepers, choose_keepers(queries, self.keepers)
@@ -74,6 +94,7 @@ class FakePlanner:
 
     def run_of(self, queries: Sequence[Any], sinks: Any, figures: Any) -> FakeRun:
         self.runs.append(FakeRun(queries[0].run, queries[0].run in self.keepers.values()))
+        self.runs[-1].queries, self.runs[-1].failing = queries, self.failing
         return self.runs[-1]
 
     def plan(self, name: str, text: str, beside: Any, choose: Any) -> Any:
@@ -96,12 +117,12 @@ def over(name: str, *streams: str) -> Any:
     )
 
 
-def job_of(folder: Path, planner: FakePlanner, *queries: Any) -> Job:
+def job_of(folder: Path, planner: FakePlanner, *queries: Any, recovery: Recovery | None = None) -> Job:
     hold = Hold(str(folder))
     hold.take()
     plans = {query.name: query for query in queries}
     try:
-        return Job(plans, dict.fromkeys(plans, windrow.sink("noop")), None, planner, str(folder), hold)
+        return Job(plans, dict.fromkeys(plans, windrow.sink("noop")), None, planner, str(folder), hold, recovery)
     except BaseException:
         hold.release()
         raise
@@ -167,6 +188,101 @@ def test_a_temporary_checkpoint_goes_with_its_job(tmp_path: Path, end: str):
 def test_a_checkpoint_of_the_users_stays(tmp_path: Path):
     job_of(tmp_path / "own", FakePlanner(), over("q", "ticks")).stop()
     assert (tmp_path / "own").exists()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+LOST = "Job aborted: ExecutorLostFailure (executor 1 exited caused by one of the running tasks)"
+
+
+def running(job: Job, stream: str = "ticks") -> FakeQuery:
+    return job._queries[stream]  # type: ignore[return-value]
+
+
+def test_what_passes_is_started_again_after_pauses_that_grow_and_given_up_in_the_end(tmp_path: Path):
+    clock = Clock()
+    job = job_of(tmp_path, FakePlanner(), over("q", "ticks"), recovery=Recovery(limit=3, now=clock))
+    for pause in (1, 2, 4):
+        died = running(job)
+        died.die(LOST)
+        assert job.is_active and running(job) is died, "it waits"
+        clock.seconds += pause - 0.1
+        assert job.is_active and running(job) is died
+        clock.seconds += 0.1
+        assert job.is_active and running(job) is not died and running(job).isActive
+    running(job).die(LOST)
+    with pytest.raises(JobError, match=r"ExecutorLostFailure.*started again 3 times, with no batch done since"):
+        job.wait(0.01)
+    assert job.progress()["ticks"].restarts == 3
+    job.stop()
+
+
+def test_a_batch_that_is_done_shows_that_the_trouble_has_passed(tmp_path: Path):
+    clock = Clock()
+    job = job_of(tmp_path, FakePlanner(), over("q", "ticks"), recovery=Recovery(limit=1, now=clock))
+    for _ in range(3):
+        running(job).lastProgress = {"batchId": 1}
+        running(job).die(LOST)
+        assert job.is_active
+        clock.seconds += 1.0
+        assert job.is_active and running(job).isActive
+    job.stop()
+
+
+def test_a_batch_in_which_no_task_ends_is_done_again(tmp_path: Path):
+    clock = Clock()
+    job = job_of(tmp_path, FakePlanner(), over("q", "ticks"), recovery=Recovery(task_timeout="9 seconds", now=clock))
+    hung = running(job)
+    hung.mark = 1
+    assert job.is_active
+    clock.seconds += 8.9
+    assert job.is_active and hung.isActive
+    clock.seconds += 0.1
+    assert job.is_active and not hung.isActive and job.progress()["ticks"].restarts == 1
+    clock.seconds += 1.0
+    assert job.is_active and running(job).isActive
+    job.stop()
+
+
+@pytest.mark.parametrize("error", ["Encountered error while reading file file:///x.parquet. Details", "StateError"])
+def test_what_will_not_pass_stops_at_once(tmp_path: Path, error: str):
+    planner = FakePlanner()
+    planner.failing = {"q", "p"}
+    job = job_of(tmp_path, planner, over("q", "ticks"), over("p", "ticks"))
+    running(job).die(error)
+    with pytest.raises(JobError):
+        job.wait(0.01)
+    assert not job.is_active and not job.stopped
+    job.stop()
+
+
+def test_the_query_that_fails_by_itself_stops_and_stays_stopped_until_it_is_brought_back(tmp_path: Path):
+    planner = FakePlanner()
+    job = job_of(tmp_path, planner, *(over(name, "ticks") for name in "abc"))
+    planner.failing = {"b"}
+    running(job).die("PythonException: LookupError: not in the book")
+    assert job.is_active and job.queries == ["a", "c"] and [*job.stopped] == ["b"]
+    assert QueryEdits.read(str(tmp_path)).stopped == job.stopped
+    job.resume("b")
+    assert job.queries == ["a", "c", "b"] and not job.stopped and not QueryEdits.read(str(tmp_path)).stopped
+    running(job).die("PythonException: LookupError: not in the book")
+    with pytest.raises(StoppedQueriesError, match="query 'b' has stopped: PythonException: LookupError"):
+        assert job.is_active
+        job.stop()
+
+
+def test_where_the_batch_does_well_when_it_is_tried_nobody_is_to_blame(tmp_path: Path):
+    clock = Clock()
+    job = job_of(tmp_path, FakePlanner(), over("a", "ticks"), over("b", "ticks"), recovery=Recovery(now=clock))
+    running(job).die("PythonException: OSError: the network is away")
+    assert job.is_active and job.queries == ["a", "b"] and job.progress()["ticks"].restarts == 1
+    job.stop()
 
 
 def test_one_spark_query_keeps_what_a_stream_rejects():

@@ -103,6 +103,10 @@ def run(
             help="How often Spark is started again after a machine was lost, with no batch done in between.",
         ),
     ] = 10,
+    task_timeout: Annotated[
+        str,
+        typer.Option("--task-timeout", metavar="TIME", help="If no task of a batch ends for so long, it runs again."),
+    ] = "10 minutes",
 ) -> None:
     """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
 
@@ -125,9 +129,9 @@ def run(
     with user_errors():
         from windrow.cli.run import run_script
 
-        recovering = {"on_error": on_error, "restarts": restarts}
+        starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout}
         launch = read_launch(master, choices or [])
-        run_script(script, checkpoint, launch, trigger, available_now, flush, recovering, variables or ())
+        run_script(script, checkpoint, launch, trigger, available_now, flush, starting, variables or ())
 
 
 @app.command()

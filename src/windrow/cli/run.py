@@ -35,11 +35,11 @@ def run_script(
     trigger: str | None,
     available_now: bool,
     flush: bool,
-    recovering: Mapping[str, Any],
+    starting: Mapping[str, Any],
     variables: Sequence[str] = (),
 ) -> None:
-    """Run the script at `path`, showing how it is doing; `recovering` is what `session.start` is told of failures."""
-    Recovery(recovering["on_error"], recovering["restarts"])
+    """Run the script at `path`, showing how it is doing; `starting` is what `session.start` is told besides."""
+    Recovery(starting["on_error"], starting["restarts"], starting["task_timeout"])
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path, variables)
     console = Console(file=sys.stdout)
@@ -57,7 +57,7 @@ def run_script(
             application.sinks,
             AVAILABLE_NOW if available_now else trigger,
             rejected=application.rejected,
-            **recovering,
+            **starting,
         )
         places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
         with view_for(console, places) as view:

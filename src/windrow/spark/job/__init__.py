@@ -11,6 +11,7 @@ file_names      Names that people give to streams and queries, as names of files
                 else
 forget_state    State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
                 the same
+hangs           Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves
 hold            One job a checkpoint: whoever comes second is told who has it
 job             A running job: one Spark query a stream, all its results written to their sinks, and queries that come
                 and go

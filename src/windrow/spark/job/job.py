@@ -361,8 +361,22 @@ class Job:
                     self._begin(stream)
                 continue
             error = query.exception()
-            if error is not None and not self._mended(stream, query, error):
-                self._recovery.give_up(stream, reason(error))
+            if error is not None:
+                if not self._mended(stream, query, error):
+                    self._recovery.give_up(stream, reason(error))
+            elif query.isActive and self._recovery.hung.hangs(stream, self._runs[stream].mark(query)):
+                why = f"no task has ended for {self._recovery.task_timeout}: one hangs"
+                query.stop()
+                if not self._comes_back(stream, query, why):
+                    self._recovery.give_up(stream, why)
+
+    def _comes_back(self, stream: str, query: StreamingQuery, why: str) -> bool:
+        """Whether a Spark query is started again after a pause, from its checkpoint: it may pass."""
+        if not self._recovery.pause(stream, progressed=query.lastProgress is not None):
+            return False
+        self._watched.restarted(stream)
+        LOGGER.warning("a batch over %s was lost, and runs again: %s", stream, why)
+        return True
 
     def _mended(self, stream: str, query: StreamingQuery, error: StreamingQueryException) -> bool:
         """Whether the job goes on after a Spark query of it has died."""
@@ -374,11 +388,7 @@ class Job:
                 self._isolate(stream, failing, why)
                 return True
             cause = Cause.JOB if failing else Cause.PASSING  # all fail, or none any more
-        if cause is not Cause.PASSING or not self._recovery.pause(stream, progressed=query.lastProgress is not None):
-            return False
-        self._watched.restarted(stream)
-        LOGGER.warning("a batch over %s was lost, and runs again: %s", stream, why)
-        return True
+        return cause is Cause.PASSING and self._comes_back(stream, query, why)
 
     def _isolate(self, stream: str, names: Sequence[str], why: str) -> None:
         """Go on without queries that have failed; the checkpoint knows it before the batch runs again without them."""

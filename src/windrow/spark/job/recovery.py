@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from windrow.errors import SettingsError
+from windrow.errors import QueryError, SettingsError
+from windrow.language import parse_duration
+from windrow.spark.job.hangs import TASK_TIMEOUT, Hangs
 
 ISOLATE, STOP = "isolate", "stop"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -23,8 +25,10 @@ class Recovery:
 
     on_error: str = ISOLATE
     limit: int = RESTARTS
+    task_timeout: str = TASK_TIMEOUT
     now: Callable[[], float] = time.monotonic
     given_up: dict[str, str] = field(default_factory=dict)
+    hung: Hangs = field(init=False)
     _due: dict[str, float] = field(default_factory=dict)
     _tries: dict[str, int] = field(default_factory=dict)
 
@@ -33,6 +37,13 @@ class Recovery:
             raise SettingsError(f"on_error={self.on_error!r} is neither {ISOLATE!r} nor {STOP!r}")
         if not isinstance(self.limit, int) or self.limit < 0:
             raise SettingsError(f"restarts={self.limit!r} is not a whole number from 0")
+        try:
+            seconds = parse_duration(self.task_timeout) / 1e6
+        except QueryError as error:
+            raise SettingsError(f"task_timeout={self.task_timeout!r}: {error.message}\nhint: {error.hint}") from None
+        if seconds <= 0:
+            raise SettingsError(f"task_timeout={self.task_timeout!r} is no time")
+        self.hung = Hangs(seconds, self.now)
 
     def waits(self, stream: str) -> bool:
         """Whether a Spark query has died and is to be started again."""
@@ -56,6 +67,7 @@ class Recovery:
 
     def begin(self, stream: str) -> None:
         """It has been started."""
+        self.hung.forget(stream)
         self._due.pop(stream, None)
         self.given_up.pop(stream, None)
 

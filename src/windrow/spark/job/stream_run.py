@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -22,6 +22,7 @@ from windrow.spark.job.batches import instant_of, last_committed
 from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.file_names import folder_of
+from windrow.spark.job.hangs import mark_of
 from windrow.spark.job.state_at import stored_state_at
 from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
@@ -104,6 +105,10 @@ class StreamRun:
         started.set_result(query)
         watched.watch(self.plan.run, query, self._control.for_spark, self._by_name)
         return query
+
+    def mark(self, query: StreamingQuery) -> Hashable | None:
+        """What changes whenever a task of the batch under way begins or ends."""
+        return mark_of(self._spark, query)
 
     def fails(self) -> bool:
         """Whether the batch that is due fails: it is computed, and neither written nor committed.

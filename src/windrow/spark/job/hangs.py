@@ -1,0 +1,52 @@
+"""Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+TASK_TIMEOUT = "10 minutes"
+
+
+@dataclass(slots=True)
+class Hangs:
+    """Since when nothing has moved in the batch of each stream.
+
+    >>> clock = iter([0.0, 5.0, 11.0, 12.0])
+    >>> hangs = Hangs(10.0, lambda: next(clock))
+    >>> [hangs.hangs("ticks", mark) for mark in ((1, 0), (1, 0), (1, 0), (1, 1))]
+    [False, False, True, False]
+    """
+
+    seconds: float
+    now: Callable[[], float] = time.monotonic
+    _marks: dict[str, tuple[Hashable, float]] = field(default_factory=dict)
+
+    def hangs(self, stream: str, mark: Hashable | None) -> bool:
+        """Whether `mark`, which changes whenever a task ends, has been the same for too long; None is no task."""
+        now = self.now()
+        before = self._marks.get(stream)
+        if mark is None or before is None or before[0] != mark:
+            self._marks[stream] = (mark, now)
+            return False
+        return now - before[1] >= self.seconds
+
+    def forget(self, stream: str) -> None:
+        self._marks.pop(stream, None)
+
+
+def mark_of(spark: SparkSession, query: StreamingQuery) -> Hashable | None:
+    """What changes whenever a task of the batch under way begins or ends; None where no task runs."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = []
+    for job in sorted({*tracker.getActiveJobsIds()} & {*tracker.getJobIdsForGroup(str(query.runId))}):
+        info = tracker.getJobInfo(job)
+        for stage in info.stageIds if info is not None else ():
+            seen = tracker.getStageInfo(stage)
+            if seen is not None and seen.numActiveTasks:
+                stages.append((stage, seen.currentAttemptId, seen.numActiveTasks, seen.numCompletedTasks))
+    return tuple(stages) or None
