@@ -14,30 +14,37 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.plan.nodes.changes import Expiry, Node
+from windrow.plan.nodes.aggregates import ROWS
+from windrow.plan.nodes.changes import Distinct, Expiry, Group, Join, Measure, Minus, Node, Scan, Union
 from windrow.storage.blocks import MemoryBlocks
 
-from .accumulate import Change, answers_of, changes_of
-from .plans import KINDS, TABLE, Case, Event, cases, expected, instants_of, streams, table_of
+from .accumulate import Change, answers_of, changes_of, netted
+from .plans import COLUMNS, KINDS, TABLE, Case, Event, cases, expected, instants_of, renamed, streams, table_of
 
 END = 40
 
 
-def run(plan: Node, events: dict[str, list[Event]], cuts: list[int], restarts: bool) -> list[Changes]:
-    """The changes of a plan, batch by batch; events come shuffled and up to three instants early."""
+def run(
+    plan: Node, events: dict[str, list[Event]], cuts: list[int], restarts: bool, lags: dict[str, int] | None = None
+) -> list[Changes]:
+    """The changes of a plan, batch by batch; events come shuffled and up to three instants early.
+
+    With `lags` each stream has a clock of its own, so far behind.
+    """
     blocks, tables = MemoryBlocks(), {"facts": TABLE}
     pipeline = Pipeline({"q": plan}, evaluate_text, blocks, tables=tables)
     sent = {name: 0 for name in events}
     parts = []
     for clock in [*cuts, END]:
         arrivals = {}
+        clocks = {name: clock if lags is None or clock == END else clock - lags[name] for name in events}
         for name, rows in events.items():
-            stop = sum(row[0] <= clock + 3 for row in rows)
+            stop = sum(row[0] <= clocks[name] + 3 for row in rows)
             batch = table_of(rows[sent[name] : stop][::-1]).to_batches()
             if batch:
                 arrivals[name] = Arrivals(batch[0].column("ts").to_numpy(), batch[0])
             sent[name] = stop
-        parts.append(pipeline.advance(arrivals, clock)["q"])
+        parts.append(pipeline.advance(arrivals, clock if lags is None else clocks)["q"])
         if restarts:
             pipeline.save()
             snapshot = json.loads(json.dumps(pipeline.snapshot()))
@@ -74,3 +81,34 @@ cuts = st.lists(st.integers(-1, 25), max_size=5, unique=True).map(sorted)
 def test_every_instant_is_what_a_snapshot_query_says(kind, data):
     case = data.draw(cases(kind=kind))
     check(case, data.draw(streams()), data.draw(cuts), data.draw(st.booleans()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=examples(6), deadline=None)
+@given(data=st.data())
+def test_streams_that_lag_behind_each_other_give_the_same_changes(kind, data):
+    case, events = data.draw(cases(kind=kind)), data.draw(streams())
+    lags = {name: data.draw(st.integers(0, 20)) for name in events}
+    wanted = {instant: sorted(rows, key=repr) for instant, rows in expected(case, events).items()}
+    for way in Expiry:
+        parts = run(place_expiry(case.plan, way), events, data.draw(cuts), data.draw(st.booleans()), lags)
+        assert answers_of(netted(changes_of(parts)), instants_of(events)) == wanted
+
+
+def told_of(plan: Node) -> list[tuple[int, int]]:
+    """Times and weights of what is told when `b` has come to 9 and `a` to 90."""
+    rows = [(time, 1, 1.0, "a") for time in range(1, 90, 4)]
+    parts = run(place_expiry(plan, Expiry.HYBRID), {"a": rows, "b": [(5, 1, 2.0, "b")]}, [30], False, {"a": 0, "b": 22})
+    return [(int(time), int(weight)) for time, weight in zip(parts[0].times, parts[0].weights)]
+
+
+def test_what_is_certain_is_told_although_a_stream_is_silent_and_the_rest_waits():
+    a, b = (Scan(name, COLUMNS, 30) for name in "ab")
+    plus = [time for time, weight in told_of(Union(a, b, all=True)) if weight > 0]
+    assert plus == [1, 5, 5, 9, 13, 17, 21, 25, 29]
+    pairs = Join(a, renamed(b), (("k", "k2"),))
+    assert [time for time, weight in told_of(pairs) if weight > 0] == [5, 9, 13, 17, 21, 25, 29]
+    for waiting in (Distinct(Union(a, b, all=True)), Minus(a, b), Join(a, renamed(b), (("k", "k2"),), "left")):
+        assert max(time for time, _ in told_of(waiting)) <= 8
+    counted = Group(pairs, ("k",), (Measure("n", ROWS),))
+    assert max(time for time, _ in told_of(counted)) <= 8

@@ -182,3 +182,39 @@ def test_what_does_not_go_together_is_said(mistake):
     events = pa.table({"ts": pa.array([1, 2], TIME)})
     with pytest.raises(SettingsError, match=told):
         windrow.replay("SELECT COUNT(*) AS n FROM t [RANGE 1 DAY SLIDE 1 DAY]", t=events, batch_rows=1, **options)
+
+
+def told(rows: pa.Table) -> list[tuple[int, str, str]]:
+    return [(row["time"] // 10**6, row["op"], row["k"]) for row in rows_of([rows])]
+
+
+def test_rows_without_a_slide_expire_by_the_wall_clock():
+    """A batch at 3, and then nothing: two seconds later its rows are gone, by arrival and by an idle clock."""
+    second = 10**6
+    rows = pa.table({"k": ["a", "b", "a"]})
+    asked = "SELECT DISTINCT k FROM ticks [RANGE 2 SECONDS]"
+    given = {"ticks": rows, "time": None, "arrivals": [3 * second]}
+    assert told(windrow.replay(asked, heartbeats=[3 * second], **given)) == []  # more may come at 3
+    assert told(windrow.replay(asked, heartbeats=[4 * second, 6 * second], **given)) == [
+        (3, "+", "a"), (3, "+", "b"), (5, "-", "a"), (5, "-", "b")
+    ]  # fmt: skip
+    timed = rows.append_column("ts", pa.array([3, 3, 3], pa.timestamp("s", tz="UTC")))
+    given = {"ticks": timed, "idle_clock": True, "arrivals": [4 * second]}  # a second under way
+    assert len(told(windrow.replay(asked, heartbeats=[6 * second], **given))) == 2
+    assert len(told(windrow.replay(asked, heartbeats=[6 * second + 1], **given))) == 4
+
+
+def test_a_silent_stream_is_waited_for_no_longer_than_its_idle_clock_says():
+    second = 10**6
+    times = lambda *seconds: pa.array(seconds, pa.timestamp("s", tz="UTC"))  # noqa: E731
+    a = pa.table({"ts": times(1, 4, 9), "k": ["x", "y", "z"]})
+    b = pa.table({"ts": times(1), "k": ["y"]})
+    asked = "SELECT k FROM a [RANGE 5 SECONDS] MINUS SELECT k FROM b [RANGE 10 SECONDS]"
+    waiting = told(windrow.replay(asked, a=a, b=b, batch_rows=1))
+    assert waiting == []
+    given = {"a": a, "b": b, "batch_rows": 1, "idle_clock": True, "arrivals": [2 * second, 5 * second, 10 * second]}
+    assert told(windrow.replay(asked, heartbeats=[11 * second], **given)) == [
+        (1, "+", "x"),
+        (6, "-", "x"),
+        (9, "+", "z"),
+    ]

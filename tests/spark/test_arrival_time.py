@@ -260,3 +260,41 @@ def test_the_offsets_of_a_heartbeat_never_go_back(monkeypatch: pytest.MonkeyPatc
     reader.prepareForTriggerAvailableNow()
     clock.append(20_000_000_000)
     assert reader.latestOffset(offset, None) == offset, "what comes later is for another run"
+
+
+def test_rows_without_a_slide_expire_and_joins_go_on_though_nothing_comes(spark: SparkSession, tmp_path: Path):
+    """By arrival rows go when their time is over; a stream with an idle clock lets MINUS go on beside a silent one."""
+    texts = {
+        "seen": "SELECT DISTINCT k FROM ticks [RANGE 2 SECONDS]",
+        "alone": "SELECT k FROM ticks [RANGE 2 SECONDS] MINUS SELECT k FROM quiet [RANGE 2 SECONDS]",
+        "either": "SELECT k FROM ticks [RANGE 2 SECONDS] UNION ALL SELECT k FROM never [RANGE 2 SECONDS]",
+    }
+    session = windrow.Session(spark, shards=2)
+    for name in ("in", "quiet", "never"):
+        (tmp_path / name).mkdir()
+    session.stream("ticks", stream_of(spark, tmp_path / "in", "k STRING, x INT"))
+    timed = "ts TIMESTAMP, k STRING, x INT"
+    session.stream("quiet", stream_of(spark, tmp_path / "quiet", timed), time="ts", idle_clock=True)
+    session.stream("never", stream_of(spark, tmp_path / "never", timed), time="ts")
+    for name, text in texts.items():
+        session.query(name, text)
+    now = time.time_ns() // 1000
+    put(tmp_path / "quiet", pa.table({"ts": instants([now]), "k": ["b"], "x": pa.array([0], pa.int32())}))
+    put(tmp_path / "in", some(("a", 1), ("b", 2), ("a", 3)))
+    sinks = {name: windrow.sink("parquet", path=tmp_path / f"out-{name}") for name in texts}
+    job = session.start(str(tmp_path / "checkpoint"), sinks)
+    wanted = {"seen": "++--", "alone": "+-", "either": "+++---"}
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        found = {name: seen_in(tmp_path / f"out-{name}") for name in texts}
+        told = {name: "".join(sorted(row["op"] for row in rows)) for name, rows in found.items()}
+        if all(len(told[name]) >= len(wanted[name]) for name in texts):
+            break
+        assert not job.wait(0.1), "the job has ended"
+        assert time.monotonic() < deadline, f"the job is stuck at {told}"
+    job.stop()
+    assert {row["k"] for row in found["alone"]} <= {"a", "b"}
+    assert (told["seen"], told["either"]) == (wanted["seen"], wanted["either"])
+    for name in ("seen", "either"):
+        came, went = ({row["time"] for row in found[name] if row["op"] == op} for op in "+-")
+        assert len(came) == 1 and went == {at + 2 * SECOND for at in came}

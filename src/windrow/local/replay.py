@@ -110,7 +110,8 @@ def replay(
     found: dict[str, pa.Table] = {}
     for plan in plans.values():
         needless = bool(heartbeats) or (arrivals is not None and ahead is None)
-        if {query.name for query in plan.changing} & texts.keys() and needless and not idle_clock:
+        beats = any(stream.timing.has_heartbeat for stream in plan.read)
+        if {query.name for query in plan.changing} & texts.keys() and needless and not beats:
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
         replayed = StageReplay(plan, catalog.streams, events)
         found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)

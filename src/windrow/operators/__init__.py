@@ -1,5 +1,7 @@
 """Operators over changes: rows that come and go in, changes of the answer out.
 
+certain          Which steps of a plan over changes may go on where one of its streams has fallen silent, and what the
+                 others hold
 changes          Changes in columns: rows that come and go, in order of time
 expire           W-Expire: sends a row again as its opposite when its time is over
 final_join       Joins whose rows come once: pairs as they are made, a row without a partner when none can come any more

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.columns import plain
+from windrow.operators.certain import HeldChanges, clock_of, streams_in, waiting_inputs
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.expire import ExpireRows
 from windrow.operators.final_join import FinalJoinRows
@@ -26,6 +27,7 @@ from windrow.operators.single import SingleRows
 from windrow.operators.stamp import StampRows
 from windrow.operators.table_join import TableJoinRows
 from windrow.plan.change_names import node_name
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.changes import (
     Distinct,
     Expire,
@@ -142,14 +144,19 @@ class Pipeline:
         self._version: int = snapshot["version"]
         self._operators: dict[tuple[Node, bool], Operator] = {}
         self._inputs: dict[tuple[Node, bool], list[tuple[Node, bool]]] = {}
+        self._held: dict[tuple[Node, bool], dict[int, HeldChanges]] = {}
+        self._streams: dict[tuple[Node, bool], frozenset[str] | None] = {}
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
 
-    def advance(self, arrivals: Mapping[str | Leaf, Arrivals | Changes], clock: int) -> dict[str, Changes]:
+    def advance(
+        self, arrivals: Mapping[str | Leaf, Arrivals | Changes], clock: int | Mapping[str, int]
+    ) -> dict[str, Changes]:
         """Take `arrivals`, by stream or by leaf, and settle every instant up to `clock`: the net changes, in order.
 
         Where events at the instant of the clock may still come, the caller lets the clock stay just before it. What a
-        stage sends to the next is not netted.
+        stage sends to the next is not netted. Streams may have clocks of their own: then what is certain is told, also
+        of instants that not all have come to, and the rest waits.
         """
         for (node, _), operator in self._operators.items():
             if isinstance(operator, ScanRows) and isinstance(node, Scan):
@@ -161,8 +168,9 @@ class Pipeline:
                 if isinstance(sent, Changes):
                     operator.add(sent)
         parts: dict[str, list[Changes]] = {name: [] for name in self.plans}
-        for until in _steps(list(arrivals.values()), clock):
-            for name, changes in self._step(until).items():
+        clocks = clock if isinstance(clock, Mapping) else dict.fromkeys(self._read, clock)
+        for until in _steps(list(arrivals.values()), max(clocks.values(), default=BEFORE_ALL)):
+            for name, changes in self._step({stream: min(until, own) for stream, own in clocks.items()}).items():
                 parts[name].append(changes)
         return {name: joined(part) for name, part in parts.items()}
 
@@ -179,11 +187,16 @@ class Pipeline:
         """Who reads a stream."""
         return [node for node, _ in self._operators if isinstance(node, Scan) and node.stream == stream]
 
-    @property
-    def settled(self) -> int | None:
-        """The last instant that is settled: without a slide, an event that comes up to it is late."""
-        clocks = [operator.clock for operator in self._operators.values() if isinstance(operator, ScanRows)]
+    def settled(self, stream: str) -> int | None:
+        """The last instant of a stream that is settled: without a slide, an event that comes up to it is late."""
+        own = (op for (node, _), op in self._operators.items() if isinstance(node, Scan) and node.stream == stream)
+        clocks = [operator.clock for operator in own if isinstance(operator, ScanRows)]
         return max((clock for clock in clocks if clock is not None), default=None)
+
+    @property
+    def _read(self) -> list[str]:
+        """The streams that it reads; of what comes from an earlier stage, any name will do."""
+        return [node.stream for node, _ in self._operators if isinstance(node, Scan)] or [""]
 
     def spaces_of(self, name: str) -> list[str]:
         """The names of the spaces that the operators of one plan keep their state in."""
@@ -191,6 +204,7 @@ class Pipeline:
         while waiting:
             key = waiting.pop()
             found.add(space_of(*key))
+            found.update(_held_space(key, place) for place in self._held[key])
             waiting += self._inputs[key]
         return sorted(found)
 
@@ -203,17 +217,22 @@ class Pipeline:
     @property
     def nbytes(self) -> int:
         """What the rows that operators hold take in memory."""
-        return sum(operator.nbytes for operator in self._operators.values())
+        held = (operator.nbytes for by_place in self._held.values() for operator in by_place.values())
+        return sum(operator.nbytes for operator in self._operators.values()) + sum(held)
 
     def save(self) -> None:
         """Write what has changed since the last save into the blocks."""
         self._version += 1
         for operator in self._operators.values():
             operator.save(self._version)
+        for held in (held for by_place in self._held.values() for held in by_place.values()):
+            held.save(self._version)
 
     def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values, as of the last save."""
         kept = {space_of(node, tells): op.snapshot() for (node, tells), op in self._operators.items()}
+        for key, by_place in self._held.items():
+            kept |= {_held_space(key, place): held.snapshot() for place, held in by_place.items()}
         return {"version": self._version, "operators": kept}
 
     def _build(self, key: tuple[Node, bool], around: OperatorNeeds, kept: Mapping[str, Snapshot]) -> None:
@@ -225,12 +244,27 @@ class Pipeline:
         for child in self._inputs[key]:
             self._build(child, around, kept)
         self._operators[key] = operator_for(node, around, kept.get(space_of(node, tells)), tells)
+        self._streams[key] = streams_in(node)
+        self._held[key] = {}
+        for place in waiting_inputs(node):
+            name = _held_space(key, place)
+            held = HeldChanges(_types(node.children[place]), name, around.blocks, kept.get(name))
+            self._held[key][place] = held
 
-    def _step(self, clock: int) -> dict[str, Changes]:
+    def _step(self, clocks: Mapping[str, int]) -> dict[str, Changes]:
         done: dict[tuple[Node, bool], Changes] = {}
         for key, operator in self._operators.items():  # children come before their parents
-            done[key] = operator.process([done[child] for child in self._inputs[key]], clock)
+            clock = clock_of(key[0], self._streams[key], clocks)
+            inputs = [done[child] for child in self._inputs[key]]
+            for place, held in self._held[key].items():
+                inputs[place] = held.process([inputs[place]], clock)
+            done[key] = operator.process(inputs, clock)
         return {name: _answered(plan, done[plan, False]) for name, plan in self.plans.items()}
+
+
+def _held_space(key: tuple[Node, bool], place: int) -> str:
+    """The name of what waits before an operator, of its input at `place`."""
+    return f"{space_of(*key)}.held-{place}"
 
 
 def _expiring_alike(plan: Node) -> Node:

@@ -11,6 +11,9 @@ from windrow.plan.timing import Timing
 LEAST_US = 200_000
 """Beats are not closer to each other than this: a batch takes about as long."""
 
+EXPIRY_US = 500_000
+"""Where answers change whenever a row expires, and no window says when, beats are so far apart."""
+
 _IDLE_LEAST_US, _IDLE_MOST_US = 1_000_000, 10_000_000
 """Between these a quiet stream beats, ten times a slide if it can."""
 

@@ -53,7 +53,6 @@ from windrow.plan.nodes.changes import (
     Union,
 )
 from windrow.plan.nodes.emission import CHANGES, DELETES, FINAL, SNAPSHOT
-from windrow.plan.timing import Timing
 
 Named = Mapping[str, exp.Expr]
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
@@ -284,9 +283,6 @@ class _Binder:
         return source.windows is not None and bool((names - known) & set(EDGES))
 
     def _base(self, base: Base, table: exp.Table, written: object) -> Base:
-        if base.stream.timing is not Timing.EVENT:
-            what = "a stream timed by the wall clock, in another query than one aggregation over one sliding window,"
-            raise not_yet(table, what, self.scope.text, "give it a time: TIMESTAMP BY, without IDLE CLOCK")
         self.streams[base.stream.name] = base.stream
         if written is None:
             self.unwindowed.setdefault(base.stream.name, table)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from windrow.plan.instants import BEFORE_ALL, LATEST_US
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.regrouped import Leaf, StageEnd
@@ -41,8 +41,9 @@ class Batch:
 class Pipelines:
     """The queries over changes of a shard, and how a batch changes what they hold.
 
-    The clock of a query is that of the stream that is furthest behind, and what lies before it is settled. A query
-    that comes later begins with empty windows, and shares nothing with those that were there.
+    What lies before a stream's clock is settled. With a slide, the clock of a query is that of the stream that is
+    furthest behind; without one it tells what is certain. A query that comes later begins with empty windows, and
+    shares nothing with those that were there.
     """
 
     def __init__(self, plan: StagePlan, blocks: Blocks, kept: Snapshot, version: int) -> None:
@@ -92,13 +93,15 @@ class Pipelines:
             own = [batch.newest[stream] for stream in together.streams]
             known = [instant for instant in own if instant is not None]
             last = max(known, default=None) if batch.flush else None
-            clock = last + 1 if last is not None else _slowest([batch.clocks[stream] for stream in together.streams])
-            until = self._settle(together, arrivals, clock, last, outcome)
+            until = together.settles(batch.clocks, last)
+            self._settle(together, arrivals, until, outcome)
             batch.done.add(together.prefix)
-            if clock is not None:
-                self._clock = clock
+            slowest = min(until.values())
+            if slowest > BEFORE_ALL:
+                clocks = (clock for stream in together.streams if (clock := batch.clocks[stream]) is not None)
+                self._clock = min(clocks) if last is None else last + 1
                 asked = [name for asking in together.queries for name in self._asking[asking]]
-                batch.told_to.update(dict.fromkeys(asked, until))
+                batch.told_to.update(dict.fromkeys(asked, slowest))
 
     def save(self, version: int) -> Snapshot:
         """Write changed blocks to the store; returns what opens them again."""
@@ -118,26 +121,24 @@ class Pipelines:
         self,
         together: Together,
         rows: dict[Leaf, list[pa.RecordBatch]],
-        clock: int | None,
-        newest: int | None,
+        until: dict[str, int],
         outcome: Outcome,
-    ) -> int:
-        """Move a pipeline on to `clock`, or with `newest`, where the input has ended, beyond; returns how far."""
-        until = BEFORE_ALL if clock is None else min(together.until(clock, newest), LATEST_US)
+    ) -> None:
+        """Move a pipeline on, each of its streams `until` an instant."""
+        last = max(until.values())
         overflows = together.pipeline.overflows
         changed = together.advance(rows, until)
         outcome.failed += together.pipeline.overflows - overflows
         for name, query in together.queries.items():
             if isinstance(query.root, StageEnd):
                 outcome.parts.append((query.name, changed[name]))
-            elif clock is not None:
-                batches = together.answers(name, changed[name], until)
+            elif last > BEFORE_ALL:
+                batches = together.answers(name, changed[name], last)
                 if query.emit == SNAPSHOT:  # each is one window
                     ends = [batch.column("window_end").cast(pa.int64())[0].as_py() for batch in batches]
                     outcome.answer(name, np.array(ends, np.int64))
                 for asking in self._asking[name]:
                     outcome.add(asking, batches)
-        return until
 
     def _opened(self, kept: list[Entry], version: int) -> list[Together]:
         """The queries by when they came; those that are no more are carried along, unread."""
@@ -158,9 +159,3 @@ class Pipelines:
         for number, queries in enumerate(fresh.values()):
             opened.append(Together.open(f"changes-{version}-{number}.", queries, self._plan, self._blocks, None))
         return opened
-
-
-def _slowest(clocks: Sequence[int | None]) -> int | None:
-    """The clock that is furthest behind; None as long as a stream has none."""
-    known = [clock for clock in clocks if clock is not None]
-    return min(known) if known and len(known) == len(clocks) else None

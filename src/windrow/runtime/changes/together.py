@@ -13,6 +13,7 @@ from windrow.operators.net import emitted
 from windrow.operators.packed import unpacked
 from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.plan.change_names import asked_text
+from windrow.plan.instants import BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Node, TableJoin
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
@@ -61,6 +62,21 @@ class Together:
         first = next(iter(queries.values()))
         return cls(prefix, first.slide_us, first.offset_us, first.streams, queries, pipeline, sampled)
 
+    def settles(self, clocks: Mapping[str, int | None], newest: int | None) -> dict[str, int]:
+        """The last instant of each stream to settle; where windows slide, all of them settle at the end of one.
+
+        Without a slide each goes by its own clock, and what is certain is told, whoever is silent.
+        """
+        if newest is not None or self.slide_us is not None:
+            clock = newest + 1 if newest is not None else _slowest([clocks[stream] for stream in self.streams])
+            until = BEFORE_ALL if clock is None else min(self.until(clock, newest), LATEST_US)
+            return dict.fromkeys(self.streams, until)
+        own = {stream: clocks[stream] for stream in self.streams}
+        return {
+            stream: BEFORE_ALL if clock is None else min(self.until(clock, None), LATEST_US)
+            for stream, clock in own.items()
+        }
+
     def until(self, clock: int, newest: int | None) -> int:
         """The last instant to settle: just before the clock, or the last end of a window.
 
@@ -75,8 +91,8 @@ class Together:
             clock = max(clock, newest + (reach or slide))
         return offset + (clock - offset) // slide * slide
 
-    def advance(self, rows: Mapping[Leaf, Sequence[pa.RecordBatch]], until: int) -> dict[str, Changes]:
-        """Take in rows, and settle all instants up to `until`: the changes of each query."""
+    def advance(self, rows: Mapping[Leaf, Sequence[pa.RecordBatch]], until: Mapping[str, int]) -> dict[str, Changes]:
+        """Take in rows, and settle all instants of each stream up to `until`: the changes of each query."""
         later = 0 if self.slide_us is None else 1  # a window with a slide holds events before its end
         arrivals: dict[str | Leaf, Arrivals | Changes] = {}
         for leaf, batches in rows.items():
@@ -102,7 +118,7 @@ class Together:
 
     def answered(self, stream: str) -> list[Answered]:
         """What has been told of a stream: windows, where queries have a slide, else every instant that is settled."""
-        settled = self.pipeline.settled
+        settled = self.pipeline.settled(stream)
         scans = self.pipeline.scans(stream)
         if settled is None or not scans:
             return []
@@ -125,6 +141,12 @@ class Together:
             "pipeline": self.pipeline.snapshot(),
             "sampled": {name: sampled.snapshot() for name, sampled in self.sampled.items()},
         }
+
+
+def _slowest(clocks: Sequence[int | None]) -> int | None:
+    """The clock that is furthest behind; None as long as a stream has none."""
+    known = [clock for clock in clocks if clock is not None]
+    return min(known) if known and len(known) == len(clocks) else None
 
 
 def _tables(plan: StagePlan, queries: Iterable[ChangePlan]) -> dict[str, pa.Table]:

@@ -70,8 +70,7 @@ class StreamRun:
         except OSError as error:
             raise not_writable(self._folder, error) from error
         for stream in plan.stages[0].read:
-            if len(plan.stages[0].read) == 1:  # several streams together are timed by their events
-                keep_timing(self._folder, stream)
+            keep_timing(self._folder, stream, together=len(plan.stages[0].read) > 1)
         self._by_name = BY_NAME in ways_of(sources, plan).values()
         self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit)
 

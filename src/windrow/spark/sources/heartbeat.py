@@ -22,7 +22,8 @@ from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
-from windrow.schedule.heartbeat import Beat, Heartbeat
+from windrow.schedule.heartbeat import EXPIRY_US, Beat, Heartbeat
+from windrow.spark.job.file_names import file_name
 
 SOURCE = "windrow-heartbeat"
 NOW_SQL = "unix_micros(current_timestamp())"
@@ -40,7 +41,8 @@ def heartbeat_of(plan: StagePlan) -> Heartbeat:
         windows.update(dict.fromkeys(parts_of(window) if isinstance(window, TimeWindow) else (window,)))
     slides = [(window.beat_us, window.offset_us) for window in windows]
     ends = [(slide, offset) for slide, offset in slides if slide is not None]
-    ends += [(q.slide_us, q.offset_us) for stage in plan.stages for q in stage.changing if q.slide_us is not None]
+    changing = [query for stage in plan.stages for query in stage.changing]
+    ends += [(query.slide_us or EXPIRY_US, query.offset_us) for query in changing]
     beats = [beat for timing in timings for beat in Heartbeat.of(timing, ends).beats]
     return Heartbeat(tuple(dict.fromkeys(beats)))
 
@@ -96,13 +98,13 @@ class HeartbeatReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._heartbeat.last(time.time_ns() // 1_000_000 * 1_000) or 0
 
 
-def keep_timing(folder: AnyPlace, plan: StreamPlan) -> None:
+def keep_timing(folder: AnyPlace, plan: StreamPlan, together: bool = False) -> None:
     """Hold a stream to the timing that its checkpoint began with: with the heartbeat, Spark would miss a source.
 
-    `folder` is the stream's in the checkpoint.
+    `folder` is the stream's in the checkpoint, or that of several `together`.
     """
     folder = place_of(folder)
-    place = folder / "timing"
+    place = folder / (f"timing-{file_name(plan.stream)}" if together else "timing")
     began = Timing.EVENT if (folder / "spark" / "metadata").is_file() else plan.timing
     if place.exists():
         began = timing_in(place)
