@@ -27,6 +27,9 @@ QUERIES = {
     "slides": "SELECT DISTINCT item, qty FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS]",
     "union": """SELECT item FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS]
                 UNION ALL SELECT item FROM b [RANGE 3 SECONDS SLIDE 2 SECONDS] EMIT CHANGES""",
+    "last": "SELECT item, COUNT(*) AS n FROM a [RANGE 3 SECONDS] GROUP BY item EMIT LAST EVERY 4 SECONDS",
+    "when": "SELECT item, COUNT(*) AS n FROM a [RANGE 3 SECONDS] GROUP BY item EMIT WHEN n > 4",
+    "empty": "SELECT COUNT(*) AS n, MAX(price) AS most FROM b [RANGE 1 SECOND] WHERE qty = 3 EMIT CHANGES WITH EMPTY",
     "nested": """SELECT total, COUNT(*) AS m FROM (SELECT a.item, SUM(b.qty) AS total FROM a, b WHERE a.item = b.item
                  GROUP BY a.item WINDOW 3 SECONDS) AS g GROUP BY total""",
 }

@@ -39,4 +39,4 @@ def count_distinct(plan: Node) -> Node:
     keys = [Computed(key, expression_sql(plan_column(key)), types[key]) for key in plan.keys]
     rows = Distinct(Project(plan.child, (*keys, Computed(name, partial.argument, partial.type))))
     count = Aggregate("COUNT", Partial("count", filter=f"{name} IS NOT NULL"), aggregate.type)
-    return Group(rows, plan.keys, tuple(Measure(measure.name, count) for measure in plan.measures))
+    return Group(rows, plan.keys, tuple(Measure(measure.name, count) for measure in plan.measures), plan.empty)

@@ -80,6 +80,9 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
     told = "each change at its own instant"
     if query.slide_us is not None:
         told = f"at each slide of {duration_sql(query.slide_us)}"
+    if query.every_us is not None:
+        told = f"what is left of them at each multiple of {duration_sql(query.every_us)}"
+    told += ", when a condition begins to hold" if query.hidden else ""
     lines = [f"  query {query.name}: EMIT {query.emit}, {told}"]
     if query.emit == FINAL:
         return [*lines, "    each row once, when nothing that comes later can change it", *_tree(whole, "    ")]

@@ -97,7 +97,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     SessionStreamWindow: dict.fromkeys(SessionStreamWindow.arg_types, WINDOWS),
     QueryWindow: {"this": WINDOWS},
     ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind/clusters.py"),
-    Emit: {"this": "language/nodes.py"},
+    Emit: {"this": "language/nodes.py", **dict.fromkeys(("empty", "every", "when"), "plan/bind/emitted.py")},
     **{kind: {"this": WINDOWS} for kind in (Duration, RowCount)},
     Unbounded: {},
     Constants: {"this": "language/generator.py"},

@@ -108,7 +108,11 @@ class WindrowGenerator(SparkGenerator):
         return f"WINDOW {self.sql(expression, 'this')}"
 
     def emit_sql(self, expression: Emit) -> str:
-        return f"EMIT {expression.args['this']}"
+        if expression.args.get("every"):
+            return f"EMIT LAST EVERY {self.sql(expression, 'every')}"
+        if expression.args.get("when"):
+            return f"EMIT WHEN {self.sql(expression, 'when')}"
+        return f"EMIT {expression.args['this']}" + (" WITH EMPTY" if expression.args.get("empty") else "")
 
     def clusterclause_sql(self, expression: ClusterClause) -> str:
         keys = self.expressions(expression, flat=True)

@@ -96,9 +96,13 @@ class QueryWindow(exp.Expression):
 
 
 class Emit(exp.Expression):
-    """`EMIT this`, where `this` is one of EMIT_MODES."""
+    """`EMIT this`, where `this` is one of EMIT_MODES.
 
-    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+    `EMIT CHANGES WITH EMPTY` is `empty`; `EMIT LAST EVERY 10 SECONDS` are CHANGES with `every`, and `EMIT WHEN
+    condition` INSERTS with `when`.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "empty": False, "every": False, "when": False}
 
 
 class ClusterClause(exp.Expression):

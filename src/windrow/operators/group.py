@@ -28,7 +28,8 @@ class GroupRows:
     """Folds changes into the partials of their groups and sends `-` the old row, `+` the new one, where they differ.
 
     Hammad et al. (2003), Algorithm 4.2. A batch is folded at once: the state of every group after each instant at which
-    it changed is a running fold. A group without rows has no row: the paper's NULL tuple is the `-` of the last one.
+    it changed is a running fold. A group without rows has no row: the paper's NULL tuple is the `-` of the last one,
+    unless it is asked for.
     """
 
     def __init__(
@@ -68,12 +69,13 @@ class GroupRows:
         (changes,) = inputs
         if not len(changes):
             return nothing([column.type for column in self._node.columns])
+        seen = len(self._groups) > 0
         slots = self._groups.slots_of([changes.columns[self._places[key]] for key in self._node.keys], len(changes))
         pairs = instants_of(slots, changes.times)
         folded = self._follow(changes, pairs)
         before, after = ({partial: both[i] for partial, both in folded.items()} for i in (0, 1))
         rows = self._rows(before, after)
-        out = self._differences(pairs, before[ROWS.partial]["n"], after[ROWS.partial]["n"], rows)
+        out = self._differences(pairs, before[ROWS.partial]["n"], after[ROWS.partial]["n"], rows, seen)
         self._groups.side["n"][pairs.slots[pairs.lasts]] = after[ROWS.partial]["n"][pairs.lasts]
         self._groups.touch(slots)
         self._sweep()
@@ -131,8 +133,10 @@ class GroupRows:
             columns.append(pa.concat_arrays(both))
         return columns
 
-    def _differences(self, pairs: Instants, had: np.ndarray, has: np.ndarray, rows: list[pa.Array]) -> Changes:
-        """`-` and `+` of every pair whose row is not what it was."""
+    def _differences(
+        self, pairs: Instants, had: np.ndarray, has: np.ndarray, rows: list[pa.Array], seen: bool
+    ) -> Changes:
+        """`-` and `+` of every pair whose row is not what it was; `seen`: there was a group before these changes."""
         groups = len(had)
         counts = np.concatenate([had, has])
         after = groups + np.arange(len(pairs))
@@ -140,6 +144,8 @@ class GroupRows:
         words = Words([column.type for column in rows]).of(rows, len(counts))
         same = (words[before] == words[after]).all(axis=1)
         was, is_ = counts[before] > 0, counts[after] > 0
+        if self._node.empty:  # there is one group, and once it has come it does not go
+            was, is_ = np.where(pairs.begins, seen, True), np.ones(len(pairs), bool)
         leaves, comes = was & ~(same & is_), is_ & ~(same & was)
         since = self._groups.side["since"]
         started = _started(pairs.slots, pairs.times, comes, since)

@@ -88,7 +88,8 @@ def _step(node: Node) -> tuple[str, str]:
             return "distinct", "renewing" if node.renewing else ""
         case Group():
             measured = (f"{quoted(measure.name)}: {aggregate_text(measure.aggregate)}" for measure in node.measures)
-            return "group", f"by {', '.join(map(quoted, node.keys)) or 'nothing'}; {'; '.join(measured)}"
+            told = f"by {', '.join(map(quoted, node.keys)) or 'nothing'}; {'; '.join(measured)}"
+            return "group", f"{told}; also of no rows" if node.empty else told
         case Stamp():
             edges = ((quoted(edge.name), edge.before_us) for edge in node.edges)
             told = ", ".join(f"{name}: {'null' if before is None else span(before)}" for name, before in edges)
@@ -156,6 +157,8 @@ def asked_text(query: ChangePlan) -> str:
     """What a query over changes asks: its plan, what is sent of it, and when."""
     when = "at each change" if query.slide_us is None else f"every {span(query.slide_us)}"
     when += f" offset {span(query.offset_us)}" if query.offset_us else ""
+    when += "" if query.every_us is None else f" last every {span(query.every_us)}"
+    when += f" when it begins by {query.hidden}" if query.hidden else ""
     return f"answer/{VERSIONS['answer']} {query.emit} {when} of {node_text(query.root)}"
 
 

@@ -70,12 +70,27 @@ class QueryParser(TableFunctionParser):
             if query.args.get(EMIT) is not None:
                 self._fail("a query has only one EMIT")
             self._advance()
-            if self._word() not in EMIT_MODES:
-                self._fail_expecting(EMIT_MODES, "EMIT")
-            mode = self._word()
-            self._advance()
-            query.set(EMIT, remember_span(Emit(this=mode), *self._span_since(index)))
+            query.set(EMIT, remember_span(self._parse_emit_mode(), *self._span_since(index)))
         return query
+
+    def _parse_emit_mode(self) -> Emit:
+        mode = self._word()
+        if mode not in (*EMIT_MODES, "LAST", "WHEN"):
+            self._fail_expecting((*EMIT_MODES, "LAST EVERY", "WHEN"), "EMIT")
+        self._advance()
+        if mode == "LAST":
+            self._expect("EVERY", after="EMIT LAST")
+            return Emit(this="CHANGES", every=self._parse_duration("period of EMIT LAST EVERY"))
+        if mode == "WHEN":
+            condition = self._parse_disjunction()
+            if condition is None:
+                self._fail("expected a condition after EMIT WHEN", hint="EMIT WHEN COUNT(*) > 100")
+            return Emit(this="INSERTS", when=condition)
+        if mode == "CHANGES" and self._word() == "WITH":
+            self._advance()
+            self._expect("EMPTY", after="EMIT CHANGES WITH")
+            return Emit(this=mode, empty=True)
+        return Emit(this=mode)
 
     def _parse_query_window(self) -> exp.Expr:
         index = self._index

@@ -17,6 +17,8 @@ constant_arguments     The arguments of aggregates that take a constant beside w
                        a duration
 contradictions         Conditions that no row can meet: `x > 5 AND x < 3`
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
+emitted                What is sent of a query over changes, beside which of them: at which pace, when a condition
+                       begins, of nothing
 final                  EMIT FINAL: each row once, when nothing that comes later can change it
 first_ones             `WHERE rn <= 3` around a ranking: only the first rows are numbered, and a number that nobody
                        reads is left out

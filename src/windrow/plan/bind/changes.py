@@ -20,6 +20,7 @@ from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.common_slide import common_slide
 from windrow.plan.bind.edges import EDGES, Windows, longest
+from windrow.plan.bind.emitted import check_condition, every_of, with_condition, with_empty
 from windrow.plan.bind.final import final_plan
 from windrow.plan.bind.first_ones import first_ones
 from windrow.plan.bind.first_rows import first_answers
@@ -67,7 +68,9 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
         emit = SNAPSHOT  # nothing that comes later changes the answer of a window that has ended
     scope = Scope(catalog, query.text, emit or SNAPSHOT)
     binder = _Binder(scope, slide_us=slide_us, offset_us=offset_us)
-    derived = binder.relation(query.tree, {}, None)
+    tree, hidden = with_condition(query, scope)
+    derived = binder.relation(tree, {}, None)
+    check_condition(derived.plan, hidden, query)
     emit = emit or (CHANGES if slide_us is None else SNAPSHOT)
     if slide_us is None and emit == SNAPSHOT:
         way_out = "add a SLIDE to the windows, or EMIT CHANGES"
@@ -82,7 +85,9 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
         plan = final_plan(plan, query.tree.args["emit"], scope.text)
     check_leading(query.tree, derived.columns, leading_names(emit), scope)
     reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
-    return BoundChanges(tuple(binder.streams.values()), plan, emit, slide_us, offset_us, reach, unbounded)
+    every_us, plan = every_of(query, slide_us), with_empty(plan, query)
+    instants = (slide_us, offset_us, reach, unbounded)
+    return BoundChanges(tuple(binder.streams.values()), plan, emit, *instants, every_us, hidden)
 
 
 @dataclass(slots=True)

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 class BoundChanges:
     """A query over changes: the streams that it reads, its plan, what is sent of it, and at which instants.
 
-    Without a slide every change is sent at its own instant. `range_us` is that of the longest window that has a
-    beginning, and `unbounded` says that one has none.
+    Without a slide every change is sent at its own instant, or, with `every_us`, all that is left of those since the
+    last multiple of it. `range_us` is that of the longest window that has a beginning, and `unbounded` says that one
+    has none. The last `hidden` columns are not shown: a condition, of which only the beginning is told, and the keys
+    that it is of.
     """
 
     streams: tuple[Stream, ...]
@@ -34,13 +36,16 @@ class BoundChanges:
     offset_us: int = 0
     range_us: int = 0
     unbounded: bool = False
+    every_us: int | None = None
+    hidden: int = 0
 
     def named(self, name: str) -> ChangePlan:
         """What it asks for under a name, before any rule has had a say."""
         streams = tuple(sorted(stream.name for stream in self.streams))
         made_of = tuple(sorted((stream.name, stream.made_of) for stream in self.streams if stream.made_of is not None))
         instants = (self.slide_us, self.offset_us, self.range_us, self.unbounded)
-        return ChangePlan(name, streams, self.plan, self.emit, *instants, made_of=made_of)
+        told = {"every_us": self.every_us, "hidden": self.hidden}
+        return ChangePlan(name, streams, self.plan, self.emit, *instants, made_of=made_of, **told)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,12 @@ class ChangePlan:
 
     made_of: tuple[tuple[str, AnyQuery], ...] = ()
     """Which of its streams are made of the answers of other queries."""
+
+    every_us: int | None = None
+    """How far apart the instants are at which what has changed is sent, where it is not at once."""
+
+    hidden: int = 0
+    """How many columns at the end say when rows are told: a condition, and the keys that it is of."""
 
     @property
     def below(self) -> tuple[tuple[str, AnyQuery], ...]:
@@ -131,7 +142,7 @@ class ChangePlan:
     @property
     def shown(self) -> tuple[str, ...]:
         """The columns of the select list."""
-        return self.root.names
+        return self.root.names[: len(self.root.names) - self.hidden]
 
     @property
     def emitted(self) -> pa.Schema:
@@ -139,7 +150,8 @@ class ChangePlan:
         first = [pa.field("window_start", TIME), pa.field("window_end", TIME, nullable=False)]
         if self.emit != SNAPSHOT:
             first = [pa.field("op", pa.string(), nullable=False), pa.field("time", TIME, nullable=False)]
-        return pa.schema([*first, *((column.name, column.type) for column in self.root.columns)])
+        shown = self.root.columns[: len(self.root.columns) - self.hidden]
+        return pa.schema([*first, *((column.name, column.type) for column in shown)])
 
 
 def _tables(plan: Node) -> set[str]:

@@ -124,11 +124,15 @@ class Distinct(Node):
 
 @dataclass(frozen=True, slots=True)
 class Group(Node):
-    """One row for each group that has rows: `keys` are columns of the child. Without keys there is one group."""
+    """One row for each group that has rows: `keys` are columns of the child. Without keys there is one group.
+
+    With `empty` that one has a row also when all its rows have gone: that of an aggregate over nothing.
+    """
 
     child: Node
     keys: tuple[str, ...]
     measures: tuple[Measure, ...]
+    empty: bool = False
 
     @property
     def columns(self) -> tuple[Column, ...]:

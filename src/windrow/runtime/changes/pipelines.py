@@ -153,9 +153,10 @@ class Pipelines:
                 opened.append(Together.open(entry["prefix"], known, self._plan, self._blocks, entry))
             if entry["away"]:
                 self._carried.append(entry)
-        fresh: dict[tuple[int | None, int, tuple[str, ...]], dict[str, ChangePlan]] = {}
+        fresh: dict[tuple[int | None, int, int | None, tuple[str, ...]], dict[str, ChangePlan]] = {}
         for name, query in waiting.items():
-            fresh.setdefault((query.slide_us, query.offset_us, query.streams), {})[name] = query
+            together = (query.slide_us, query.offset_us, query.every_us, query.streams)
+            fresh.setdefault(together, {})[name] = query
         for number, queries in enumerate(fresh.values()):
             opened.append(Together.open(f"changes-{version}-{number}.", queries, self._plan, self._blocks, None))
         return opened

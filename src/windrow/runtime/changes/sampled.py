@@ -18,9 +18,10 @@ from windrow.storage.blocks import Blocks, Snapshot
 
 
 def at_slides(changes: Changes, query: ChangePlan) -> Changes:
-    """The changes at the ends of windows: what came and went between two of them is not told."""
-    assert query.slide_us is not None
-    ends = query.offset_us - (query.offset_us - changes.times) // query.slide_us * query.slide_us
+    """The changes at the ends of windows, or where they are asked for: what came and went between two is not told."""
+    period = query.slide_us or query.every_us
+    assert period is not None
+    ends = query.offset_us - (query.offset_us - changes.times) // period * period
     moved = Changes(ends, changes.since, changes.until, changes.weights, changes.columns)
     return net(moved, [column.type for column in query.root.columns])
 

@@ -17,9 +17,10 @@ from windrow.plan.instants import BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Node, TableJoin
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
-from windrow.plan.nodes.regrouped import Leaf, Regrouped
+from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.changes.beginnings import Beginnings
 from windrow.runtime.changes.sampled import Sampled, at_slides
 from windrow.runtime.late import Answered
 from windrow.runtime.reject import TIME
@@ -39,7 +40,8 @@ class Together:
     streams: tuple[str, ...]
     queries: Queries
     pipeline: Pipeline
-    sampled: Mapping[str, Sampled]
+    sampled: Mapping[str, Sampled | Beginnings]
+    every_us: int | None = None
 
     @classmethod
     def open(cls, prefix: str, queries: Queries, plan: StagePlan, blocks: Blocks, kept: Snapshot | None) -> Together:
@@ -54,20 +56,23 @@ class Together:
             snapshot=kept and kept["pipeline"],
             slides=next(iter(queries.values())).slide_us is not None,
         )
-        sampled = {
-            name: Sampled(query, f"answer-{name}", blocks, kept["sampled"].get(name) if kept else None)
-            for name, query in queries.items()
-            if query.emit == SNAPSHOT
-        }
+        sampled: dict[str, Sampled | Beginnings] = {}
+        for name, query in queries.items():
+            place = (query, f"answer-{name}", blocks, kept["sampled"].get(name) if kept else None)
+            if query.hidden and not isinstance(query.root, StageEnd):
+                sampled[name] = Beginnings(*place)
+            elif query.emit == SNAPSHOT:
+                sampled[name] = Sampled(*place)
         first = next(iter(queries.values()))
-        return cls(prefix, first.slide_us, first.offset_us, first.streams, queries, pipeline, sampled)
+        instants = (first.slide_us, first.offset_us)
+        return cls(prefix, *instants, first.streams, queries, pipeline, sampled, first.every_us)
 
     def settles(self, clocks: Mapping[str, int | None], newest: int | None) -> dict[str, int]:
         """The last instant of each stream to settle; where windows slide, all of them settle at the end of one.
 
         Without a slide each goes by its own clock, and what is certain is told, whoever is silent.
         """
-        if newest is not None or self.slide_us is not None:
+        if newest is not None or self.slide_us is not None or self.every_us is not None:
             clock = newest + 1 if newest is not None else _slowest([clocks[stream] for stream in self.streams])
             until = BEFORE_ALL if clock is None else min(self.until(clock, newest), LATEST_US)
             return dict.fromkeys(self.streams, until)
@@ -81,12 +86,16 @@ class Together:
         """The last instant to settle: just before the clock, or the last end of a window.
 
         With `newest` the input has ended there: to the last window that holds it, or until it has expired. What is kept
-        for ever counts as no range, and never expires.
+        for ever counts as no range, and never expires. Where changes are sent now and then, it is when they are.
         """
         slide, offset = self.slide_us, self.offset_us
         reach = max(query.range_us for query in self.queries.values())
         if slide is None:
-            return clock - 1 if newest is None else max(clock - 1, newest + reach)
+            settled = clock - 1 if newest is None else max(clock - 1, newest + reach)
+            if self.every_us is None:
+                return settled
+            settled += 0 if newest is None else self.every_us - 1
+            return settled // self.every_us * self.every_us
         if newest is not None:
             clock = max(clock, newest + (reach or slide))
         return offset + (clock - offset) // slide * slide
@@ -106,14 +115,17 @@ class Together:
     def answers(self, name: str, changes: Changes, until: int) -> list[pa.RecordBatch]:
         """What a query sends of the changes up to `until`."""
         query = self.queries[name]
-        if self.slide_us is not None:
+        if self.slide_us is not None or self.every_us is not None:
             changes = at_slides(changes, query)
-        if query.emit == SNAPSHOT:
-            return self.sampled[name].answers(changes, until)
+        telling = self.sampled.get(name)
+        if isinstance(telling, Sampled):
+            return telling.answers(changes, until)
         sent = OPERATIONS[query.emit]
-        if len(sent) == 1 and len(changes):
+        if telling is not None:
+            changes = telling.of(changes)
+        elif len(sent) == 1 and len(changes):
             changes = changes.keep((changes.weights > 0) == (sent[0] == "+"))
-        batches: list[pa.RecordBatch] = emitted(changes, query.root.names).cast(query.emitted).to_batches()
+        batches: list[pa.RecordBatch] = emitted(changes, query.shown).cast(query.emitted).to_batches()
         return batches
 
     def answered(self, stream: str) -> list[Answered]:

@@ -42,7 +42,7 @@ def heartbeat_of(plan: StagePlan) -> Heartbeat:
     slides = [(window.beat_us, window.offset_us) for window in windows]
     ends = [(slide, offset) for slide, offset in slides if slide is not None]
     changing = [query for stage in plan.stages for query in stage.changing]
-    ends += [(query.slide_us or EXPIRY_US, query.offset_us) for query in changing]
+    ends += [(query.slide_us or query.every_us or EXPIRY_US, query.offset_us) for query in changing]
     beats = [beat for timing in timings for beat in Heartbeat.of(timing, ends).beats]
     return Heartbeat(tuple(dict.fromkeys(beats)))
 

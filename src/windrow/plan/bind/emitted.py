@@ -1,0 +1,96 @@
+"""What is sent of a query over changes, beside which of them: at which pace, when a condition begins, of nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+from sqlglot import exp
+
+from windrow.language import Query, error_at
+from windrow.language.nodes import EMIT, Emit
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.calls import calls_in
+from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.nodes.changes import Group, Node, Project, Select
+
+WHEN, KEY = "#when", "#key"
+"""Columns behind the select list: whether the condition of EMIT WHEN holds, and the keys of the group."""
+
+
+def every_of(query: Query, slide_us: int | None) -> int | None:
+    """How far apart net changes are sent, if something was said of it."""
+    emit = query.tree.args.get(EMIT)
+    if emit is None or emit.args.get("every") is None:
+        return None
+    if slide_us is not None:
+        message = "EMIT LAST EVERY is for windows without a slide: those with one are answered at each slide"
+        raise error_at(emit, message, query.text, "take that period as SLIDE, with EMIT CHANGES")
+    period: int = emit.args["every"].us
+    return period
+
+
+def with_condition(query: Query, scope: Scope) -> tuple[exp.Expr, int]:
+    """The query with the condition of EMIT WHEN and its group's keys behind the select list, and how many these are."""
+    emit = query.tree.args.get(EMIT)
+    if emit is None or emit.args.get("when") is None:
+        return query.tree, 0
+    select = query.tree
+    if not isinstance(select, exp.Select) or not aggregates(select, scope) or select.args.get("distinct"):
+        message = "EMIT WHEN is asked of groups: of a SELECT with an aggregate, and without DISTINCT"
+        raise error_at(emit, message, query.text, "SELECT k, COUNT(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k EMIT ...")
+    copied = select.copy()
+    named = {node.alias.lower(): node.unalias() for node in copied.selects if node.alias}
+    group = copied.args.get("group")
+    keys = [_meant(_placed(node, copied), named) for node in (group.expressions if group else ())]
+    if group is not None and group.args.get("all"):
+        keys = [node.unalias() for node in copied.selects if not calls_in(node, scope)]
+    asked = copied.args[EMIT].args["when"].transform(lambda node: _meant(node, named))
+    hidden = [exp.alias_(asked, WHEN, quoted=True)]
+    hidden += [exp.alias_(key.copy(), f"{KEY}{i}", quoted=True) for i, key in enumerate(keys)]
+    copied.set("expressions", [*copied.expressions, *hidden])
+    return copied, len(hidden)
+
+
+def check_condition(plan: Node, hidden: int, query: Query) -> None:
+    """Refuse a condition that is neither true nor false."""
+    if hidden and not pa.types.is_boolean(plan.columns[-hidden].type):
+        raise error_at(query.tree.args[EMIT].args["when"], "EMIT WHEN needs a condition", query.text)
+
+
+def with_empty(plan: Node, query: Query) -> Node:
+    """The plan, whose aggregate has a row of nothing once all its rows have gone, if that was asked for.
+
+    Hammad et al. (2003), section 2.2, produce a NULL tuple then.
+    """
+    emit = query.tree.args.get(EMIT)
+    if not isinstance(emit, Emit) or not emit.args.get("empty"):
+        return plan
+    found = _emptied(plan)
+    if found is None:
+        message = "WITH EMPTY is for an aggregate of all rows: groups that have gone would be kept for ever"
+        raise error_at(emit, message, query.text, "leave out GROUP BY, or WITH EMPTY")
+    return found
+
+
+def _emptied(plan: Node) -> Node | None:
+    if isinstance(plan, Group) and not plan.keys:
+        return replace(plan, empty=True)
+    if isinstance(plan, Project | Select):
+        below = _emptied(plan.child)
+        return None if below is None else plan.with_children([below])
+    return None
+
+
+def _placed(node: exp.Expr, select: exp.Select) -> exp.Expr:
+    """What is grouped by: a number is a place in the select list."""
+    if isinstance(node, exp.Literal) and node.is_int and 0 < int(node.name) <= len(select.selects):
+        return select.selects[int(node.name) - 1].unalias()
+    return node
+
+
+def _meant(node: exp.Expr, named: dict[str, exp.Expr]) -> exp.Expr:
+    """What a name means that the select list may have given."""
+    if isinstance(node, exp.Column) and not node.table and node.name.lower() in named:
+        return named[node.name.lower()].copy()
+    return node
