@@ -14,7 +14,7 @@ help:  ## what can be made
 
 setup: $(READY)  ## make .venv with all that is needed, and find Java
 
-$(READY): requirements.txt requirements-places.txt pyproject.toml scripts/setup.sh
+$(READY): requirements.txt requirements-places.txt pyproject.toml scripts/setup.sh scripts/fetch_jars.py
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup.sh
 	@touch $@
 

@@ -39,6 +39,7 @@ from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.schedule import schedule_costs
+from windrow.spark.connect import refuse_connect
 from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
@@ -89,6 +90,7 @@ class Session:
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise SettingsError(f"shards={shards!r} is not a whole number from 1")
         self.spark = spark if spark is not None else local_spark()
+        refuse_connect(self.spark)
         self.shards = shards or self.spark.sparkContext.defaultParallelism
         self._job: Job | None = None
         self.settings = apply_settings(self.spark, self.shards)

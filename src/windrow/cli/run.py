@@ -20,8 +20,6 @@ from windrow.cli.watch import StopSignals, watch
 from windrow.errors import QueryError, SettingsError, StoppedQueriesError
 from windrow.language import parse_duration
 from windrow.places.addresses import FILE, local_path, scheme_of
-from windrow.places.outside_spark import settings_outside_spark
-from windrow.places.place import place_of
 from windrow.spark.job.hold import check_free
 from windrow.spark.job.recovery import Recovery
 
@@ -43,9 +41,8 @@ def run_script(
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path, variables)
     console = Console(file=sys.stdout)
-    if checkpoint is not None:
-        known = settings_outside_spark(launch.options)
-        check_free(place_of(checkpoint, known))  # before Spark starts, which takes a while
+    if checkpoint is not None and scheme_of(checkpoint) == FILE:  # who is elsewhere needs what only Spark may know
+        check_free(local_path(checkpoint))  # before Spark starts, which takes a while
     with kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
         from windrow.application import Application
 
