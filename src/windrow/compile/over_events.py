@@ -15,6 +15,9 @@ from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog
 
 _RANKINGS = ("row_number", "rank", "dense_rank")
+_OTHERS = ("joins", "group", "having", "distinct", "order", "limit", "cluster", "with_")
+"""Clauses of a query that is of more than the events of one stream."""
+
 _OWN = "__row"
 """The alias of the events that are answered for; what is folded of others has `__over0`, ..."""
 
@@ -29,6 +32,10 @@ def over_events(query: Query, catalog: Catalog) -> Query:
     tree = query.tree
     if not isinstance(tree, exp.Select) or not any(_frames(node) for node in _parts(tree)):
         return query
+    source = tree.args["from_"].this if tree.args.get("from_") is not None else None
+    of_events = isinstance(source, exp.Table) and source.name in catalog.streams and window_of(source) is None
+    if not of_events or any(tree.args.get(clause) for clause in _OTHERS):
+        return query  # which is refused where OVER is bound
     over = _Events(query.text, tree.copy(), catalog)
     return replace(query, tree=over.rewritten())
 
@@ -57,15 +64,8 @@ class _Events:
         self._name_what_is_chosen_by()
         self._overs = [over for node in _parts(tree) for over in _frames(node)]
         first = self._overs[0]
-        for clause in ("joins", "group", "having", "distinct", "order", "limit", "cluster", "with_"):
-            if tree.args.get(clause):
-                what = "OVER with a frame beside joins, groups, DISTINCT, ORDER BY and WITH"
-                raise not_yet(first, what, text, "give the sub-query a name: CREATE STREAM name AS SELECT ...")
         table = tree.args["from_"].this
-        stream = catalog.streams.get(table.name) if isinstance(table, exp.Table) else None
-        if stream is None or window_of(table) is not None:
-            what = "OVER with a frame over anything but the events of a stream, without a window,"
-            raise not_yet(first, what, text, "FROM stream; the frame says how far back it reaches")
+        stream = catalog.streams[table.name]
         assert isinstance(table, exp.Table)
         self._table, self._schema, self._time = table, stream.schema, stream.time or ""
         self._keys = first.args.get("partition_by") or []
