@@ -36,6 +36,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
+from windrow.plan.query_parts import query_parts
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.schedule import schedule_costs
@@ -43,9 +44,11 @@ from windrow.spark.connect import refuse_connect
 from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
+from windrow.spark.job.drift import check_drift, differing, drift, note_queries, noted_queries
+from windrow.spark.job.first_windows import first_windows
 from windrow.spark.job.hangs import TASK_TIMEOUT
 from windrow.spark.job.hold import Hold
-from windrow.spark.job.job import Job, remove_checkpoint
+from windrow.spark.job.job import LOGGER, Job, remove_checkpoint
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.letters import Listener
 from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
@@ -283,6 +286,7 @@ class Session:
         on_error: str = ISOLATE,
         restarts: int = RESTARTS,
         task_timeout: str = TASK_TIMEOUT,
+        strict: bool = False,
     ) -> Job:
         """Run all registered queries, over one scan of each stream, each into its sink.
 
@@ -291,7 +295,9 @@ class Session:
         fails while others run: with "isolate" it stops, is told of, and the others go on without it; with "stop" the
         whole job stops, and nothing of its batch is written. `restarts` is how often a Spark query that has died of
         what passes, such as a machine that was lost, is started again without a batch done in between; a
-        batch in which no task ends for `task_timeout` is done again, too.
+        batch in which no task ends for `task_timeout` is done again, too. Where the
+        checkpoint has run other queries than these, `job.drift` and the log say what differs; with `strict` it is
+        refused.
         """
         recovery = Recovery(on_error, restarts, task_timeout)
         if not self._queries:
@@ -306,10 +312,10 @@ class Session:
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
         if checkpoint:
-            return self._started(spark_place(self.spark, checkpoint), sinks, trigger, rejected, recovery)
+            return self._started(spark_place(self.spark, checkpoint), sinks, trigger, rejected, recovery, strict)
         place = place_of(tempfile.mkdtemp(prefix="windrow-"))
         try:
-            job = self._started(place, sinks, trigger, rejected, recovery)
+            job = self._started(place, sinks, trigger, rejected, recovery, strict)
         except BaseException:
             remove_checkpoint(place, {})
             raise
@@ -323,6 +329,7 @@ class Session:
         trigger: Trigger,
         rejected: Mapping[str, Sink] | Sink | None,
         recovery: Recovery,
+        strict: bool,
     ) -> Job:
         hold = Hold(checkpoint)
         hold.take()
@@ -332,20 +339,45 @@ class Session:
             running = {name: sinks[name] for name in queries}
             check_places(running)
             kept = kept_in(checkpoint, self.shards, self._expiry and self._expiry.value)
+            asked = self._asked()
+            told = self._drift(checkpoint, queries, asked)
+            if strict:
+                check_drift(str(checkpoint), told)
             keep_expiry(checkpoint, queries, kept.expiry)
             known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
             runs = Runs(self.spark, checkpoint, kept, *known, hold.check)
             job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside)
+            job.drift = told
         except BaseException:
             hold.release()
             raise
         try:
+            note_queries(checkpoint, asked)
             job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
         except BaseException:
             job.stop()
             raise
         self._job = job
         return job
+
+    def _asked(self) -> dict[str, dict[str, str]]:
+        """The registered queries, in parts that can be compared with those of an earlier start."""
+        lateness = {name: stream.lateness_us for name, stream in self._streams.items()}
+        return {name: query_parts(query, lateness) for name, query in self._queries.items()}
+
+    def _drift(
+        self, checkpoint: Place, queries: Mapping[str, AnyQuery], asked: Mapping[str, Mapping[str, str]]
+    ) -> list[str]:
+        """What differs from the queries that the checkpoint has run, in words, which the log gets too."""
+        edits, before = QueryEdits.read(checkpoint), noted_queries(checkpoint)
+        names = differing(before, asked, edits)
+        runs = dict.fromkeys(query.run for query in queries.values()) if names else {}
+        plans = [self.stream_plan([query for query in queries.values() if query.run == run]) for run in runs]
+        firsts = first_windows(self.spark, checkpoint, plans, names)
+        told = drift(str(checkpoint), before, asked, edits, firsts)
+        for line in told:
+            LOGGER.warning(line)
+        return told
 
     def _queries_in(
         self, checkpoint: Place, sinks: dict[str, Sink]

@@ -107,12 +107,16 @@ def run(
         str,
         typer.Option("--task-timeout", metavar="TIME", help="If no task of a batch ends for so long, it runs again."),
     ] = "10 minutes",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a checkpoint that has run other queries than those of SCRIPT.")
+    ] = False,
 ) -> None:
     """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
 
     A query with INSERT INTO writes to its sink; a SELECT by itself prints its newest rows. In a terminal a table shows
     how the job is doing, elsewhere a line every few seconds. The first Ctrl-C stops after the batch under way, the
-    second at once. A job that is started again with its checkpoint goes on as if it had never stopped.
+    second at once. A job that is started again with its checkpoint goes on as if it had never stopped; where the script
+    has changed since, it says what differs, and from which window each query answers.
 
     \b
     Examples:
@@ -129,7 +133,7 @@ def run(
     with user_errors():
         from windrow.cli.run import run_script
 
-        starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout}
+        starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
         launch = read_launch(master, choices or [])
         run_script(script, checkpoint, launch, trigger, available_now, flush, starting, variables or ())
 

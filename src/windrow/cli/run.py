@@ -56,6 +56,8 @@ def run_script(
             rejected=application.rejected,
             **starting,
         )
+        for line in job.drift:
+            typer.echo(line)
         places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
         with view_for(console, places) as view:
             worked_off = watch(job, view, stop)

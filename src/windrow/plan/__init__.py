@@ -12,6 +12,8 @@ instants          The instants that an event may have and that an answer can sho
 known_options     The options of the formats that are known well enough to tell a misspelt one
 lateness          How late events may come, as users say it
 memory            How much memory a shard may use: a size as people write it
+query_parts       A query in parts that people can compare: its window, which rows it counts by what, and what it makes
+                  of them
 sink              Where results go
 state_names       The names that state has in a checkpoint: declared here, word for word, and never how a class happens
                   to print

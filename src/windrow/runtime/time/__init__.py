@@ -1,6 +1,7 @@
 """Windows over time: panes, how they are folded, and whose turn it is.
 
 belated        Entries that came when some window that holds them had been answered, and others had not
+first_window   From which window a query would be answered on some state, before anything is opened
 fold           One window of a space: which of its answers are due, and what they are
 folds          The maintenances of a space, each over the kernels that it was chosen for
 history        What a space holds of the past: since when each partial is kept, and how time was cut

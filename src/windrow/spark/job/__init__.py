@@ -7,8 +7,11 @@ checkpoint      What Windrow itself keeps in a checkpoint, beside Spark's
 clean_state     State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and
                 its end
 culprits        Which queries have stopped a batch: by what the error says, or by trying them on the same batch
+drift           How the queries that are asked for differ from those that a checkpoint has run: nothing drifts without a
+                word
 file_names      Names that people give to streams and queries, as names of files: whatever is in them, they lead nowhere
                 else
+first_windows   From which window queries answer on a checkpoint, by the state that its last finished batch has left
 forget_state    State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
                 the same
 hangs           Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves

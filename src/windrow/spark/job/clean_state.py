@@ -75,8 +75,8 @@ def forget_stopped(checkpoint: AnyPlace, found: Iterable[Leftover]) -> None:
 def _unknown(spark: SparkSession, place: str) -> list[tuple[UnknownState, int]]:
     """Unknown state of all shards in all stages, each once, and its bytes."""
     found: dict[str, tuple[UnknownState, int]] = {}
-    for operator in _operators(spark, place):
-        blocks = _blocks(spark, place, operator)
+    for operator in state_operators(spark, place):
+        blocks = state_blocks(spark, place, operator)
         snapshots = blocks.where("block = 'snapshot/0'").select("shard", "bytes").collect()
         known = {row["shard"]: unknown_in(opened(bytes(row["bytes"]))) for row in snapshots}
         if any(known.values()):
@@ -89,7 +89,7 @@ def _unknown(spark: SparkSession, place: str) -> list[tuple[UnknownState, int]]:
     return [found[name] for name in sorted(found)]
 
 
-def _operators(spark: SparkSession, place: str) -> list[int]:
+def state_operators(spark: SparkSession, place: str) -> list[int]:
     """The stateful operators of a stream that hold blocks, one for each stage."""
     try:
         rows = spark.read.format("state-metadata").load(place).select("operatorId").distinct().collect()
@@ -98,7 +98,8 @@ def _operators(spark: SparkSession, place: str) -> list[int]:
     return sorted(row["operatorId"] for row in rows)
 
 
-def _blocks(spark: SparkSession, place: str, operator: int) -> DataFrame:
+def state_blocks(spark: SparkSession, place: str, operator: int) -> DataFrame:
+    """What all shards of a stage have in state, as of the last finished batch."""
     reading = spark.read.format("statestore").option("stateVarName", "blocks").option("operatorId", operator)
     return reading.load(place).select(
         F.col("key.shard").alias("shard"),

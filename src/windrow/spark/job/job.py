@@ -91,6 +91,8 @@ class Job:
         self._planner, self._trigger, self._place, self._hold = planner, trigger, place_of(checkpoint), hold
         self._plans, self._sinks = dict(queries), dict(sinks)
         self._recovery, self._aside = recovery or Recovery(), dict(aside or {})
+        self.drift: list[str] = []
+        """What differs from the queries that the checkpoint had run before, a sentence for each."""
         self._told: set[str] = set()
         self._ending = False
         self._lock = RLock()
