@@ -5,7 +5,7 @@ from __future__ import annotations
 from windrow.plan.change_names import asked_text
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.state_names import aggregate_text, counted_rows, quoted, span, window_text
+from windrow.plan.state_names import aggregate_text, counted_rows, partial_text, quoted, span, window_text
 from windrow.plan.windows.row_window import CountWindow
 
 WINDOW, ROWS, AGGREGATES, SHOWN, LATENESS = "window", "rows", "aggregates", "select list", "lateness"
@@ -28,8 +28,9 @@ def query_parts(query: AnyQuery, lateness_us: dict[str, int]) -> dict[str, str]:
         parts |= {ROWS: f"{window_text(query.window)} {rows}"}
     else:
         parts |= {WINDOW: window_text(query.window), ROWS: f"totals of {rows}" if query.window.grows else rows}
+    clusters = () if query.clusters is None else (partial_text(query.clusters),)
     return parts | {
-        AGGREGATES: "; ".join(aggregate_text(aggregate) for aggregate in query.aggregates),
+        AGGREGATES: "; ".join([*map(aggregate_text, query.aggregates), *clusters]),
         SHOWN: _shown(query),
     }
 
@@ -40,4 +41,5 @@ def _shown(query: AnyQuery) -> str:
     text += "" if query.having is None else f" having {query.having}"
     text += "".join(f" order by {term.sql}{' desc' if term.descending else ''}" for term in query.order)
     text += "" if query.limit is None else f" limit {query.limit}"
+    text += "".join(f", each row's {item.sql}" for item in query.items)
     return f"{text} {query.emit}"
