@@ -14,7 +14,7 @@ help:  ## what can be made
 
 setup: $(READY)  ## make .venv with all that is needed, and find Java
 
-$(READY): requirements.txt requirements-places.txt pyproject.toml scripts/setup.sh scripts/fetch_jars.py
+$(READY): requirements.txt requirements-places.txt pyproject.toml scripts/setup.sh
 	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh scripts/setup.sh
 	@touch $@
 
@@ -31,7 +31,8 @@ test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random st
 	@$(BIN)/python -m compileall -q src tests benchmarks  # tests start many processes, also where Python may write none
 	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER))
 
-matrix: $(WARM)  ## what takes minutes: more kills, longer streams
+matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS where Maven is to be had
+	@$(BIN)/python scripts/fetch_jars.py
 	@. scripts/java.sh && $(BIN)/python -m pytest -m slow
 
 torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows

@@ -1,4 +1,4 @@
-"""Fetches the jars that tests need of S3 and HDFS from Maven, once: `python scripts/fetch_jars.py`.
+"""Has Maven fetch the jars that tests need of S3 and HDFS, once: `python scripts/fetch_jars.py`.
 
 They lie below the virtual environment, in `jars/s3a` and `jars/hdfs`. Of Amazon's SDK it takes the modules that S3A
 uses, 18 MB, where `hadoop-aws` itself asks for all of it, 690 MB.
@@ -6,12 +6,12 @@ uses, 18 MB, where `hadoop-aws` itself asks for all of it, 690 MB.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
-import urllib.request
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-MAVEN = "https://repo1.maven.org/maven2"
 HADOOP, SDK = "3.5.0", "2.35.4"
 """Spark's own Hadoop, and the SDK that this is made for."""
 
@@ -42,29 +42,35 @@ JARS = {
 }
 
 
-def fetch(coordinates: str, folder: Path) -> None:
-    """Fetch one jar, unless it is there: written beside, and renamed."""
-    group, module, version = coordinates.split(":")
-    name = f"{module}-{version}.jar"
-    if (folder / name).exists():
-        return
-    url = f"{MAVEN}/{group.replace('.', '/')}/{module}/{version}/{name}"
-    waiting = folder / f"{name}.new"
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        waiting.write_bytes(answer.read())
-    waiting.rename(folder / name)
+POM = """<project>
+  <modelVersion>4.0.0</modelVersion><groupId>windrow</groupId><artifactId>jars</artifactId><version>1</version>
+  <dependencies>{dependencies}</dependencies>
+</project>"""
+ONE = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+
+
+def fetch(jars: tuple[str, ...], folder: Path) -> None:
+    """Fetch these jars, and none that they depend on."""
+    with TemporaryDirectory() as temporary:
+        pom = Path(temporary) / "pom.xml"
+        pom.write_text(POM.format(dependencies="".join(ONE.format(*jar.split(":")) for jar in jars)))
+        options = ["-DexcludeTransitive=true", f"-DoutputDirectory={folder.absolute()}"]
+        subprocess.run(["mvn", "-q", "-f", str(pom), "dependency:copy-dependencies", *options], check=True)
 
 
 def main() -> int:
     home = Path(sys.prefix) / "jars"
-    wanted = [(jar, home / kind) for kind, jars in JARS.items() for jar in jars]
-    for kind in JARS:
-        (home / kind).mkdir(parents=True, exist_ok=True)
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda jar: fetch(*jar), wanted))
-    except OSError as error:
-        print(f"the jars for S3 and HDFS are not to be had from Maven ({error}), and their tests will skip")
+    if shutil.which("mvn") is None:
+        print("there is no Maven here: the jars for S3 and HDFS are left out, and their tests will skip")
+        return 0
+    for kind, jars in JARS.items():
+        wanted = {f"{module}-{version}.jar" for _, module, version in (jar.split(":") for jar in jars)}
+        there = {path.name for path in (home / kind).glob("*.jar")}
+        try:
+            if not wanted <= there:
+                fetch(jars, home / kind)
+        except subprocess.CalledProcessError:
+            print(f"Maven has not fetched the jars for {kind}, and their tests will skip")
     return 0
 
 
