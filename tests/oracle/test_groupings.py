@@ -137,3 +137,12 @@ def test_a_column_beside_an_aggregate_is_refused_with_what_could_be_meant(slide)
     with pytest.raises(QueryError) as error:
         windrow.replay(f"SELECT k, x, COUNT(*) AS n FROM e [RANGE 5 SECONDS{slide}] GROUP BY k", e=EVENTS)
     assert all(name in str(error.value) for name in ("ANY_VALUE(x)", "MIN_BY(x", "MAX_BY(x", "LAST(x)"))
+
+
+@pytest.mark.parametrize("mode", ["", "EMIT SNAPSHOT", "EMIT CHANGES"])
+def test_all_columns_are_grouped_by_before_any_mode_of_emission(mode):
+    times = pa.array(range(0, 20_000_000, 1_000_000), pa.timestamp("us", tz="UTC"))
+    events = pa.table({"ts": times, "k": ["a", "b"] * 10, "x": range(20)})
+    asked = "SELECT k, SUM(x) AS total FROM ev [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY {} " + mode
+    named, every = (windrow.replay(asked.format(by), ev=events, flush=True) for by in ("k", "ALL"))
+    assert len(named) > 5 and named.equals(every)

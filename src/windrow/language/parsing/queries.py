@@ -58,6 +58,14 @@ class QueryParser(TableFunctionParser):
     def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
         return this if self._word() in CLAUSE_WORDS else super()._parse_alias(this, explicit)
 
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        """GROUP BY ALL before EMIT: sqlglot would read the word as a column to group by."""
+        index = self._index
+        if self._match(TokenType.GROUP_BY) and self._match(TokenType.ALL) and self._word() == "EMIT":
+            return exp.Group(all=True)
+        self._retreat(index)
+        return super()._parse_group(skip_group_by_token)
+
     def _parse_query_modifiers(self, this: Any) -> Any:
         return self._parse_emit_into(super()._parse_query_modifiers(this))
 
