@@ -41,6 +41,6 @@ echo "setup: installing pinned packages into $VENV (once)"
     echo "setup: the packages of requirements-places.txt are not to be had here, and their tests will skip"
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 "$VENV/bin/windrow" --help >/dev/null || fail "windrow was installed and does not run"
-echo "setup: preparing a quick start (once, about half a minute)"
+echo "setup: preparing a quick start (once, about a minute)"
 (. scripts/java.sh && "$VENV/bin/windrow" warm --quick) || echo "setup: that failed; jobs will take longer to start" >&2
 echo "setup: done"

@@ -379,7 +379,7 @@ def demo(
 @app.command()
 def warm(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Only what most queries need: half a minute rather than two or three.")
+        bool, typer.Option("--quick", help="Only what most queries need: a minute rather than two.")
     ] = False,
 ) -> None:
     """Make jobs start fast on this machine: keep Spark's classes in a file, and compile all loops.

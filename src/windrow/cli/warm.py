@@ -36,14 +36,15 @@ INSERT INTO c SELECT COUNT(*) AS n FROM lines [RANGE 9 SECONDS SLIDE 3 SECONDS];
 
 
 def warm(quick: bool) -> None:
-    """Keep the classes of Spark; compile all loops, or, if `quick`, those that most queries run."""
+    """Keep the classes of Spark, unless they are kept; compile all loops, or, if `quick`, those that most queries run."""
     began, archive = time.monotonic(), class_archive()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(file=sys.stdout)) as progress:
-        classes = progress.add_task("classes of Spark", total=None)
-        with kept_if_needed() as log, children_write_to(log):
-            keep_classes(archive, run_small_job)
-        progress.update(classes, total=1, completed=1)
+        if not archive.exists():
+            classes = progress.add_task("classes of Spark", total=None)
+            with kept_if_needed() as log, children_write_to(log):
+                keep_classes(archive, run_small_job)
+            progress.update(classes, total=1, completed=1)
         if not quick:
             loops = progress.add_task("compiled loops", total=1.0)
             for part in compile_loops():
