@@ -36,7 +36,7 @@ INSERT INTO c SELECT COUNT(*) AS n FROM lines [RANGE 9 SECONDS SLIDE 3 SECONDS];
 
 
 def warm(quick: bool) -> None:
-    """Keep the classes of Spark, unless they are kept; compile all loops, or, if `quick`, those that most queries run."""
+    """Keep the classes of Spark, unless they are kept; compile all loops, or, if `quick`, those of most queries."""
     began, archive = time.monotonic(), class_archive()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(file=sys.stdout)) as progress:
