@@ -86,7 +86,10 @@ def test_an_event_of_an_impossible_year_changes_nothing_in_its_batch_or_later(te
 
     plain = answers(False, batch_rows=1, flush=True)
     assert plain
-    assert answers(True, batch_rows=1, flush=True) == plain
+    far = answers(True, batch_rows=1, flush=True)
+    if " b " in text:  # in which order the rows of two streams are told depends on how far each is in a batch
+        plain, far = sorted(plain, key=repr), sorted(far, key=repr)
+    assert far == plain
     assert answers(True, flush=True) == answers(False, flush=True)
 
 

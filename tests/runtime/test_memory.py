@@ -251,4 +251,4 @@ def test_what_operators_hold_counts_against_the_limit(text: str):
         replayed.step({name: table.slice(0, 1) for name, table in events.items()})
 
 
-HOLDING = dict(zip(OVER_CHANGES.values(), ({"JoinRows"}, {"LeftJoinRows"}, {"JoinRows", "GroupRows"})))
+HOLDING = dict(zip(OVER_CHANGES.values(), ({"JoinRows"}, {"OuterJoinRows"}, {"JoinRows", "GroupRows"})))

@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 import windrow
 from windrow.errors import SettingsError
+from windrow.places.place import place_of
 from windrow.spark.sinks.file_format import FileFormat
 from windrow.spark.sinks.files import format_in
 from windrow.spark.sinks.partition_folders import by_folder
@@ -128,7 +129,7 @@ def test_folders_are_named_as_spark_names_them(spark: SparkSession, tmp_path: Pa
     assert {folder for folder, _ in by_folder(table, columns)} == theirs and len(theirs) > 50
 
     form = format_in(windrow.sink("parquet", path="out", partitionBy=", ".join(columns)), schema, spark)
-    staged = StagedFiles(str(tmp_path / "mine" / "_windrow"), "job-sink", "run", form).put(table, 0, "00000-0")
+    staged = StagedFiles(place_of(tmp_path / "mine" / "_windrow"), "job-sink", "run", form).put(table, 0, "00000-0")
     for file in staged:
         (tmp_path / "mine" / file.folder).mkdir(parents=True, exist_ok=True)
         Path(file.path).rename(tmp_path / "mine" / file.folder / Path(file.path).name)

@@ -86,7 +86,7 @@ def compare(
     theirs, expected = run(spark, tmp_path / "theirs", lambda s: through_spark(s, path, schema, **options), queries)
     assert mine == theirs
     assert any(mine.values())
-    for name in ("events", "batches", "rejected", "failed", "windows", "clock", "groups"):
+    for name in ("events", "batches", "rejected", "late_in_part", "failed", "windows", "clock", "groups"):
         assert figures[name] == expected[name], name
     return figures
 
@@ -98,7 +98,7 @@ def test_answers_and_figures_are_the_same_both_ways(spark: SparkSession, tmp_pat
     coded = {"coded": f"SELECT {term} AS t, format_number(SUM(hash(k, x)), 1) AS h {windows}"}
     figures = compare(spark, tmp_path, tmp_path / "in", queries=QUERIES | coded, maxFilesPerTrigger=2)
     assert figures["events"] == 240 and figures["batches"] >= 3
-    assert figures["rejected"]["no time"] and figures["failed"] and figures["rejected"]["late"]
+    assert figures["rejected"]["no time"] and figures["failed"] and figures["late_in_part"]
 
 
 def test_columns_in_the_names_of_folders(spark: SparkSession, tmp_path: Path):

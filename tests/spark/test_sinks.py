@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.errors import JobError, SettingsError
+from windrow.errors import SettingsError
 from windrow.session import Session
 
 from .streams import SECOND, START, Rows, assert_same, finish, instants, put, rows_of, stream_of
@@ -92,14 +92,13 @@ def test_a_batch_is_computed_once_for_the_console(spark: SparkSession, tmp_path:
     assert (figures["events"], figures["batches"]) == (TICKS.num_rows, 2)
 
 
-def test_what_stops_a_sink_is_told_in_a_line(spark: SparkSession, tmp_path: Path):
+def test_a_folder_that_cannot_be_written_is_refused_in_a_line(spark: SparkSession, tmp_path: Path):
     session = sessions(spark, tmp_path)
     session.query("blocked", TEXT)
     (tmp_path / "taken").write_text("a file, where a folder is needed")
     sinks = {"blocked": windrow.sink("parquet", path=tmp_path / "taken")}
-    job = session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now")
-    with pytest.raises(JobError) as told:
-        job.wait()
+    with pytest.raises(SettingsError) as told:
+        session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now")
     assert "taken" in str(told.value) and "Traceback" not in str(told.value)
     assert len(str(told.value).splitlines()) == 1
 

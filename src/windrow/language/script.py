@@ -52,11 +52,11 @@ def parse_query(text: str) -> Query:
 
     >>> parse_query("SELECT 1 FROM ticks [RANG 10 MINUTES]")
     Traceback (most recent call last):
-    windrow.errors.QueryError: expected RANGE, ROWS, RANGES, FROM or PARTITION BY, but found 'RANG' (line 1, column 22)
+    windrow.errors.QueryError: expected RANGE, ROWS, RANGES, FROM, SESSION or PARTITION BY, but found 'RANG' (line 1, column 22)
       SELECT 1 FROM ticks [RANG 10 MINUTES]
                            ^^^^
     hint: did you mean RANGE?
-    """
+    """  # noqa: E501 (an error is one line)
     statements = parse_script(text)
     if not statements:
         raise QueryError("there is no query", text=text, at=0, hint="a query begins with SELECT or WITH")
