@@ -32,6 +32,22 @@ QUERIES = {
     "empty": "SELECT COUNT(*) AS n, MAX(price) AS most FROM b [RANGE 1 SECOND] WHERE qty = 3 EMIT CHANGES WITH EMPTY",
     "nested": """SELECT total, COUNT(*) AS m FROM (SELECT a.item, SUM(b.qty) AS total FROM a, b WHERE a.item = b.item
                  GROUP BY a.item WINDOW 3 SECONDS) AS g GROUP BY total""",
+    "right": """SELECT a.item, b.qty FROM a [RANGE 3 SECONDS] RIGHT JOIN b [RANGE 2 SECONDS] ON a.item = b.item AND a.qty < b.qty""",
+    "full": """SELECT a.item, b.qty, a.price FROM a [RANGE 2 SECONDS] FULL JOIN b [RANGE 2 SECONDS] ON a.item = b.item AND a.qty = b.qty""",
+    "in": """SELECT item, price FROM a [RANGE 3 SECONDS] WHERE qty IN (SELECT qty FROM b [RANGE 1 SECOND] WHERE price > 1)""",
+    "no partner": """SELECT item, qty FROM a [RANGE 3 SECONDS] WHERE NOT EXISTS (SELECT 1 FROM b [RANGE 2 SECONDS] WHERE b.item = a.item)""",
+    "scalar": """SELECT item, price - (SELECT MAX(price) FROM b [RANGE 2 SECONDS]) AS d FROM a [RANGE 2 SECONDS]""",
+    "any": """SELECT a.qty, b.item FROM a [RANGE 1 SECOND], b [RANGE 1 SECOND] WHERE a.price < b.price - 1""",
+    "near": """SELECT a.item, b.price FROM a JOIN b ON a.item = b.item AND a.ts BETWEEN b.ts - INTERVAL 2 SECONDS AND b.ts""",
+    "final": """SELECT a.item, b.price FROM a LEFT JOIN b ON a.item = b.item AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 SECOND EMIT FINAL""",
+    "top": """SELECT item, price, qty FROM a [RANGE 5 SECONDS] QUALIFY ROW_NUMBER() OVER (PARTITION BY item ORDER BY price DESC, qty) <= 2""",
+    "first": """SELECT item, price FROM a [RANGE 5 SECONDS] ORDER BY price DESC, item LIMIT 3""",
+    "before": """SELECT item, LAG(price) OVER (PARTITION BY item ORDER BY ts) AS p FROM a""",
+    "frame": """SELECT item, SUM(price) OVER (PARTITION BY item ORDER BY ts RANGE INTERVAL 5 SECONDS PRECEDING) AS p FROM a""",
+    "cube": """SELECT item, qty, COUNT(*) AS n, MAX_BY(price, qty) AS p FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS] GROUP BY CUBE (item, qty)""",
+    "hop": """SELECT item, COUNT(*) AS n FROM TABLE(HOP(TABLE a, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '6' SECOND)) GROUP BY window_start, window_end, item""",
+    "top of joined": """SELECT a.item, b.qty FROM a, b WHERE a.item = b.item WINDOW 2 SECONDS ORDER BY b.qty DESC, a.item LIMIT 4""",
+    "cube of levels": """SELECT item, qty, SUM(price) AS s FROM a [RANGES 8 SECONDS, 4 SECONDS SLIDES 4 SECONDS, 2 SECONDS] GROUP BY ROLLUP (item, qty)""",
 }
 
 
