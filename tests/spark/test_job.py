@@ -241,9 +241,9 @@ def test_a_batch_in_which_no_task_ends_is_done_again(tmp_path: Path):
     hung = running(job)
     hung.mark = 1
     assert job.is_active
-    clock.seconds += 8.9
+    clock.seconds += 8.5
     assert job.is_active and hung.isActive
-    clock.seconds += 0.1
+    clock.seconds += 0.5
     assert job.is_active and not hung.isActive and job.progress()["ticks"].restarts == 1
     clock.seconds += 1.0
     assert job.is_active and running(job).isActive

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from threading import RLock
 from typing import Protocol
 
@@ -366,7 +367,7 @@ class Job:
             if error is not None:
                 if not self._mended(stream, query, error):
                     self._recovery.give_up(stream, reason(error))
-            elif query.isActive and self._recovery.hung.hangs(stream, self._runs[stream].mark(query)):
+            elif query.isActive and self._recovery.hung.hangs(stream, partial(self._runs[stream].mark, query)):
                 why = f"no task has ended for {self._recovery.task_timeout}: one hangs"
                 query.stop()
                 if not self._comes_back(stream, query, why):
