@@ -41,7 +41,7 @@ def _measured(spark: SparkSession, rate: int, minutes: int, seconds: int, full: 
     with tempfile.TemporaryDirectory(prefix="windrow-") as folder, Resident() as resident:
         sinks = {"medians": windrow.sink("parquet", path=f"{folder}/medians")}
         job = session.start(f"{folder}/checkpoint", sinks)
-        run = next(iter(job._queries.values()))
+        run = next(iter(job._running.queries.values()))
         watch(job, 2 * full + full // 6 + 2)
         progress, batches = job.progress()["ticks"], run.recentProgress
         job.stop()

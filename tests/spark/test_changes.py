@@ -18,8 +18,9 @@ from windrow.control import add_script, obey
 from windrow.errors import ChangeError, QueryError
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.spark.job.checkpoint import Added, QueryEdits
-from windrow.spark.job.job import Job, check_beside
+from windrow.spark.job.job import Job
 from windrow.spark.job.letters import Letters
+from windrow.spark.job.running import check_beside
 
 from . import changed_job
 from .streams import SECOND, START, Rows, assert_same, instants, put, rows_of, until

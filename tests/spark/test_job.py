@@ -170,7 +170,7 @@ def test_where_one_stream_does_not_start_none_runs(tmp_path: Path):
 def test_a_temporary_checkpoint_goes_with_its_job(tmp_path: Path, end: str):
     folder = tmp_path / "temporary"
     job = job_of(folder, FakePlanner(), over("q", "ticks"))
-    query = job._queries["ticks"] = FakeQuery(folder)
+    query = job._running.queries["ticks"] = FakeQuery(folder)
     job.remove_at_end()
     (folder / "ticks").mkdir()
     if end == "stopped":
@@ -202,7 +202,7 @@ LOST = "Job aborted: ExecutorLostFailure (executor 1 exited caused by one of the
 
 
 def running(job: Job, stream: str = "ticks") -> FakeQuery:
-    return job._queries[stream]  # type: ignore[return-value]
+    return job._running.queries[stream]  # type: ignore[return-value]
 
 
 def test_what_passes_is_started_again_after_pauses_that_grow_and_given_up_in_the_end(tmp_path: Path):

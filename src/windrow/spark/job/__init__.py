@@ -22,10 +22,14 @@ keep_expiry     How the rows of each query expire, as its checkpoint has it: ope
 keepers         Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
                 kept once
 letters         Letters to a running job from another process: files in its checkpoint, each answered by another
+look_after      What becomes of a Spark query that dies: it is started again, perhaps without queries that failed, or
+                given up
 measures        What differs each time a task runs: how long it took, what its worker had in memory
 progress        How a job is doing, as figures to print and to read: `job.progress()`
 recovery        What has died in a job and comes back: after which pause, how often, and when it is given up
 reset_clock     Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
+running         The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed while
+                they run
 runs            From plans to what runs: one Spark query a stream, and a writer for each sink
 spark_query     One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
                 stopped
