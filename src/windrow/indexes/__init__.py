@@ -1,0 +1,17 @@
+"""Window indexes: live look-ups and ranges over the events of a sliding window.
+
+b_plus_tree    A B+-tree over flat arrays: nodes are rows of a matrix, links are row numbers
+choose         Which structures there are, what each is good for, and which is taken where nobody asks for one
+csb_tree       A cache-sensitive B+-tree: the children of a node lie side by side, so that one link finds them all
+expiring_tree  The baseline: one tree on time and key, from which entries are deleted one by one
+hash_points    A hash table: for look-ups of whole keys alone
+key_steps      The compiled steps that write keys as bytes
+keys           Keys of several columns as bytes that sort as the keys do, and as words of their first eight bytes
+mapper         Mappers: a function that is applied to every entry of a range while it is walked (Paper I, Listings 1 and
+               2)
+ring           A window index: a ring of sub-indexes, one a pane; a pane that expires is dropped as a whole
+sorted_runs    Sorted runs with fences: what comes is sorted at once, and runs of like length are merged
+structure      What an index of one pane is: words in order, each with a value; one small interface, several ways
+trie_steps     The compiled steps on a trie: nodes of four sizes and leaves in one arena, all in flat arrays
+tries          Tries over the bytes of words: a radix tree whose nodes are as large as they must be, and a burst trie
+"""
