@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -31,16 +32,51 @@ from windrow.places.addresses import FILE, local_path, same_place, scheme_of
 from windrow.plan.ahead import ahead_text
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, Sink, differing_columns, wrong_holding, wrong_roll
-from windrow.session import Session
-from windrow.spark.sinks.covered import shown_schema
-from windrow.spark.sinks.files import check_partitions
-from windrow.spark.sinks.writers import OWN_FORMATS
+from windrow.plan.sink import (
+    FORMATS,
+    HOLDS_ANSWER,
+    HOLDS_CHANGES,
+    OWN_FORMATS,
+    Sink,
+    check_partitions,
+    differing_columns,
+    wrong_holding,
+    wrong_roll,
+)
 from windrow.spark.sources.file_columns import missing_column
-from windrow.spark.sources.named_files import name_files
-from windrow.spark.sources.read import FILES, bounded, missing_format, missing_path, read_stream, read_table
+from windrow.spark.sources.file_options import FILES, missing_path
 
 Span = tuple[int, int]
+
+
+class Declaring(Protocol):
+    """Where the statements of a script are declared: a `Session`, or a `Draft`, which has no Spark."""
+
+    def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Any:
+        """A stream, to be given to `declare_opened`; without `ddl`, its columns are found in the files."""
+
+    def declare_opened(
+        self, name: str, opened: Any, time: str | None, lateness: str, *, idle_clock: bool, ahead: str | None
+    ) -> None:
+        """Register a stream that was opened."""
+
+    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
+        """Register rows that do not change."""
+
+    def derive(self, name: str, query: str | Query) -> None:
+        """Register a stream whose events are the answers of a query."""
+
+    def view(self, name: str, query: str | Query) -> None:
+        """Register a query by a name that others may read."""
+
+    def register(self, name: str, query: Query) -> AnyQuery:
+        """Register a query; returns its plan."""
+
+    def missing_format(self, format: str) -> str | None:
+        """What is wrong with the name of a format, if anything."""
+
+    def shown_columns(self, query: AnyQuery) -> pa.Schema:
+        """The columns of a query's rows as their reader sees them."""
 
 
 class Application:
@@ -50,7 +86,7 @@ class Application:
     query without INSERT INTO goes to the console.
     """
 
-    def __init__(self, session: Session, text: str) -> None:
+    def __init__(self, session: Declaring, text: str) -> None:
         self.session = session
         self.sinks: dict[str, Sink] = {}
         self.rejected: dict[str, Sink] = {}
@@ -94,29 +130,19 @@ class Application:
     def _stream(self, stream: CreateStream) -> None:
         options = self._options(stream)
         with self._placed(stream.name_span):
-            frame, corrupt = read_stream(self.session.spark, stream.format, options, _columns(stream))
-            files = name_files(self.session.spark, stream.format, bounded(stream.format, options), frame)
+            opened = self.session.open_stream(stream.format, options, _columns(stream))
         by = stream.timestamp_by
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
         lateness = duration_sql(stream.lateness_us)
         with self._placed(place or stream.name_span):
-            self.session.declare_stream(
-                stream.name,
-                frame,
-                time,
-                lateness,
-                idle_clock=stream.idle_clock,
-                ahead=ahead_text(stream.ahead_us),
-                corrupt=corrupt,
-                files=files,
-            )
+            ahead = ahead_text(stream.ahead_us)
+            self.session.declare_opened(stream.name, opened, time, lateness, idle_clock=stream.idle_clock, ahead=ahead)
         self._streams.append(stream.name)
 
     def _table(self, table: CreateTable) -> None:
         options = self._options(table)
         with self._placed(table.name_span):
-            frame = read_table(self.session.spark, table.format, options, _columns(table))
-            self.session.table(table.name, frame)
+            self.session.open_table(table.name, table.format, options, _columns(table))
 
     def _sink(self, sink: CreateSink) -> None:
         if sink.name in self._declared:
@@ -180,7 +206,7 @@ class Application:
         if not sink.partition_by and self._inserts[insert.sink] == 1:
             self._first[insert.sink] = (name, pa.schema([]))
             return
-        columns = shown_schema(plan, self.session.spark)
+        columns = self.session.shown_columns(plan)
         if first is not None:
             differ = differing_columns(columns, first[1])
             if differ is not None:
@@ -224,7 +250,7 @@ class Application:
             raise self._error(message, self._written(key, statement), way_out)
 
     def _check_format(self, statement: CreateStream | CreateTable | CreateSink) -> None:
-        wrong = missing_format(self.session.spark, statement.format)
+        wrong = self.session.missing_format(statement.format)
         if wrong is not None:
             meant = closest(statement.format, [name.upper() for name in (*FILES, *OWN_FORMATS)])
             way_out = (

@@ -21,10 +21,10 @@ from windrow.compile.read_choose import read_choose
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.errors import QueryError, SettingsError
+from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import Query, parse_query
-from windrow.local.local_catalog import LocalEngine
 from windrow.places.place import Place, place_of
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
@@ -56,11 +56,14 @@ from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.settings import apply_settings, local_spark
+from windrow.spark.sinks.covered import covered_schema, shown_schema
 from windrow.spark.sinks.explain_sinks import explain_sinks
+from windrow.spark.sinks.files import format_in
 from windrow.spark.sinks.results import typed_results
+from windrow.spark.sources.file_options import bounded, missing_path
 from windrow.spark.sources.named_files import NamedFiles, name_files
-from windrow.spark.sources.read import bounded, missing_path, read_stream, table_rows, time_expression
-from windrow.spark.sources.source import Source
+from windrow.spark.sources.read import missing_format, read_stream, read_table, table_rows, time_expression
+from windrow.spark.sources.source import Opened, Source
 from windrow.spark.stages.pipeline import packed_results, ways_of
 
 
@@ -164,11 +167,34 @@ class Session:
         wrong = missing_path(format, given)
         if wrong is not None:
             raise SettingsError(f"stream {name!r}: {wrong}")
-        frame, corrupt = read_stream(self.spark, format, given, schema)
-        files = name_files(self.spark, format, bounded(format, given), frame)
+        opened = self.open_stream(format, given, schema)
+        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead)
+
+    def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
+        """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
+        frame, corrupt = read_stream(self.spark, format, options, ddl)
+        return Opened(frame, corrupt, name_files(self.spark, format, bounded(format, options), frame))
+
+    def declare_opened(
+        self, name: str, opened: Opened, time: str | None, lateness: str, *, idle_clock: bool, ahead: str | None
+    ) -> None:
+        """Register a stream that was opened."""
+        frame, corrupt, files = opened.frame, opened.corrupt, opened.files
         self.declare_stream(
             name, frame, time, lateness, idle_clock=idle_clock, ahead=ahead, corrupt=corrupt, files=files
         )
+
+    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
+        """Register rows in a format of Spark's that do not change."""
+        self.table(name, read_table(self.spark, format, options, ddl))
+
+    def missing_format(self, format: str) -> str | None:
+        """What is wrong with the name of a format, if anything."""
+        return missing_format(self.spark, format)
+
+    def shown_columns(self, query: AnyQuery) -> pa.Schema:
+        """The columns of a query's rows as their reader sees them."""
+        return shown_schema(query, self.spark)
 
     def declare_stream(
         self,
@@ -421,7 +447,10 @@ class Session:
         ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
         keeping = self._compiler.wishes.keeping
         told = explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
-        return f"{told}\n\n{explain_sinks(list(queries.values()), sinks, self.spark)}" if sinks else told
+        if not sinks:
+            return told
+        covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
+        return f"{told}\n\n{explain_sinks(list(queries.values()), sinks, covered, written)}"
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""

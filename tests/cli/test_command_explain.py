@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,6 +33,25 @@ def test_explain_names_every_query_and_writes_nothing(script: str) -> None:
 def test_check_says_that_a_script_is_right(script: str) -> None:
     result = CliRunner().invoke(app, ["check", script])
     assert (result.exit_code, result.stdout) == (0, "app.sql is right: 2 queries\n")
+
+
+def test_check_and_explain_need_no_java_where_columns_are_declared(tmp_path: Path) -> None:
+    write_ticks(tmp_path / "ticks", files=1)
+    (tmp_path / "app.sql").write_text(placed(STREAM + SINK + QUERY, tmp_path))
+    nowhere = {"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    for command, told in (("check", "is right: 1 query"), ("explain", "written by the tasks that slide")):
+        line = [sys.executable, "-m", "windrow.cli.main", command, str(tmp_path / "app.sql")]
+        ended = subprocess.run(line, env=nowhere, check=False, capture_output=True, text=True, timeout=120)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert told in ended.stdout
+
+
+def test_check_says_why_it_starts_spark(script: str) -> None:
+    text = Path(script).read_text()
+    Path(script).write_text(text.replace("SUM(volume)", "SUM(length(to_csv(struct(symbol))))"))
+    result = CliRunner().invoke(app, ["check", script])
+    assert (result.exit_code, result.stdout) == (0, "app.sql is right: 2 queries\n")
+    assert result.stderr.startswith("starting Spark: only Spark knows to_csv\n")
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "check", "clean", "compact", "demo", "bench"])

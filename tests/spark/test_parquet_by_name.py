@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import windrow
 from windrow.errors import JobError, SettingsError
 from windrow.spark.job.job import Job
-from windrow.spark.stages.pipeline import BY_NAME
+from windrow.spark.sources.asked import BY_NAME
 
 from .streams import PATIENCE, SECOND, START, finish, instants, put, rows_of
 

@@ -6,6 +6,7 @@ change    What changes in a job from another terminal: queries that come and go,
 choices   `windrow choices`: the table of all ways that can be asked for
 clean     `windrow clean`: what a stopped job's checkpoint holds that nobody asks for, and its end
 compact   `windrow compact`: small files of a sink's folder become larger ones
+drafted   What a script comes to, found without Spark where that is possible, which takes no second
 figures   The figures of a job as text: one line a stream for a log, named rows for a screen
 launch    From the arguments of a command to a session on a Spark that keeps quiet
 main      The command line: `windrow run`, `add`, `drop`, `clean`, `compact`, `explain`, `check`, `demo`, `bench` and

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.language import parse_script
@@ -133,6 +131,8 @@ def read_variables(given: Sequence[str]) -> dict[str, str]:
 @contextmanager
 def started(launch: Launch) -> Iterator[Session]:
     """A session on a Spark of its own, which ends with the block."""
+    from rich.console import Console
+
     with ExitStack() as stack:
         with Console(file=sys.stderr).status("starting Spark"):
             from windrow.session import Session

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from windrow.cli.bench import FULL, QUICK, TINY, BenchCommand, list_benchmarks, run_all, run_benchmark
-from windrow.cli.launch import read_launch, read_script, started
 from windrow.cli.mistakes import user_errors
 from windrow.errors import SettingsError
 
@@ -131,6 +130,7 @@ def run(
     was started.
     """
     with user_errors():
+        from windrow.cli.launch import read_launch
         from windrow.cli.run import run_script
 
         starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
@@ -248,6 +248,7 @@ def clean(
     """
     with user_errors():
         from windrow.cli.clean import clean_checkpoint
+        from windrow.cli.launch import read_launch
 
         clean_checkpoint(checkpoint, read_launch(master, choices or []), yes)
 
@@ -289,31 +290,31 @@ def explain(script: Script, master: Master = LOCAL, choices: Choices = None, var
       windrow explain app.sql
     """
     with user_errors():
-        text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
-        with started(launch) as session:
-            from windrow.application import Application
+        from windrow.cli.drafted import with_script
+        from windrow.cli.launch import read_launch, read_script
 
-            typer.echo(session.explain(sinks=Application(session, text).sinks))
+        text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
+        typer.echo(with_script(launch, text, lambda drafted: drafted.explain()))
 
 
 @app.command()
 def check(script: Script, master: Master = LOCAL, choices: Choices = None, variables: Variables = None) -> None:
     """Find the mistakes in SCRIPT, and start nothing.
 
-    The first one is shown with its line, its column and a way out; the exit code is then 2.
+    The first one is shown with its line, its column and a way out; the exit code is then 2. Where columns are declared
+    and functions known, that takes a second; what only Spark can tell, it is started for, and it says so.
 
     \b
     Example:
       windrow check app.sql && windrow run app.sql
     """
     with user_errors():
-        text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
-        with started(launch) as session:
-            from windrow.application import Application
+        from windrow.cli.drafted import with_script
+        from windrow.cli.launch import read_launch, read_script
 
-            application = Application(session, text)
-            count = len(application.sinks)
-            typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
+        text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
+        count = with_script(launch, text, lambda drafted: drafted.queries)
+        typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
 
 
 @app.command()

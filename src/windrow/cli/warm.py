@@ -57,8 +57,9 @@ def run_small_job(spark: SparkSession) -> None:
     """What most scripts have Spark do, once."""
     with TemporaryDirectory(prefix="windrow-warm-") as folder:
         _write_ticks(Path(folder))
-        application = Application(Session(spark, shards=2), SCRIPT.format(folder=folder))
-        job = application.session.start(f"{folder}/checkpoint", application.sinks, "available now")
+        session = Session(spark, shards=2)
+        application = Application(session, SCRIPT.format(folder=folder))
+        job = session.start(f"{folder}/checkpoint", application.sinks, "available now")
         job.wait()
 
 

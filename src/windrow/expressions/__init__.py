@@ -29,6 +29,7 @@ json_write       Values and rows as JSON, byte for byte as Spark writes them, a 
                  lines
 lists            Arrays taken apart: their elements in one column, and which row each belongs to
 literals         Numbers as they are written: their value and the type that Spark gives them
+local_engine     Row expressions without Spark, as whoever compiles queries asks for their types
 made_values      Arrays, maps and structs made of other values, and what is taken out of them by brackets and dots
 maps             Maps made, and asked for their keys and values
 mathematics      Functions of doubles

@@ -11,7 +11,8 @@ from sqlglot.errors import SqlglotError
 
 from windrow.clustering import KnownClusterings
 from windrow.errors import SettingsError, WindrowError
-from windrow.expressions.evaluate import FUNCTIONS, type_of
+from windrow.expressions.evaluate import FUNCTIONS
+from windrow.expressions.local_engine import LocalEngine
 from windrow.expressions.types import written_type
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
@@ -21,13 +22,6 @@ from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
 from windrow.plan.user_aggregates import check_aggregate, wrong_result
-
-
-class LocalEngine:
-    """Row expressions as replay evaluates them."""
-
-    def type_of(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
-        return type_of(expression, schema)
 
 
 def local_catalog(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,8 +16,15 @@ from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 FORMATS = ("parquet", "csv", "json")
 """The files that Windrow itself writes, exactly once."""
 
+MEMORY, NOOP, CONSOLE, JDBC = "memory", "noop", "console", "jdbc"
+OWN_FORMATS = (*FORMATS, CONSOLE, MEMORY)
+"""Sinks that are not left to Spark."""
+
 HOLDS_CHANGES, HOLDS_ANSWER = "changes", "answer"
-JDBC = "jdbc"
+SPARKS_FORMAT, SHOWN = "its format is Spark's own", "Spark orders and prints the newest rows"
+ANSWER_TABLE, ANSWER_FILES = "it is a table of a database", "the whole answer is written anew"
+"""Why rows go to some sinks through Spark, whatever they are."""
+
 _HOLDS, _KEY, _PARTITION_BY, ROLL = "holds", "key", "partitionby", "roll"
 
 
@@ -145,6 +152,15 @@ def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
     return None
 
 
+def written_by_spark(sink: Sink) -> str | None:
+    """Why rows go to a sink through Spark, whatever they are; None where it depends on them."""
+    if sink.holds == HOLDS_ANSWER:
+        return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES
+    if sink.format == CONSOLE:
+        return SHOWN
+    return None if sink.format in (*FORMATS, MEMORY, NOOP) else SPARKS_FORMAT
+
+
 def check_options(sinks: Mapping[str, Sink]) -> None:
     """Refuse an option that a sink's format has not: a misspelt one would do nothing."""
     for name, one in sinks.items():
@@ -154,6 +170,16 @@ def check_options(sinks: Mapping[str, Sink]) -> None:
         unrolled = wrong_roll(one)
         if unrolled is not None:
             raise SettingsError(f"sink {name!r}: {unrolled[0]}\nhint: {unrolled[1]}")
+
+
+def check_partitions(sink: Sink, columns: Iterable[str]) -> None:
+    """Refuse folders that are named by a column which rows have not, or rows of which nothing would be left."""
+    known = list(columns)
+    for name in sink.partition_by:
+        if name not in known:
+            raise SettingsError(f"partitionBy names {name!r}, which is no column\nhint: columns: {', '.join(known)}")
+    if len(set(sink.partition_by)) == len(known):
+        raise SettingsError("partitionBy names all columns, and files would have none\nhint: leave one out")
 
 
 def check_places(sinks: Mapping[str, Sink]) -> None:

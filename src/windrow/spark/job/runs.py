@@ -15,7 +15,7 @@ from windrow.places.place import AnyPlace, Place, place_of
 from windrow.places.reach import check_reached
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, Sink, wrong_holding
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, MEMORY, Sink, wrong_holding
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.file_names import folder_of
@@ -26,7 +26,7 @@ from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_ans
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
-from windrow.spark.sinks.writers import MEMORY, AnyWriter, check_path, mark_of, writer_for
+from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
 
 

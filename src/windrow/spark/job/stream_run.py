@@ -29,10 +29,11 @@ from windrow.spark.job.watched import Watched
 from windrow.spark.job.words import control_folder, make_control, say
 from windrow.spark.sinks.deliver import Delivery
 from windrow.spark.sinks.writers import AnyWriter
+from windrow.spark.sources.asked import BY_NAME
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing, has_files_of
 from windrow.spark.sources.read import spark_reason
-from windrow.spark.stages.pipeline import BY_NAME, Sources, packed_results, ways_of
+from windrow.spark.stages.pipeline import Sources, packed_results, ways_of
 
 Trigger = str | Mapping[str, Any] | None
 _TRIED = "tried"

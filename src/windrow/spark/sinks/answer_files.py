@@ -16,7 +16,7 @@ from windrow.errors import SettingsError, StateError
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
-from windrow.plan.sink import Sink
+from windrow.plan.sink import ANSWER_FILES, Sink
 from windrow.spark.sinks.files import extension_of
 from windrow.spark.sinks.staged_files import STAGING
 from windrow.spark.sinks.writers import WrittenBySpark
@@ -39,7 +39,7 @@ class AnswerSink(WrittenBySpark):
     appears by a move over the one before: a reader finds the one or the other, whole.
     """
 
-    why = "the whole answer is written anew"
+    why = ANSWER_FILES
 
     def __init__(self, sink: Sink, home: AnyPlace, leading: int, place: Place | None = None) -> None:
         """The first `leading` columns of a change say how and when it came; the first of them is `op`."""

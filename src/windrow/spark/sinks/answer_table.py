@@ -13,7 +13,7 @@ from pyspark.sql.types import StructField, StructType
 from windrow.errors import JobError, SettingsError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
-from windrow.plan.sink import Sink
+from windrow.plan.sink import ANSWER_TABLE, Sink
 from windrow.spark.sinks.answer_files import UNKNOWN, net_rows, signed_rows
 from windrow.spark.sinks.table_names import TableNames, split_name
 from windrow.spark.sinks.writers import WrittenBySpark
@@ -31,7 +31,7 @@ class AnswerTable(WrittenBySpark):
     that comes again is passed over, and a job on another checkpoint begins with an empty table.
     """
 
-    why = "it is a table of a database"
+    why = ANSWER_TABLE
 
     def __init__(self, sink: Sink, mark: str, leading: int, columns: Sequence[str]) -> None:
         """`mark` is the name under which batches are noted; the first `leading` columns are not of the answer."""

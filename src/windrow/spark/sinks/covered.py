@@ -16,15 +16,8 @@ from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.answer_settings import unlike_ours
+from windrow.spark.plain_types import ZONES, is_plain
 from windrow.spark.sinks.results import finished_by_spark, spark_schema
-
-ZONES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
-"""Our expressions count the time of day in this zone."""
-
-_PLAIN = (
-    *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),
-    *(pa.types.is_string, pa.types.is_binary, pa.types.is_date, pa.types.is_timestamp),
-)
 
 
 def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema | str:
@@ -81,10 +74,3 @@ def _in_zone(query: QueryPlan | ChangePlan, spark: SparkSession) -> bool:
         return True
     trees = [parse_expression(text) for text in query.finishing]
     return query.emit == SNAPSHOT and all(isinstance(tree, exp.Column) for tree in trees)
-
-
-def is_plain(kind: pa.DataType) -> bool:
-    """Whether readers of a file find this type as Spark would have written it."""
-    if pa.types.is_nested(kind):
-        return all(is_plain(kind.field(i).type) for i in range(kind.num_fields))
-    return any(check(kind) for check in _PLAIN)

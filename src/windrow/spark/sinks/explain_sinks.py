@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
 
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, JDBC, Sink
-from windrow.spark.sinks.answer_files import AnswerSink
-from windrow.spark.sinks.answer_table import AnswerTable
-from windrow.spark.sinks.covered import covered_schema
-from windrow.spark.sinks.files import format_in
-from windrow.spark.sinks.writers import MEMORY, NOOP, ConsoleSink, FormatSink
+from windrow.plan.sink import FORMATS, MEMORY, Sink, written_by_spark
+
+Covered = Callable[[AnyQuery], pa.Schema | str]
+"""The columns of the rows of a query that tasks can finish; where Spark has to, why."""
+
+Written = Callable[[Sink, pa.Schema], object]
+"""How tasks write such rows into a sink of files; where Spark has to, why, as a text."""
 
 MOST_NAMES = 4
 """So many queries of a sink are named."""
 
 
-def explain_sinks(queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], spark: SparkSession) -> str:
+def explain_sinks(queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], covered: Covered, written: Written) -> str:
     """A line for each sink, and for each way that rows of its queries take."""
     told: dict[tuple[str, str], list[str]] = {}
     for query in queries:
         if query.name in sinks:
             sink = sinks[query.name]
-            told.setdefault((_place(sink), _way(query, sink, spark)), []).append(query.name)
+            told.setdefault((_place(sink), _way(query, sink, covered, written)), []).append(query.name)
     return "\n".join(f"sink of {_named(names)}: {place}, {way}" for (place, way), names in told.items())
 
 
-def _way(query: AnyQuery, sink: Sink, spark: SparkSession) -> str:
-    why = why_by_spark(query, sink, spark)
+def _way(query: AnyQuery, sink: Sink, covered: Covered, written: Written) -> str:
+    why = _why_by_spark(query, sink, covered, written)
     if why is not None:
         return f"through Spark, a job of its own in each batch: {why}"
     if sink.format == MEMORY:
@@ -38,18 +39,15 @@ def _way(query: AnyQuery, sink: Sink, spark: SparkSession) -> str:
     return "written by the driver, which ranks the rows of all shards" if ranked else "written by the tasks that slide"
 
 
-def why_by_spark(query: AnyQuery, sink: Sink, spark: SparkSession) -> str | None:
+def _why_by_spark(query: AnyQuery, sink: Sink, covered: Covered, written: Written) -> str | None:
     """Why the rows of a query go to their sink through Spark; None where tasks finish them."""
-    if sink.holds == HOLDS_ANSWER:
-        return AnswerTable.why if sink.format == JDBC else AnswerSink.why
-    if sink.format == "console":
-        return ConsoleSink.why
-    if sink.format not in (*FORMATS, MEMORY, NOOP):
-        return FormatSink.why
-    schema = covered_schema(query, spark)
+    why = written_by_spark(sink)
+    if why is not None:
+        return why
+    schema = covered(query)
     if isinstance(schema, str):
         return schema
-    form = format_in(sink, schema, spark) if sink.format in FORMATS else None
+    form = written(sink, schema) if sink.format in FORMATS else None
     return form if isinstance(form, str) else None
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from windrow.errors import SettingsError
 from windrow.places.home import Entry
 from windrow.places.place import Place, place_of
-from windrow.plan.sink import Sink
-from windrow.spark.sinks.covered import ZONES
+from windrow.plan.sink import Sink, check_partitions
+from windrow.spark.plain_types import ZONES
 from windrow.spark.sinks.file_format import FileFormat, file_format
 from windrow.spark.sinks.staged_files import STAGING, StagedFile, StagedFiles
 
@@ -130,16 +129,6 @@ def format_in(sink: Sink, schema: pa.Schema, spark: SparkSession) -> FileFormat 
     own = {name.lower(): value for name, value in sink.spark_options.items()}
     zone = own.get("timezone", spark.conf.get("spark.sql.session.timeZone"))
     return file_format(sink, schema, settings | {"utc": "true" if zone in ZONES else None})
-
-
-def check_partitions(sink: Sink, columns: Iterable[str]) -> None:
-    """Refuse folders that are named by a column which rows have not, or rows of which nothing would be left."""
-    known = list(columns)
-    for name in sink.partition_by:
-        if name not in known:
-            raise SettingsError(f"partitionBy names {name!r}, which is no column\nhint: columns: {', '.join(known)}")
-    if len(set(sink.partition_by)) == len(known):
-        raise SettingsError("partitionBy names all columns, and files would have none\nhint: leave one out")
 
 
 def _is_staged(name: str, prefix: str, batch: int) -> bool:

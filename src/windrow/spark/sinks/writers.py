@@ -10,14 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
-from windrow.plan.sink import FORMATS, JDBC, Sink
+from windrow.plan.sink import JDBC, MEMORY, NOOP, SHOWN, SPARKS_FORMAT, Sink
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.staged_files import Nowhere, Staged
 from windrow.spark.sinks.table_names import TableNames
-
-MEMORY, NOOP = "memory", "noop"
-OWN_FORMATS = (*FORMATS, "console", MEMORY)
-"""Sinks that are not left to Spark."""
 
 
 class Writer(Protocol):
@@ -44,7 +40,7 @@ class WrittenBySpark:
     """What only Spark can write, since it is of one of its formats or is shown by it."""
 
     takes_empty = False
-    why = "its format is Spark's own"
+    why = SPARKS_FORMAT
 
     def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
         return self.why
@@ -57,7 +53,7 @@ class ConsoleSink(WrittenBySpark):
     """Prints the newest rows of each batch."""
 
     takes_empty = True
-    why = "Spark orders and prints the newest rows"
+    why = SHOWN
 
     def __init__(self, sink: Sink, name: str) -> None:
         self._name, self._count = name, int(dict(sink.options).get("numRows", "20"))

@@ -1,9 +1,11 @@
 """Where rows come from: files and their columns, any streaming DataFrame, heartbeats.
 
+asked          What slicers read of the events of a stream
 failures       Counting what fails: row expressions that overflow, divide by zero or cannot cast give NULL, and are
                counted
 file_columns   Whether files have the columns that are declared of them: Spark would read NULLs for one that is not
                there
+file_options   What the format and the options of a source of files say by themselves, before Spark is asked
 heartbeat      The heartbeat of a stream on Spark: a source with a row for each beat, so that a batch runs though no
                event comes
 missing_files  Input files that are gone by the time a batch reads them

@@ -32,7 +32,7 @@ def missing_column(format: str, options: Mapping[str, str], declared: Sequence[s
     found = [names for file in files if (names := _columns(format.lower(), file, lowered)) is not None]
     if not found:
         return None
-    apart = {name.lower() for file in files for name in _partitions(file)}
+    apart = {name.lower() for file in files for name in folder_columns(file)}
     own = {lowered.get("columnnameofcorruptrecord", "_corrupt_record").lower(), *apart}
     wanted = [name for name in declared if name.lower() not in own]
     seen = {name.lower(): name for names in found for name in names}
@@ -73,7 +73,7 @@ def files_of(path: str, options: Mapping[str, str]) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in chosen if name[0] not in "_.")
 
 
-def _partitions(file: str) -> list[str]:
+def folder_columns(file: str) -> list[str]:
     """Columns that are in the names of folders: `day=2024-01-01`."""
     return [part.partition("=")[0] for part in os.path.dirname(file).split(os.sep) if "=" in part]
 

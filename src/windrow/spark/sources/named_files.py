@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from windrow.language import identifier_sql
 from windrow.spark.sources.file_columns import MOST, files_of
+from windrow.spark.sources.file_options import not_by_name
 from windrow.spark.sources.heartbeat import NOW_SQL
 from windrow.spark.sources.missing_files import MISSING_SETTING
 from windrow.spark.sources.parquet_files import not_readable
@@ -27,13 +28,6 @@ TASK, PATH, LENGTH, ARRIVED = "task", "path", "length", "arrived"
 in the names of its folders follow as p0, p1 and so on."""
 
 _BINARY = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-_OPTIONS = {
-    *("path", "pathglobfilter", "recursivefilelookup", "basepath", "ignoremissingfiles"),
-    *("maxfilespertrigger", "maxbytespertrigger", "maxcachedfiles", "discardcachedinputratio", "latestfirst"),
-    *("maxfileage", "filenameonly", "cleansource", "sourcearchivedir"),
-}
-"""What is about names, and none of it about what is in a file."""
-
 _SETTINGS = {
     "spark.sql.caseSensitive": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
@@ -78,15 +72,10 @@ class NamedFiles:
 
 def name_files(spark: SparkSession, format: str, options: Mapping[str, str], frame: DataFrame) -> NamedFiles | str:
     """The names of the files that `frame` reads, or why their rows have to come through Spark."""
-    if format.lower() != "parquet":
-        return f"{format} is read by Spark"
     lowered = {name.lower(): value for name, value in options.items()}
-    other = [name for name in options if name.lower() not in _OPTIONS]
-    if other:
-        return f"the option {other[0]} is for Spark's reader"
-    path = lowered.get("path", "")
-    if "://" in path and not path.startswith("file:"):
-        return f"{path.split('://')[0]}:// is reached by Spark"
+    other = not_by_name(format, options)
+    if other is not None:
+        return other
     for name, value in _SETTINGS.items():
         chosen = spark.conf.get(name, None)
         if chosen is not None and chosen.lower() != value.lower():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 import re
 from collections.abc import Mapping
 from typing import cast
@@ -21,15 +19,8 @@ from windrow.language import parse_expression
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.spark.expressions import guarded, quiet_analysis
+from windrow.spark.sources.file_options import CORRUPT, FILES, TEXTS, bounded
 from windrow.spark.sources.heartbeat import NOW_SQL
-
-FILES = ("parquet", "csv", "json", "orc", "text", "avro")
-TEXTS = ("csv", "json")
-"""Formats whose single rows may be unreadable."""
-
-CORRUPT = "_corrupt_record"
-BATCH_BYTES = 1 << 30
-"""A batch reads about so many bytes of files, where a stream does not say how many; of a larger file, all of it."""
 
 _DAY = 86_400_000_000
 
@@ -52,21 +43,6 @@ def read_stream(
     return _loaded(reader.option("columnNameOfCorruptRecord", corrupt).schema(kept), format), corrupt
 
 
-def bounded(format: str, options: Mapping[str, str]) -> dict[str, str]:
-    """The options of a stream of files, with a bound on what a batch reads, where none is said.
-
-    The first batch of a large backlog would else be all of it. Spark passes over `maxFileAge` where the latest files
-    come first and there is a bound, so none is set there.
-
-    >>> bounded("parquet", {"path": "in"}), bounded("parquet", {"MAXFILESPERTRIGGER": "9"})
-    ({'path': 'in', 'maxBytesPerTrigger': '1073741824'}, {'MAXFILESPERTRIGGER': '9'})
-    """
-    said = {name.lower() for name in options}
-    if format.lower() not in FILES or said & {"maxfilespertrigger", "maxbytespertrigger", "latestfirst"}:
-        return dict(options)
-    return {**options, "maxBytesPerTrigger": str(BATCH_BYTES)}
-
-
 def read_table(spark: SparkSession, format: str, options: Mapping[str, str], ddl: str | None) -> DataFrame:
     """Rows that do not change, in any format that Spark reads."""
     reader = spark.read.format(format).options(**options)
@@ -77,17 +53,6 @@ def table_rows(table: DataFrame) -> pa.Table:
     """What a table holds now: files that have come or gone since it was last read are seen."""
     table._jdf.queryExecution().analyzed().refresh()
     return table.select("*").toArrow()  # by a new plan: the old one has its list of files
-
-
-def missing_path(format: str, options: Mapping[str, str]) -> str | None:
-    """What is wrong with the path of a source of files, if anything."""
-    path = options.get("path")
-    if path is None:
-        return f"{format} files need a path" if format in FILES else None
-    if "://" in path and not path.startswith("file:"):
-        return None
-    plain = path.removeprefix("file://").removeprefix("file:")
-    return None if glob.glob(plain) or os.path.exists(plain) else f"there is nothing at {path!r}"
 
 
 def time_expression(frame: DataFrame, time: str | None, name: str) -> str:

@@ -22,3 +22,12 @@ class Source:
     corrupt: str | None = None
     files: NamedFiles | str | None = None
     time: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A stream that was opened and is not declared yet: its rows, and as of `Source` the rest."""
+
+    frame: DataFrame
+    corrupt: str | None
+    files: NamedFiles | str

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,7 +14,8 @@ from windrow.expressions.families import is_of_times
 from windrow.language import parse_expression
 from windrow.spark.answer_settings import unlike_ours
 from windrow.spark.expressions import guarded
-from windrow.spark.sinks.covered import ZONES, is_plain
+from windrow.spark.plain_types import ZONES, is_plain
+from windrow.spark.sources.asked import Asked, columns_of
 from windrow.spark.sources.failures import failing_conditions
 from windrow.spark.sources.named_files import NamedFiles
 from windrow.spark.sources.reading import Reading, bare_column
@@ -25,21 +23,6 @@ from windrow.spark.sources.source import Source
 
 _ZONELESS = (exp.And, exp.Or, exp.Case, exp.Array, exp.Struct, exp.VarMap, exp.Pi)
 """Syntax that sqlglot counts as functions, whose answers no time zone changes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What slicers read of an event: row expressions, perhaps the event as JSON, perhaps when its batch arrived.
-
-    An event that is true for none of `wheres` is in no window; without any, every one may be. Those of the expressions
-    that are `keys` may come as dictionaries.
-    """
-
-    texts: tuple[str, ...]
-    keeps_rejected: bool
-    arrives: bool
-    wheres: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
 
 
 class _NotCovered(Exception):
@@ -76,8 +59,8 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
         types.append(_type(text, frame, schema))
         if zone not in ZONES and not _zoneless(parse_expression(text), schema):
             raise _NotCovered(f"the time zone is {zone}, and {text} may ask for it")
-    timing = () if time is None else _columns([time], schema)
-    needed = _columns([*texts, *others], schema)
+    timing = () if time is None else columns_of([time], schema)
+    needed = columns_of([*texts, *others], schema)
     apart = {name.lower(): name for name in files.partitions}
     for name in needed:
         if not is_plain(schema.field(name).type):
@@ -103,8 +86,8 @@ def _coded(asked: Asked, texts: tuple[str, ...], others: list[str], schema: pa.S
     """Columns of texts that are only asked for as keys: they are told apart in the files already."""
     names = tuple(schema.names)
     alone = {text for text, whole in zip(texts, asked.texts) if whole in asked.keys and bare_column(text, names)}
-    needed = _columns([*others, *(text for text in texts if text not in alone)], schema)
-    named = [name for name in _columns(alone, schema) if schema.field(name).type == pa.string()]
+    needed = columns_of([*others, *(text for text in texts if text not in alone)], schema)
+    named = [name for name in columns_of(alone, schema) if schema.field(name).type == pa.string()]
     return tuple(name for name in named if name not in needed)
 
 
@@ -122,22 +105,11 @@ def _type(text: str, frame: DataFrame, schema: pa.Schema) -> pa.DataType:
     return own
 
 
-def _columns(texts: Iterable[str], schema: pa.Schema) -> tuple[str, ...]:
-    """The columns that expressions read, as they are declared."""
-    known = {name.lower(): name for name in schema.names}
-    found: dict[str, None] = {}
-    for text in texts:
-        for node in parse_expression(text).find_all(exp.Column):
-            named = (known.get(part.name.lower()) for part in node.parts)
-            found.update((name, None) for name in named if name is not None)
-    return tuple(found)
-
-
 def _zoneless(tree: exp.Expr, schema: pa.Schema) -> bool:
     """Whether an expression gives the same in every time zone, as far as can be seen."""
     if isinstance(tree, exp.Column):
         return True
-    times = [name for name in _columns([tree.sql("spark")], schema) if pa.types.is_temporal(schema.field(name).type)]
+    times = [name for name in columns_of([tree.sql("spark")], schema) if pa.types.is_temporal(schema.field(name).type)]
     casts = all(node.to.is_type(*exp.DataType.NUMERIC_TYPES) for node in tree.find_all(exp.Cast))
     calls = (node for node in tree.find_all(exp.Func) if not isinstance(node, exp.Cast | exp.Binary))
     return not times and casts and all(isinstance(node, _ZONELESS) or not is_of_times(node) for node in calls)

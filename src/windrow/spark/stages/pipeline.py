@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from windrow.plan.nodes.stage import StagePlan, without_tables
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
+from windrow.spark.sources.asked import JOINED_FIRST, asked_of, way_told
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.sources.source import Source
 from windrow.spark.sources.ways import way_of
@@ -22,12 +23,10 @@ from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.ship_tables import ShippedTables
-from windrow.spark.stages.slice import NO_PROBE, asked_of, slice_stream
+from windrow.spark.stages.slice import NO_PROBE, slice_stream
 from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
 
 Sources = Mapping[str, Source]
-JOINED_FIRST = "it evaluates expressions over them and a table"
-BY_NAME = "files are read by the tasks that fold their rows; Spark lists the names"
 
 
 def packed_results(
@@ -105,7 +104,7 @@ def ways_of(sources: Sources, plan: StagePlan) -> dict[str, str]:
         source = sources[stream.stream]
         if source.files is not None:
             reason = JOINED_FIRST if stream.joins_first else way_of(source, asked_of(stream))
-            told[stream.stream] = f"rows come through Spark: {reason}" if isinstance(reason, str) else BY_NAME
+            told[stream.stream] = way_told(reason)
     return told
 
 

@@ -11,9 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from windrow.language import identifier_sql
-from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.pipeline import StreamPlan
-from windrow.plan.timing import Timing
 from windrow.runtime.contracts import AnySlicer
 from windrow.runtime.payload import TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
@@ -22,11 +20,12 @@ from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.split_chunks import FAILED, SplitChunks
 from windrow.spark.expressions import guarded
 from windrow.spark.job.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
+from windrow.spark.sources.asked import Asked, asked_of
 from windrow.spark.sources.failures import failures
 from windrow.spark.sources.heartbeat import NOW_SQL
 from windrow.spark.sources.reading import Reading
 from windrow.spark.sources.source import Source
-from windrow.spark.sources.ways import Asked, way_of
+from windrow.spark.sources.ways import way_of
 from windrow.spark.stages.in_utc import in_utc
 from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
@@ -81,19 +80,6 @@ def slice_stream(
     about = (source.time_sql, source.corrupt, plan.keeps_rejected, asked.arrives)
     columns = event_columns(source.frame, (), *about)
     return sliced(joined_first(source.frame, plan, columns, tables), slicer, stage, metrics)
-
-
-def asked_of(plan: StreamPlan) -> Asked:
-    """What the slicers of `plan` read of an event."""
-    arrives = plan.timing is Timing.IDLE or plan.ahead_us is not None
-    wheres = [space.where for space in plan.spaces]
-    known = tuple(where for where in wheres if where is not None)
-    others = plan.scans or plan.joined  # which want all rows, as they are
-    keys = (
-        () if plan.row_spaces or others else tuple(key.sql for space in plan.spaces for key in plain_keys(space.keys))
-    )
-    decide = len(known) == len(wheres) and not others
-    return Asked(plan.expressions, plan.keeps_rejected, arrives, known if decide else (), keys)
 
 
 def sliced_source(

@@ -1,0 +1,316 @@
+"""`Draft`: a script's statements declared without Spark, for `windrow check` and `windrow explain`.
+
+To start Spark takes seconds, and most scripts need none to be read: their columns are declared, and `expressions/`
+knows the types of their expressions as Spark has them. A draft never guesses. Where only Spark can tell, also where
+something is wrong by our own rules and Spark is to say so, it raises `NeedsSpark`, and the same statements are declared
+on a session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from windrow.compile.compile import Compiler, Wishes
+from windrow.compile.explain import explain_plans
+from windrow.compile.read_choose import read_choose
+from windrow.errors import QueryError, SettingsError, WindrowError
+from windrow.expressions.evaluate import type_of
+from windrow.expressions.local_engine import LocalEngine
+from windrow.expressions.types import is_time, written_type
+from windrow.language import Query, identifier_sql, parse_expression, parse_query
+from windrow.plan.ahead import read_ahead
+from windrow.plan.bind.refuse_time_functions import wrong_time
+from windrow.plan.catalog import Catalog, Described, Stream
+from windrow.plan.lateness import read_lateness
+from windrow.plan.memory import DEFAULT_BYTES
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.run_names import CHANGES_OF
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
+from windrow.spark.plain_types import is_plain
+from windrow.spark.sinks.explain_sinks import explain_sinks
+from windrow.spark.sources.asked import asked_of, columns_of, way_told
+from windrow.spark.sources.file_columns import MOST, files_of, folder_columns
+from windrow.spark.sources.file_options import CORRUPT, TEXTS, bounded, not_by_name
+
+_FORMATS = ("parquet", "csv", "json", "orc", "text")
+"""The sources that every Spark has."""
+
+_CHAIN = 50
+"""A longer chain of operators is evaluated by Spark in another way."""
+
+
+class NeedsSpark(Exception):
+    """Why only Spark can tell whether a script is right, or what runs for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFiles:
+    """Files of a stream, with the columns that are declared of them."""
+
+    schema: pa.Schema
+    format: str
+    options: Mapping[str, str]
+
+
+class DraftEngine:
+    """The types of row expressions, as far as they are known without Spark."""
+
+    def type_of(self, expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
+        if sum(1 for _ in expression.find_all(exp.Binary)) > _CHAIN:
+            raise NeedsSpark("an expression is very long")
+        try:
+            return type_of(expression, schema)
+        except (WindrowError, pa.ArrowException) as error:
+            raise NeedsSpark(
+                str(error).splitlines()[0].replace("replay does not evaluate", "only Spark knows")
+            ) from None
+
+
+class LaterClusterings:
+    """The clusterings that ship, loaded when one is asked for."""
+
+    user: Mapping[str, type] = {}
+
+    def described(self, name: str, parameters: tuple[Any, ...], dimensions: int, attached: bool) -> Described:
+        from windrow.clustering import KnownClusterings
+
+        return KnownClusterings().described(name, parameters, dimensions, attached)
+
+
+class Draft:
+    """What a script declares, on no Spark: `Application` declares it here as on a session."""
+
+    def __init__(
+        self,
+        master: str,
+        options: Mapping[str, str],
+        *,
+        shards: int | None = None,
+        memory_bytes: int = DEFAULT_BYTES,
+        keep: str | None = None,
+        expiry: str | None = None,
+        choose: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`master` and `options` are those of the Spark that would be started."""
+        _check_spark(options)
+        wanted = read_choose(choose, keep=keep, expiry=expiry)
+        self.shards = shards or local_cores(master)
+        self._streams: dict[str, Stream] = {}
+        self._opened: dict[str, OpenedFiles] = {}
+        self._tables: dict[str, pa.Schema] = {}
+        self._views: dict[str, Query] = {}
+        self._queries: dict[str, AnyQuery] = {}
+        catalog = Catalog(
+            DraftEngine(), self._streams, self._tables, {}, LaterClusterings(), LocalEngine(), self._views
+        )
+        wishes = Wishes(memory_bytes, wanted, self.shards * memory_bytes, self.shards)
+        self._compiler = Compiler(catalog, _unread, wishes)
+
+    def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> OpenedFiles:
+        """A stream of files whose columns are declared."""
+        lowered = {name.lower(): value for name, value in options.items()}
+        odd = [lowered[name] for name in ("maxfilespertrigger", "maxbytespertrigger") if name in lowered]
+        if any(not value.isdigit() for value in odd):
+            raise NeedsSpark("an option may be wrong")
+        schema = self._declared(format, lowered, ddl)
+        own = lowered.get("columnnameofcorruptrecord", CORRUPT).lower()
+        if format in TEXTS and own in (name.lower() for name in schema.names):
+            raise NeedsSpark(f"{own} is declared")
+        return OpenedFiles(schema, format, bounded(format, options))
+
+    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
+        """Register rows that do not change, whose columns are declared."""
+        self._check_name(name)
+        self._tables[name] = self._declared(format, {key.lower(): value for key, value in options.items()}, ddl)
+
+    def _declared(self, format: str, options: Mapping[str, str], ddl: str | None) -> pa.Schema:
+        if ddl is None:
+            raise NeedsSpark("columns are not declared, and have to be found in the files")
+        if any(map(folder_columns, islice(files_of(options.get("path", ""), options), MOST))):
+            raise NeedsSpark("folders are named by columns")
+        return declared_schema(ddl)
+
+    def declare_opened(
+        self, name: str, opened: OpenedFiles, time: str | None, lateness: str, *, idle_clock: bool, ahead: str | None
+    ) -> None:
+        """Register a stream that was opened."""
+        self._check_name(name)
+        limit = read_ahead(ahead)
+        untimed = time is None and (idle_clock or read_lateness(lateness) or limit is not None)
+        if name.startswith(CHANGES_OF) or untimed:
+            raise NeedsSpark("a stream is declared wrongly")
+        if time is not None:
+            tree = parse_expression(time)
+            if not is_time(DraftEngine().type_of(tree, opened.schema)) or wrong_time(tree) is not None:
+                raise NeedsSpark(f"{time} is no plain time")
+        self._opened[name] = opened
+        self._streams[name] = Stream(name, opened.schema, time, read_lateness(lateness), idle_clock, limit)
+
+    def derive(self, name: str, query: str | Query) -> None:
+        """Register a stream whose events are the answers of a query."""
+        self._check_name(name)
+        if name.startswith((CHANGES_OF, "#")):
+            raise SettingsError(f"no stream can be called {name!r}: give it another name")
+        self._streams[name] = self._compiler.derived(name, parse_query(query) if isinstance(query, str) else query)
+
+    def view(self, name: str, query: str | Query) -> None:
+        """Register a query by a name that others may read."""
+        self._check_name(name)
+        self._views[name] = parse_query(query) if isinstance(query, str) else query
+
+    def register(self, name: str, query: Query) -> AnyQuery:
+        """Register a query; returns its plan."""
+        if name in self._queries:
+            raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
+        self._queries[name] = self._compiler.query(name, query, self._queries.values())
+        return self._queries[name]
+
+    def missing_format(self, format: str) -> str | None:
+        """What is wrong with the name of a format, if anything."""
+        if format not in (*_FORMATS, *OWN_FORMATS):
+            raise NeedsSpark(f"only Spark knows the format {format}")
+        return None
+
+    def shown_columns(self, query: AnyQuery) -> pa.Schema:
+        """The columns of a query's rows as their reader sees them."""
+        if not isinstance(query, QueryPlan):
+            return query.emitted
+        if query.emit != SNAPSHOT:
+            from windrow.runtime.answers.finish import finish_part
+
+            return finish_part(query.emitted.empty_table(), query).schema
+        emitted, engine = query.emitted, DraftEngine()
+        shown = [emitted.field(name) for name in query.leading]
+        shown += [pa.field(each.name, engine.type_of(parse_expression(each.sql), emitted)) for each in query.outputs]
+        return pa.schema(shown)
+
+    def explain(self, sinks: Mapping[str, Sink]) -> str:
+        """What would run for all registered queries, and why it was chosen; and how rows get to their sinks."""
+        plans = list(self._compiler.program(self._queries).values())
+        streams = [stream for plan in plans for stream in plan.stages[0].read]
+        ways = {stream.stream: way_told(self._way(stream)) for stream in streams}
+        told = explain_plans(plans, self.shards, self._compiler.wishes.keeping, {}, ways, _schedule_costs)
+        queries = list(self._queries.values())
+        return f"{told}\n\n{explain_sinks(queries, sinks, self._covered, _written)}"
+
+    def _way(self, stream: StreamPlan) -> str | None:
+        """Why the rows of a stream come through Spark; None where tasks read its files by their names."""
+        opened, asked = self._opened[stream.stream], asked_of(stream)
+        reason = not_by_name(opened.format, opened.options)
+        if reason is not None:
+            return reason
+        from windrow.spark.sources.parquet_files import not_readable
+
+        time = self._streams[stream.stream].time
+        texts = [*asked.texts, *([] if time is None else [time])]
+        for text in texts:
+            DraftEngine().type_of(parse_expression(text), opened.schema)
+        needed = {name: opened.schema.field(name).type for name in columns_of(texts, opened.schema)}
+        if not all(map(is_plain, needed.values())):
+            raise NeedsSpark("a column is of a type that only Spark has")
+        lowered = {name.lower(): value for name, value in opened.options.items()}
+        return not_readable(files_of(lowered["path"], lowered), needed, MOST)
+
+    def _covered(self, query: AnyQuery) -> pa.Schema | str:
+        if query.order and query.limit is None:
+            return "ORDER BY without LIMIT orders all rows of a window"
+        shown = self.shown_columns(query)
+        if isinstance(query, QueryPlan):
+            for text in query.finishing if query.emit == SNAPSHOT else ():
+                DraftEngine().type_of(parse_expression(text), query.emitted)
+        odd = next((field for field in shown if not is_plain(field.type)), None)
+        return shown if odd is None else f"{odd.name} has the type {odd.type}"
+
+    def _check_name(self, name: str) -> None:
+        if name in self._streams or name in self._tables or name in self._views:
+            raise SettingsError(f"there is a stream, table or view {name!r} already")
+
+
+def declared_schema(ddl: str) -> pa.Schema:
+    """The columns of CREATE STREAM in Arrow's types.
+
+    >>> declared_schema("ts TIMESTAMP, price DECIMAL(9, 2)")
+    ts: timestamp[us, tz=UTC]
+    price: decimal128(9, 2)
+    """
+    try:
+        written = exp.DataType.build(f"STRUCT<{ddl}>", dialect="spark")
+        columns = [(each.name, written_type(each.args["kind"])) for each in written.expressions]
+    except (SqlglotError, WindrowError, ValueError, KeyError) as error:
+        raise NeedsSpark("a column is of a type that only Spark has") from error
+    if len({name.lower() for name, _ in columns}) < len(columns):
+        raise NeedsSpark("two columns have the same name")
+    return pa.schema(columns)
+
+
+def local_cores(master: str) -> int:
+    """How many cores a local Spark would have.
+
+    >>> local_cores("local"), local_cores("local[3]")
+    (1, 3)
+    """
+    asked = re.fullmatch(r"local(?:\[(\d+|\*)\])?", master)
+    if asked is None:
+        raise NeedsSpark(f"{master} is not this machine alone")
+    if asked[1] != "*":
+        return int(asked[1] or 1)
+    return max(1, min(len(os.sched_getaffinity(0)), _allowed_cores()))
+
+
+def _allowed_cores() -> int:
+    """So many cores as a container may use, as the JVM counts them."""
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+        return 1 << 20 if quota == "max" else -(-int(quota) // int(period))
+    except (OSError, ValueError):
+        return 1 << 20
+
+
+def _check_spark(options: Mapping[str, str]) -> None:
+    """Settings may change what Spark's functions give, and how it reads files."""
+    if options:
+        raise NeedsSpark(f"{next(iter(options))} is a setting of Spark")
+    homes = [os.environ.get("SPARK_CONF_DIR"), os.path.join(os.environ.get("SPARK_HOME", ""), "conf")]
+    if any(home and os.path.exists(os.path.join(home, "spark-defaults.conf")) for home in homes):
+        raise NeedsSpark("spark-defaults.conf has settings of Spark")
+
+
+def _unread(name: str) -> pa.Table:
+    raise NeedsSpark(f"the rows of table {identifier_sql(name)} decide how it is joined")
+
+
+def _written(sink: Sink, schema: pa.Schema) -> object:
+    from windrow.spark.sinks.file_format import file_format
+
+    check_partitions(sink, schema.names)
+    own = {name.lower(): value for name, value in sink.spark_options.items()}
+    if own.get("timezone", "UTC") != "UTC":
+        raise NeedsSpark("a sink has a time zone")
+    return file_format(sink, schema, {"utc": "true"})
+
+
+def _schedule_costs(*slides_and_offsets: Any) -> tuple[str, dict[str, float]]:
+    if "numba" not in sys.modules:  # its loops over a few windows run sooner in Python than they are loaded
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
+        try:
+            import numba  # noqa: F401
+        finally:
+            del os.environ["NUMBA_DISABLE_JIT"]
+    from windrow.schedule import schedule_costs
+
+    with np.errstate(over="ignore"):  # hashes wrap around
+        return schedule_costs(*slides_and_offsets)
