@@ -6,12 +6,14 @@ change    What changes in a job from another terminal: queries that come and go,
 choices   `windrow choices`: the table of all ways that can be asked for
 clean     `windrow clean`: what a stopped job's checkpoint holds that nobody asks for, and its end
 compact   `windrow compact`: small files of a sink's folder become larger ones
+doctor    `windrow doctor`: what every executor is like, and whether a job would run there
 drafted   What a script comes to, found without Spark where that is possible, which takes no second
 figures   The figures of a job as text: one line a stream for a log, named rows for a screen
 launch    From the arguments of a command to a session on a Spark that keeps quiet
 main      The command line: `windrow run`, `add`, `drop`, `clean`, `compact`, `explain`, `check`, `demo`, `bench` and
           more
 mistakes  How a command ends: 0 when all is well, 1 when a job died, 2 when the user has something to mend
+pack      `windrow pack`: this environment as an archive, for executors that have none of it
 run       Running a script: until its input ends, or until it is stopped
 view      What is seen of a job while it runs: a table that changes in a terminal, a line now and then in a log
 warm      `windrow warm`: do now what the first jobs on a machine would otherwise wait for

@@ -394,6 +394,79 @@ def warm(
         prepare(quick)
 
 
+@app.command()
+def doctor(
+    script: Annotated[
+        Path | None, typer.Argument(help="A file of statements whose places are tried.", show_default=False)
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The checkpoint that a job would have: it is tried, too.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", metavar="URL", help="Where Spark runs.", show_default=LOCAL)
+    ] = None,
+    remote: Annotated[
+        str | None, typer.Option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
+    ] = None,
+    choices: Choices = None,
+    variables: Variables = None,
+    patience: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, help="How long executors may take to come and do a task.")
+    ] = 120,
+) -> None:
+    """Run a small job on every executor, and say what each is like and whether a job would run there.
+
+    Shown are Python, the packages that tasks load, Java, free disk and memory, where compiled loops are kept, how far
+    clocks are off, and whether each place in SCRIPT can be read or written from there: small files are written to
+    sinks and the checkpoint, and deleted. An executor that has no Windrow, or another one, is named; windrow pack
+    helps then.
+
+    \b
+    Examples:
+      windrow doctor
+      windrow doctor --master spark://host:7077 app.sql --checkpoint s3a://bucket/checkpoints/app
+      windrow doctor --remote sc://host:15002
+
+    \b
+    Exit codes: 0 a job would run, 1 it would not, 2 there is a mistake to mend, as a master that cannot be reached.
+    """
+    with user_errors():
+        from windrow.cli.doctor import examine_cluster, read_where
+        from windrow.cli.launch import read_launch
+
+        launch = read_launch(read_where(master, remote, LOCAL), choices or [])
+        examine_cluster(script, checkpoint, launch, remote, variables or (), patience)
+
+
+@app.command()
+def pack(
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="The archive to write.")] = Path("environment.tar.gz"),
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    python: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Where executors have Python: the folder above its bin. Without it, as here."
+        ),
+    ] = None,
+) -> None:
+    """Make an archive of this environment, for executors that have no Windrow: spark.archives brings it to them.
+
+    A virtual environment is packed by venv-pack (pip install 'windrow[pack]') and needs the same Python on the
+    executors' machines; one of conda by conda-pack, which brings its own. Spark's jars are left out, since executors
+    have them. docs/cluster.md says more.
+
+    \b
+    Example:
+      windrow pack environment.tar.gz
+      windrow run app.sql --master spark://host:7077 --set spark.archives=environment.tar.gz#environment \\
+        --set spark.pyspark.python=./environment/bin/python
+    """
+    with user_errors():
+        from windrow.cli.pack import pack_environment
+
+        pack_environment(output, force, python)
+
+
 @app.command(cls=BenchCommand)
 def bench(
     name: Annotated[

@@ -1,5 +1,6 @@
 """The only room that knows pyspark.
 
+doctor/          What `windrow doctor` finds out: what executors are like, and whether a job would run on them
 job/             A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint
 sinks/           What becomes of a batch's rows: files that tasks stage, answers, tables of databases, views
 sources/         Where rows come from: files and their columns, any streaming DataFrame, heartbeats
@@ -20,6 +21,7 @@ output           Where a JVM and its workers write: a log of their own, so that 
 plain_types      The types, and the time zones, in which rows that tasks have read or written are as those of Spark
 quick_jvm        A JVM that is up early: Spark's classes kept in a file as a JVM has them in memory, and less compiling
                  at first
+reach_master     Whether a master, or a Spark Connect server, can be reached: found in seconds, before a JVM is started
 settings         The Spark settings that Windrow needs: set where it may, refused with the reason where somebody chose
                  otherwise
 """

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
 from windrow.spark.quick_jvm import quick_options
+from windrow.spark.reach_master import check_master
 from windrow.spark.workers.warm import is_launcher, start_warming
 
 STORE_MB = 128
@@ -69,7 +71,7 @@ def apply_settings(spark: SparkSession, shards: int) -> dict[str, str]:
 def local_spark(master: str = "local[*]", options: dict[str, str] | None = None) -> SparkSession:
     """A Spark session on this machine, quiet, with workers that run this Python."""
     warmed = master.startswith("local") and SparkSession.getActiveSession() is None
-    os.environ["PYSPARK_PYTHON"] = start_warming() if warmed else sys.executable
+    os.environ["PYSPARK_PYTHON"] = start_warming() if warmed else workers_python(master, options or {})
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else each of the JVM's threads keeps what RocksDB has freed
     builder = SparkSession.builder.master(master).appName("windrow")
@@ -85,9 +87,23 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         quiet |= quick_options(options or {})
     for name, value in (quiet | (options or {})).items():
         builder = builder.config(name, value)
+    if SparkSession.getActiveSession() is None:
+        check_master(master)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def workers_python(master: str, options: Mapping[str, str]) -> str:
+    """The Python that Spark's workers run: the one that was asked for, as one in an archive, or our own.
+
+    >>> workers_python("yarn", {"spark.pyspark.python": "./environment/bin/python"})
+    './environment/bin/python'
+    """
+    asked = options.get("spark.pyspark.python")
+    if asked is None and not master.startswith("local"):
+        asked = os.environ.get("PYSPARK_PYTHON")
+    return asked or sys.executable
 
 
 def _chosen(spark: SparkSession, name: str) -> str | None:

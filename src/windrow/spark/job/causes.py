@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from windrow.spark.sinks.blame import blamed_in
+from windrow.spark.stages.same_version import told_of_windrow
 
 
 class Cause(Enum):
@@ -49,6 +50,8 @@ def cause_of(text: str) -> Cause:
     >>> cause_of("Encountered error while reading file file:///x.parquet. Details").name
     'JOB'
     """
+    if told_of_windrow(text):
+        return Cause.JOB
     if _says(text, _MACHINES):
         return Cause.PASSING
     if _says(text, _OF_THE_JOB):

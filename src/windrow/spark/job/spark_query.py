@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.spark.sinks.blame import without_blame
 from windrow.spark.sources.missing_files import vanished
+from windrow.spark.stages.same_version import told_of_windrow
 
 _COMPLAINT = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)*(\w+(?:Error|Exception): .+)$", re.MULTILINE)
 _EMPTY = "PythonException: An exception was thrown from the Python worker"
@@ -56,6 +57,9 @@ def _batches_done(query: StreamingQuery) -> int:
 def reason(error: StreamingQueryException) -> str:
     """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
     text, blamed = without_blame(str(error))
+    windrow = told_of_windrow(text)
+    if windrow is not None:
+        return windrow
     file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
     column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
         r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text

@@ -1,18 +1,19 @@
 """The steps of a batch: slice, premerge, regroup, slide.
 
-editions     Tables as they were read, and for which batches: light to load, since it travels with what slides
-in_utc       Times as state has them, whatever the time zone of the Spark session
-join_first   One more crossing: rows are joined with tables before Spark evaluates expressions over both, where it must
-loaded       What a worker has loaded, kept out of the way of its garbage collection
-look_up      Tables looked up for answers, behind the shards: Spark's stateful step cannot take what is broadcast
-pipeline     What runs on Spark for some stages: sources, slice, shuffle, slide
-premerge     One more shuffle, for summaries that all belong to one shard: several workers merge them before
-regroup      A stage that is not the last: what it finds out goes to the shards of the next, in the same batch
-shards       Shard keys that Spark spreads evenly: one for each shuffle partition
-ship_tables  Tables on their way to the map tasks: each is sent to a worker once, and hashed there once
-slice        The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map
-             tasks
-slide        The stateful step on Spark's state store: payloads in, answered windows out
-slide_shard  One batch of a shard on Spark: the shard as its state has it, the payloads, and what it answers as frames
-state        Blocks in Spark's state store
+editions      Tables as they were read, and for which batches: light to load, since it travels with what slides
+in_utc        Times as state has them, whatever the time zone of the Spark session
+join_first    One more crossing: rows are joined with tables before Spark evaluates expressions over both, where it must
+loaded        What a worker has loaded, kept out of the way of its garbage collection
+look_up       Tables looked up for answers, behind the shards: Spark's stateful step cannot take what is broadcast
+pipeline      What runs on Spark for some stages: sources, slice, shuffle, slide
+premerge      One more shuffle, for summaries that all belong to one shard: several workers merge them before
+regroup       A stage that is not the last: what it finds out goes to the shards of the next, in the same batch
+same_version  Executors run the Windrow of the driver: another version is refused by name, and so is none
+shards        Shard keys that Spark spreads evenly: one for each shuffle partition
+ship_tables   Tables on their way to the map tasks: each is sent to a worker once, and hashed there once
+slice         The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map
+              tasks
+slide         The stateful step on Spark's state store: payloads in, answered windows out
+slide_shard   One batch of a shard on Spark: the shard as its state has it, the payloads, and what it answers as frames
+state         Blocks in Spark's state store
 """

@@ -10,6 +10,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+import windrow
 from windrow.language import identifier_sql
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.contracts import AnySlicer
@@ -29,6 +30,7 @@ from windrow.spark.sources.ways import way_of
 from windrow.spark.stages.in_utc import in_utc
 from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
+from windrow.spark.stages.same_version import check_version
 from windrow.spark.stages.ship_tables import ShippedTables
 
 NO_PROBE = -(1 << 63)
@@ -130,7 +132,10 @@ def sliced(
     they had, is observed as that of `stage`.
     """
 
+    version = windrow.__version__
+
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        check_version(version)
         context = TaskContext.get()
         slicer = slicer_of(context.partitionId() if context else 0)
         scan = cut = events = 0
