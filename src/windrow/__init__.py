@@ -17,6 +17,7 @@ from windrow.errors import (
     StorageError,
     WindrowError,
 )
+from windrow.version import VERSION
 
 if TYPE_CHECKING:
     from windrow.clustering.plugin import Clusters, Moves
@@ -54,7 +55,7 @@ __all__ = [
     "replay",
     "sink",
 ]
-__version__ = "0.1.0"
+__version__ = VERSION
 
 _LATER = {
     "AggregatePlugin": ("plan.aggregate_plugin", "AggregatePlugin"),

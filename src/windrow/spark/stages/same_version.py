@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 import socket
 
-import windrow
 from windrow.errors import SettingsError
+from windrow.version import VERSION
 
 WAY_OUT = "windrow pack makes an archive of the driver's environment for spark.archives, windrow doctor looks again"
 
 
 def check_version(of_driver: str) -> None:
     """Refuse to run, on an executor, what a driver of another version has planned."""
-    if windrow.__version__ != of_driver:
+    if of_driver != VERSION:
         raise SettingsError(
-            f"an executor on {socket.gethostname()} has Windrow {windrow.__version__}, and the driver {of_driver};"
-            f" {WAY_OUT}"
+            f"an executor on {socket.gethostname()} has Windrow {VERSION}, and the driver {of_driver}; {WAY_OUT}"
         )
 
 

@@ -10,7 +10,6 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-import windrow
 from windrow.language import identifier_sql
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.runtime.contracts import AnySlicer
@@ -32,6 +31,7 @@ from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
 from windrow.spark.stages.same_version import check_version
 from windrow.spark.stages.ship_tables import ShippedTables
+from windrow.version import VERSION
 
 NO_PROBE = -(1 << 63)
 
@@ -132,7 +132,7 @@ def sliced(
     they had, is observed as that of `stage`.
     """
 
-    version = windrow.__version__
+    version = VERSION
 
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         check_version(version)
