@@ -45,6 +45,9 @@ _HINTS = {
     "materialized": "leave it out",
     "natural": "JOIN ... USING (the columns)",
 }
+_TIGHTER = (exp.Binary, exp.Between, exp.In, exp.Neg)
+"""What binds tighter than NOT."""
+
 _GENERATORS = {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
 _GENERATORS |= {"json_tuple", "variant_explode", "variant_explode_outer", "unnest"}
 
@@ -66,6 +69,12 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             raise _refusal(f"the type {node.this.value}", node, node, text)
         if isinstance(node, exp.Interval):
             _refuse_interval(node, text)
+        if isinstance(node, exp.Select) and not node.expressions:
+            at, end = span_of(node) or (0, len(text))
+            raise QueryError("nothing is selected", text=text, at=at, end=end, hint="SELECT *, or the names of columns")
+        if isinstance(node, exp.Not) and isinstance(node.parent, _TIGHTER) and not isinstance(node.parent, exp.Connector):
+            # written again it would be of the whole comparison; Spark does not read it either
+            raise error_at(node, "a condition with NOT stands in brackets inside of another", text)
         if isinstance(node, exp.Group):
             with_words = [
                 part for key in ("rollup", "cube") for part in node.args.get(key) or [] if not part.expressions

@@ -95,6 +95,10 @@ def bind_clusters(tree: exp.Select, source: BoundRows, scope: Scope) -> ClusterS
         message = f"there is a column {alias.name!r} already"
         raise error_at(alias, message, scope.text, "give the clusters another name behind AS")
     coordinates = tuple(_coordinate(node, source, scope) for node in clause.expressions)
+    for number, text in enumerate(coordinates):
+        if text in coordinates[:number]:
+            message = f"{text} stands twice in CLUSTER BY"
+            raise error_at(clause.expressions[number], message, scope.text, "to let it count for more, multiply it")
     return ClusterScope(clause, alias.name.lower(), coordinates, scope)
 
 
