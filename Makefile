@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 FLINK := 2.3.0
 
-.PHONY: help setup demo test matrix torture fuzz lint bench flink clean
+.PHONY: help setup demo test matrix torture fuzz plans lint bench flink clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -40,6 +40,9 @@ torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare thei
 
 fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)
+
+plans: $(WARM)  ## try 20,000 random plans beside DuckDB; SEED=2 for others, COUNT=100 for so many
+	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.try_plans $(or $(COUNT),20000) $(or $(SEED),1)
 
 lint: $(READY)  ## style, types and who may import whom
 	$(BIN)/ruff check src lab tests benchmarks examples

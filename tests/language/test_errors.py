@@ -21,7 +21,7 @@ CASES = [
     (WINDOW + "[RANGE 10 MINUTES) WHERE a > 1", 34, ")", "expected ']'", "]"),
     (WINDOW + "[RANGE -10 MINUTES]", 24, "-10 MINUTES", "a range must be positive", "10 MINUTES"),
     (WINDOW + "[RANGE 10 MINUTES SLIDE 0 SECONDS]", 41, "0 SECONDS", "a slide must be positive", "10 MINUTES"),
-    (WINDOW + "[RANGE 1 MONTH]", 26, "MONTH", "no fixed length", "DAYS"),
+    (WINDOW + "[RANGE 1 MONTH]", 24, "1 MONTH", "no fixed length", "DAYS"),
     (WINDOW + "[RANGE 10]", 24, "10", "no unit", "10 MINUTES"),
     (WINDOW + "[RANGE 0.0000001 SECONDS]", 24, "0.0000001 SECONDS", "whole number of microseconds", "microseconds"),
     (WINDOW + "[ROWS 1.5]", 23, "1.5", "positive whole number", None),

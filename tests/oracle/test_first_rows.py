@@ -12,7 +12,7 @@ from drawn_examples import examples
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
 
-from .at_instants import check_at_instants, check_at_slides, drawn
+from .at_instants import Drawn, check_at_instants, check_at_slides, drawn
 from .judge import TIME
 
 ORDER = "x DESC NULLS LAST, n NULLS FIRST, k NULLS FIRST"
@@ -88,3 +88,11 @@ def test_what_cannot_be_asked_is_told_where(query):
         windrow.replay(query.replace("{5}", "[RANGE 5 SECONDS]"), a=empty)
     assert WRONG[query] in caught.value.message
     assert caught.value.at is not None
+
+
+@given(drawn())
+@settings(max_examples=examples(15), deadline=None)
+def test_aggregates_that_cannot_forget_over_the_first_rows(streams: Drawn):
+    """A row that is among the first no more is taken out of what is folded of them."""
+    first = "SELECT k, n FROM b {12} ORDER BY k DESC NULLS LAST, n LIMIT 2"
+    check_at_instants(f"SELECT MIN(k) AS low, MAX(n) AS most FROM ({first}) AS q HAVING COUNT(*) > 0", streams)

@@ -47,6 +47,8 @@ QUERIES = {
     "cube": """SELECT item, qty, COUNT(*) AS n, MAX_BY(price, qty) AS p FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS] GROUP BY CUBE (item, qty)""",
     "hop": """SELECT item, COUNT(*) AS n FROM TABLE(HOP(TABLE a, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '6' SECOND)) GROUP BY window_start, window_end, item""",
     "top of joined": """SELECT a.item, b.qty FROM a, b WHERE a.item = b.item WINDOW 2 SECONDS ORDER BY b.qty DESC, a.item LIMIT 4""",
+    "days": """SELECT item, qty, COUNT(*) AS n, MAX(price) AS p FROM a [RANGE 1 DAY SLIDE 1 DAY IN 'Europe/Berlin'] GROUP BY item, qty""",
+    "growing": """SELECT item, COUNT(*) AS n, MIN(price) AS p FROM a [RANGE 8 SECONDS SLIDE 2 SECONDS CUMULATE] GROUP BY item""",
     "cube of levels": """SELECT item, qty, SUM(price) AS s FROM a [RANGES 8 SECONDS, 4 SECONDS SLIDES 4 SECONDS, 2 SECONDS] GROUP BY ROLLUP (item, qty)""",
 }
 

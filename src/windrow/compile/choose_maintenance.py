@@ -78,6 +78,8 @@ def alternatives(
     if window.range_us is None:
         return [FoldingCost("accumulate", entering, "the window only grows, so new panes are all it takes")]
     panes = cuts.panes_in(window.range_us)
+    if isinstance(partial, ClusterPartial) and not window.is_even:
+        return [_refold(panes)]
     if isinstance(partial, ClusterPartial):
         return sorted(_of_clusters(partial, panes, entering, sharing), key=lambda way: (way.cost, way.name))
     ways = [_refold(panes)]
@@ -87,6 +89,8 @@ def alternatives(
         ways.append(_subtract(partial, entering))
     if chain is not None and len(chain) > 1 and partial.kind in EXACT:
         ways.append(_stairs(window, chain, cuts))
+    if not window.is_even:  # the others lie on cells of one length
+        return sorted(ways, key=lambda way: way.merges)
     ways.append(_tree(panes))
     if partial.kind not in HELD:
         ways += [replace(way, only_asked=True) for way in _over_contexts(partial, panes, entering, sharing)]

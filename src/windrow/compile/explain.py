@@ -18,6 +18,7 @@ from windrow.compile.explain_summary import summary
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.nest_windows import nest_windows
 from windrow.language import duration_sql
+from windrow.language.durations import UNITS_US
 from windrow.plan.bind.typing import type_name
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.aggregates import Partial
@@ -30,6 +31,7 @@ from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow
 
 MOST_WINDOWS = 20
 """So many windows and queries of a space are told one by one."""
@@ -258,9 +260,26 @@ def window_text(window: TimeWindow) -> str:
     """
     reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
     offset = f" OFFSET {duration_sql(window.offset_us)}" if window.offset_us else ""
+    if isinstance(window, CalendarWindow) and window.ends is not None and window.starts is not None:
+        reach, slide = _by_calendar(window.starts.back_months, window.starts.back_days), window.ends
+        offset = f" OFFSET {duration_sql(slide.offset_us)}" if slide.offset_us else ""
+        return f"[RANGE {reach} SLIDE {_by_calendar(slide.months, slide.days)}{offset} IN '{slide.zone}']"
+    if isinstance(window, CumulateWindow):
+        return f"[RANGE {reach} SLIDE {duration_sql(window.slide_us)}{offset} CUMULATE]"
     if window.is_early:
         return f"{window_text(window.closes)[:-1]} EMIT EVERY {duration_sql(window.slide_us)}], while it fills"
     return f"[RANGE {reach} SLIDE {duration_sql(window.slide_us)}{offset}]"
+
+
+def _by_calendar(months: int, days: int) -> str:
+    """
+    >>> _by_calendar(12, 0), _by_calendar(0, 7)
+    ('1 YEAR', '1 WEEK')
+    """
+    if not months:
+        return duration_sql(days * UNITS_US["DAY"])
+    unit, length = ("YEAR", months // 12) if months % 12 == 0 else ("MONTH", months)
+    return f"{length} {unit}{'' if length == 1 else 'S'}"
 
 
 def _panes(space: Space) -> str:
@@ -271,6 +290,8 @@ def _panes(space: Space) -> str:
         shown = ", ".join(duration_sql(slide) for slide in slides[:4]) + (", ..." if len(slides) > 4 else "")
         return f"cut at the edges of {len(space.windows)} windows, which lie every {shown}, not at a common divisor"
     window = space.windows[0]
+    if window.calendars:
+        return f"about {space.cuts.panes_in(window.range_us or 0)} a window, cut where days begin"
     if window.range_us is None:
         return f"{duration_sql(window.slide_us)} each, folded once and let go"
     count, rest = space.cuts.panes_in(window.range_us), window.range_us % window.slide_us

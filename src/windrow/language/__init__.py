@@ -48,6 +48,8 @@ from windrow.language.statements import (
     Statement,
 )
 from windrow.language.windows import (
+    CalendarWindow,
+    CumulateWindow,
     LevelsWindow,
     PredicateWindow,
     RowRangeTimeSlideWindow,
@@ -62,12 +64,14 @@ from windrow.language.windows import (
 
 __all__ = [
     "EMIT_MODES",
+    "CalendarWindow",
     "Clustering",
     "ColumnDefinition",
     "CreateSink",
     "CreateStream",
     "CreateTable",
     "CreateView",
+    "CumulateWindow",
     "DeriveStream",
     "Insert",
     "LevelsWindow",

@@ -17,6 +17,7 @@ from windrow.language.nodes import (
     Constants,
     Duration,
     Emit,
+    Months,
     PredicateStreamWindow,
     QueryWindow,
     RowCount,
@@ -92,6 +93,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     exp.Alias: {"this": NAMES, "alias": NAMES},
     exp.Column: dict.fromkeys(("this", "table", "db", "catalog"), NAMES),
     # what the language adds
+    Months: {"this": WINDOWS},
     StreamWindow: dict.fromkeys(StreamWindow.arg_types, WINDOWS),
     PredicateStreamWindow: dict.fromkeys(PredicateStreamWindow.arg_types, WINDOWS),
     SessionStreamWindow: dict.fromkeys(SessionStreamWindow.arg_types, WINDOWS),

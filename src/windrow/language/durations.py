@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation
+from zoneinfo import ZoneInfo
 
 from windrow.errors import QueryError
 from windrow.language.spelling import did_you_mean
@@ -52,6 +53,19 @@ def microseconds(amount: str, unit: str) -> int:
     if abs(exact) > LONGEST_US:
         raise DurationError(f"{amount} {unit} is too long", "for a window from the start write RANGE UNBOUNDED")
     return int(exact)
+
+
+def is_zone(name: str) -> bool:
+    """Whether there is a time zone of this name.
+
+    >>> is_zone("Europe/Berlin"), is_zone("Europe/Atlantis"), is_zone("../etc")
+    (True, False, False)
+    """
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        return False
+    return True
 
 
 def read_duration(text: str) -> int:

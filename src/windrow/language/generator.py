@@ -16,6 +16,7 @@ from windrow.language.nodes import (
     Constants,
     Duration,
     Emit,
+    Months,
     PredicateStreamWindow,
     QueryWindow,
     RowCount,
@@ -38,6 +39,7 @@ class WindrowGenerator(SparkGenerator):
         # sqlglot would write a sub-query in place of QUALIFY
         exp.Select: lambda self, node: self.select_sql(node) if node.args.get("qualify") else _SELECT(self, node),
         Duration: lambda self, node: self.duration_sql(node),
+        Months: lambda self, node: self.months_sql(node),
         RowCount: lambda self, node: self.rowcount_sql(node),
         Unbounded: lambda self, node: self.unbounded_sql(node),
         StreamWindow: lambda self, node: self.streamwindow_sql(node),
@@ -69,6 +71,12 @@ class WindrowGenerator(SparkGenerator):
     def duration_sql(self, expression: Duration) -> str:
         return duration_sql(expression.us)
 
+    def months_sql(self, expression: Months) -> str:
+        unit, length = (
+            ("YEAR", expression.months // 12) if expression.months % 12 == 0 else ("MONTH", expression.months)
+        )
+        return f"{length} {unit}{'' if length == 1 else 'S'}"
+
     def rowcount_sql(self, expression: RowCount) -> str:
         return f"{expression.rows} ROWS"
 
@@ -86,6 +94,8 @@ class WindrowGenerator(SparkGenerator):
             f"{'ROWS' if rows else 'RANGES' if nested else 'RANGE'} {self._lengths(expression, 'ranges')}",
             f"{'SLIDES' if nested else 'SLIDE'} {about}{slides}" if slides else "",
             self._clause("OFFSET", expression, "offset"),
+            "CUMULATE" if expression.args.get("cumulate") else "",
+            self._clause("IN", expression, "zone"),
             self._clause("EMIT EVERY", expression, "emit_every"),
             f"AGING ({aging})" if aging else "",
         ]

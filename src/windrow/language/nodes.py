@@ -35,6 +35,17 @@ class Duration(exp.Expression):
         return int(self.args["this"])
 
 
+class Months(exp.Expression):
+    """A length of the calendar; `this` is an int of months."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+    @property
+    def months(self) -> int:
+        """The length in months."""
+        return int(self.args["this"])
+
+
 class RowCount(exp.Expression):
     """A length in rows; `this` is an int."""
 
@@ -56,7 +67,8 @@ class StreamWindow(exp.Expression):
     """`[PARTITION BY ... RANGE ... SLIDE ...]` and its kin.
 
     `ranges` and `slides` are lists of one length each, or of one per level where `nested`; `rows` says that the ranges
-    count rows; `aging` is a list of literals.
+    count rows; `aging` is a list of literals. `zone` is the name of the zone whose calendar counts, and `cumulate` says
+    that a window grows until its range is full.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {
@@ -69,6 +81,8 @@ class StreamWindow(exp.Expression):
         "offset": False,
         "emit_every": False,
         "aging": False,
+        "zone": False,
+        "cumulate": False,
     }
 
 

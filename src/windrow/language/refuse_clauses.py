@@ -45,6 +45,7 @@ _HINTS = {
     "materialized": "leave it out",
     "natural": "JOIN ... USING (the columns)",
 }
+_NUMBER = re.compile(r"\d+(\.\d*)?(e[+-]?\d+)?(bd|[lsyfd])?", re.IGNORECASE)
 _TIGHTER = (exp.Binary, exp.Between, exp.In, exp.Neg)
 """What binds tighter than NOT."""
 
@@ -69,10 +70,19 @@ def refuse_clauses(tree: exp.Expr, text: str) -> None:
             raise _refusal(f"the type {node.this.value}", node, node, text)
         if isinstance(node, exp.Interval):
             _refuse_interval(node, text)
+        if isinstance(node, exp.Identifier) and not node.args.get("quoted") and _NUMBER.fullmatch(node.name):
+            at, end = span_of(node) or (0, len(text))
+            raise QueryError(
+                f"a name cannot be the number {node.name}", text=text, at=at, end=end, hint=f"`{node.name}`"
+            )
         if isinstance(node, exp.Select) and not node.expressions:
             at, end = span_of(node) or (0, len(text))
             raise QueryError("nothing is selected", text=text, at=at, end=end, hint="SELECT *, or the names of columns")
-        if isinstance(node, exp.Not) and isinstance(node.parent, _TIGHTER) and not isinstance(node.parent, exp.Connector):
+        if (
+            isinstance(node, exp.Not)
+            and isinstance(node.parent, _TIGHTER)
+            and not isinstance(node.parent, exp.Connector)
+        ):
             # written again it would be of the whole comparison; Spark does not read it either
             raise error_at(node, "a condition with NOT stands in brackets inside of another", text)
         if isinstance(node, exp.Group):

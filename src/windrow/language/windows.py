@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from windrow.language.durations import UNITS_US
 from windrow.language.nodes import (
     QUERY_WINDOW,
     STREAM_WINDOW,
     Duration,
+    Months,
     PredicateStreamWindow,
     RowCount,
     SessionStreamWindow,
@@ -32,6 +34,31 @@ class TimeWindow:
     offset_us: int = 0
     emit_every_us: int | None = None
     about: bool = False
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarWindow:
+    """`[RANGE 1 MONTH SLIDE 1 DAY IN 'Europe/Berlin']`: ends and beginnings by the calendar of a zone.
+
+    Ranges and slides are months and days, of which one is 0; `offset_us` is the time of the day.
+    """
+
+    zone: str
+    range: tuple[int, int] | None
+    slide: tuple[int, int]
+    offset_us: int = 0
+    emit_every_us: int | None = None
+    span: Span | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CumulateWindow:
+    """`[RANGE 1 DAY SLIDE 1 HOUR CUMULATE]`: what has come of the last `range_us` by each `slide_us`."""
+
+    range_us: int
+    slide_us: int
+    offset_us: int = 0
     span: Span | None = field(default=None, compare=False)
 
 
@@ -106,7 +133,7 @@ class LevelsWindow:
     span: Span | None = field(default=None, compare=False)
 
 
-Window = PlainWindow | PredicateWindow | SessionWindow | LevelsWindow
+Window = PlainWindow | CalendarWindow | CumulateWindow | PredicateWindow | SessionWindow | LevelsWindow
 
 
 def window_of(table: exp.Expr) -> Window | None:
@@ -129,7 +156,22 @@ def window_of(table: exp.Expr) -> Window | None:
         levels = tuple(_plain(node, reach, slide) for reach, slide in zip(ranges, slides, strict=True))
         aging = tuple(float(weight.name) for weight in node.args.get("aging") or ())
         return LevelsWindow(levels, aging, span_of(node))
+    offset, every = node.args.get("offset"), node.args.get("emit_every")
+    if zone := node.args.get("zone"):
+        reach = None if isinstance(ranges[0], Unbounded) else _calendar_length(ranges[0])
+        lengths = (reach, _calendar_length(slides[0]), offset.us if offset else 0, every.us if every else None)
+        return CalendarWindow(zone.name, *lengths, span_of(node))
+    if node.args.get("cumulate"):
+        return CumulateWindow(ranges[0].us, slides[0].us, offset.us if offset else 0, span_of(node))
     return _plain(node, ranges[0], slides[0] if slides else None)
+
+
+def _calendar_length(length: exp.Expr) -> tuple[int, int]:
+    """A length of the calendar as months and days."""
+    if isinstance(length, Months):
+        return length.months, 0
+    assert isinstance(length, Duration)
+    return 0, length.us // UNITS_US["DAY"]
 
 
 def query_window_of(query: exp.Expr) -> TimeWindow | None:

@@ -39,7 +39,7 @@ class RankRows:
         self._partitions = RowTable(
             [self._types[place] for place in self._by], (), f"{family}.partitions", blocks, snapshot["partitions"]
         )
-        self._rows = RowTable(self._types, ("n", "partition"), f"{family}.rows", blocks, snapshot["rows"])
+        self._rows = RowTable(self._types, ("n", "partition", "since"), f"{family}.rows", blocks, snapshot["rows"])
         self._forgets = node.limit is not None and not takes_back(node.child)
 
     @property
@@ -54,6 +54,8 @@ class RankRows:
         partitions = self._partitions.slots_of([changes.columns[place] for place in self._by], len(changes))
         side = self._rows.side
         side["partition"][slots] = partitions
+        gone = np.flatnonzero(side["n"][slots] == 0)[::-1]  # of several that come the first is the last that is written
+        side["since"][slots[gone]] = changes.since[gone]
         here, ties, begins = self._in_order(partitions)
         places = np.empty(len(self._rows), np.int64)
         places[here] = np.arange(len(here))
@@ -103,7 +105,8 @@ class RankRows:
         columns = self._rows.columns_of(here[places])
         if self._node.number is not None:
             columns = (*columns, pa.array(numbers, pa.int32()))
-        return Changes(times, times, np.full(len(times), NEVER), weights, columns)
+        since = self._rows.side["since"][here[places]]  # a `-` has that of its `+`: groups above tell values by it
+        return Changes(times, since, np.full(len(times), NEVER), weights, columns)
 
     def _sweep(self) -> None:
         if self._rows.crowded:

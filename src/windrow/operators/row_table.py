@@ -47,7 +47,8 @@ class RowTable:
             columns = [batch.column(f"row_{i}") for i in range(len(self._types))]
             slots = self.slots_of(columns, batch.num_rows)
             for name in self._names:
-                self.side[name][slots] = batch.column(name).to_numpy()
+                if name in batch.schema.names:  # else it was written before there was such a column
+                    self.side[name][slots] = batch.column(name).to_numpy()
         self._settled = self._used
 
     def _empty(self) -> None:

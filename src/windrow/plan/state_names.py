@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import Aggregate, FilledPartial, Partial, SizedPartial
 from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.early import EarlyWindow
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -26,6 +27,7 @@ from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.joined_rows import JoinedRows, TableStep
@@ -194,6 +196,13 @@ def _bounds(window: TimeWindow | CountWindow) -> str:
             return f"early {_bounds(window.closes)} every {span(window.slide_us)}"
         case NestedWindow(levels=levels, aging=aging) if levels is not None:
             return _levels(levels.windows, aging)
+        case CalendarWindow(ends=Calendar() as ends, starts=Calendar() as starts):
+            reach = f"{starts.back_months} months {starts.back_days} days"
+            slide = f"{ends.months} months {ends.days} days"
+            return f"range {reach} slide {slide}{_offset(ends.offset_us)} in {ends.zone}{_every(window.every_us)}"
+        case CumulateWindow():
+            assert window.range_us is not None
+            return f"cumulate {span(window.range_us)} slide {span(window.slide_us)}{_offset(window.offset_us)}"
         case TimeWindow():
             reach = "unbounded" if window.range_us is None else span(window.range_us)
             return f"range {reach} slide {span(window.slide_us)}{_offset(window.offset_us)}{_every(window.every_us)}"

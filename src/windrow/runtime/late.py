@@ -40,7 +40,7 @@ class Answered:
         first = _end_after(window, times)
         if window.range_us is None:
             return first <= self.until, np.ones(len(times), bool)
-        last = _end_after(window, times + window.range_us) - window.slide_us
+        last = window.ends_of(window.all_last_over(times))
         inside = first <= last
         return inside & (first <= self.until), inside & (last > self.until)
 
@@ -71,11 +71,11 @@ def took(window: TimeWindow, times: np.ndarray, clocks: np.ndarray) -> np.ndarra
     """Which events at `times`, that came when the clock was at `clocks`, some of these windows were still to take."""
     if window.range_us is None:
         return np.ones(len(times), bool)
-    last: np.ndarray = _end_after(window, times + window.range_us) - window.slide_us
-    return last > clocks
+    last = window.ends_of(window.all_last_over(times))
+    taken: np.ndarray = last > clocks
+    return taken
 
 
 def _end_after(window: TimeWindow, times: np.ndarray) -> np.ndarray:
     """The first end of a window after each of `times`."""
-    ends: np.ndarray = times - (times - window.offset_us) % window.slide_us + window.slide_us
-    return ends
+    return window.ends_of(window.all_last_ended(times) + 1)

@@ -30,6 +30,7 @@ _PLAIN = (
     "ARG_MIN",
     "ARGMIN",
     "MIN_BY",
+    *("AND", "OR"),  # those are no functions, and with one argument the word would be passed over
 )
 
 

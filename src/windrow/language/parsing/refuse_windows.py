@@ -7,21 +7,23 @@ from itertools import pairwise
 from sqlglot import exp
 
 from windrow.errors import QueryError
-from windrow.language.nodes import Duration, RowCount, StreamWindow, Unbounded
+from windrow.language.durations import UNITS_US, is_zone
+from windrow.language.nodes import Duration, Months, RowCount, StreamWindow, Unbounded
 from windrow.language.spans import error_at
 
 
 def refuse_window(window: exp.Expr, text: str) -> None:
     """Raise the error of a window whose clauses do not go together."""
     if isinstance(window, StreamWindow):
-        error = _slide_error(window, text) or _level_error(window, text) or _partition_error(window, text)
+        error = _calendar_error(window, text) or _cumulate_error(window, text)
+        error = error or _slide_error(window, text) or _level_error(window, text) or _partition_error(window, text)
         if error is not None:
             raise error
 
 
 def _slide_error(window: StreamWindow, text: str) -> QueryError | None:
     slides = window.args.get("slides") or []
-    in_time = [slide for slide in slides if isinstance(slide, Duration)]
+    in_time = [slide for slide in slides if isinstance(slide, Duration | Months)]
     offset, emit_every = window.args.get("offset"), window.args.get("emit_every")
     if offset is not None and (not in_time or window.args.get("nested")):
         return error_at(offset, "OFFSET shifts a slide in time, and this window has none", text, "add SLIDE 1 DAY, say")
@@ -33,6 +35,51 @@ def _slide_error(window: StreamWindow, text: str) -> QueryError | None:
         return error_at(slides[0], message, text, "leave ABOUT out")
     if window.args.get("about") and len(in_time) < len(slides):
         return error_at(slides[0], "ABOUT is for a slide in time", text, "leave ABOUT out")
+    return None
+
+
+def _calendar_error(window: StreamWindow, text: str) -> QueryError | None:
+    """Months need a calendar, and a calendar counts days, weeks, months and years."""
+    zone, slides = window.args.get("zone"), window.args.get("slides") or []
+    lengths = [*window.args["ranges"], *slides]
+    if zone is None:
+        months = next((length for length in lengths if isinstance(length, Months)), None)
+        hint = "add IN and the zone whose calendar counts, such as IN 'UTC', or count in DAYS"
+        return None if months is None else error_at(months, "a MONTH has no fixed length", text, hint)
+    for clause, name in (("rows", "ROWS"), ("nested", "levels"), ("about", "ABOUT"), ("cumulate", "CUMULATE")):
+        if window.args.get(clause):
+            return error_at(zone, f"IN is for one RANGE and one SLIDE, not with {name}", text)
+    if not is_zone(zone.name):
+        return error_at(
+            zone, f"there is no time zone {zone.name!r}", text, "names are those of IANA: 'Europe/Berlin', 'UTC'"
+        )
+    if not slides:
+        return error_at(zone, "IN says when windows end, and this one has no SLIDE", text, "add SLIDE 1 DAY, say")
+    for length in lengths:
+        if isinstance(length, Months) or (isinstance(length, Duration) and length.us % UNITS_US["DAY"] == 0):
+            continue
+        hint = "what is shorter than a day needs no zone: leave IN out"
+        return error_at(length, "a calendar counts DAYS, WEEKS, MONTHS and YEARS", text, hint)
+    offset = window.args.get("offset")
+    if offset is not None and not 0 <= offset.us < UNITS_US["DAY"]:
+        return error_at(offset, "with IN, OFFSET is a time of the day", text, "OFFSET 6 HOURS")
+    return None
+
+
+def _cumulate_error(window: StreamWindow, text: str) -> QueryError | None:
+    """What grows step by step has steps that fill it."""
+    if not window.args.get("cumulate"):
+        return None
+    slides, ranges = window.args.get("slides") or [], window.args["ranges"]
+    lengths = [*ranges, *slides]
+    clauses = ("rows", "nested", "about", "emit_every")
+    if any(window.args.get(clause) for clause in clauses) or not all(isinstance(one, Duration) for one in lengths):
+        return error_at(
+            window, "CUMULATE is for one RANGE and one SLIDE in time", text, "[RANGE 1 DAY SLIDE 1 HOUR CUMULATE]"
+        )
+    if len(lengths) != 2 or ranges[0].us % slides[0].us:
+        hint = "[RANGE 1 DAY SLIDE 1 HOUR CUMULATE]"
+        return error_at(window, "the range of CUMULATE is a multiple of its slide", text, hint)
     return None
 
 

@@ -8,14 +8,10 @@ from sqlglot import TokenType, exp
 
 from windrow.language.nodes import Duration, SessionStreamWindow, StreamWindow
 from windrow.language.parsing.windows import WindowParser
-from windrow.language.spans import remember_span
+from windrow.language.spans import remember_span, span_of
 
 TIMED_BY = "timed_by"
 """In the meta of a window, the column that it says it is over: it must be the time of its stream."""
-
-_REFUSED = {
-    "CUMULATE": "[RANGE 1 DAY SLIDE 1 DAY EMIT EVERY 1 HOUR] answers while a window fills",
-}
 
 
 def window_by_starts(range_us: int, slide_us: int, start_us: int, timed_by: exp.Expr, *span: int) -> StreamWindow:
@@ -29,6 +25,13 @@ def window_by_starts(range_us: int, slide_us: int, start_us: int, timed_by: exp.
             remember_span(part, *span)
     window = remember_span(StreamWindow(**parts), *span)
     window.meta[TIMED_BY] = timed_by
+    return window
+
+
+def _cumulated(window: StreamWindow, start_us: int) -> StreamWindow:
+    """The same that grows step by step; where it begins is then its offset."""
+    window.set("cumulate", True)
+    window.set("offset", remember_span(Duration(this=start_us), *(span_of(window) or (0, 0))) if start_us else None)
     return window
 
 
@@ -48,13 +51,11 @@ class TableFunctionParser(WindowParser):
         ahead = [token.text.upper() for token in self._tokens[self._index : self._index + 4]]
         wrapped = ahead[:2] == ["TABLE", "("]
         name, bracket = (ahead[2:4] if wrapped else ahead[:2]) if len(ahead) > (3 if wrapped else 1) else ("", "")
-        if name not in ("TUMBLE", "HOP", "SESSION", *_REFUSED) or bracket != "(":
+        if name not in ("TUMBLE", "HOP", "CUMULATE", "SESSION") or bracket != "(":
             return None
         if wrapped:
             self._advance(2)
         index = self._index
-        if name in _REFUSED:
-            self._fail(f"{name} is not supported yet", hint=_REFUSED[name])
         self._advance(2)
         if not self._match(TokenType.TABLE):
             self._fail_expecting(["TABLE"], f"{name}(")
@@ -80,7 +81,11 @@ class TableFunctionParser(WindowParser):
             window = session_window(lengths[0], keys, timed_by, *self._span_since(index))
         else:
             slide_us, range_us, start_us = self._lengths_of(name, lengths, index)
+            if name == "CUMULATE" and range_us % slide_us:
+                self._fail_since(index, "the length of CUMULATE is a multiple of its step")
             window = window_by_starts(range_us, slide_us, start_us, timed_by, *self._span_since(index))
+            if name == "CUMULATE":
+                window = _cumulated(window, start_us % range_us)
         table.set("stream_window", window)
         if wrapped:
             self._expect(")", after=name)
@@ -103,10 +108,10 @@ class TableFunctionParser(WindowParser):
         """Slide, range and where windows begin."""
         wanted = 1 if name == "TUMBLE" else 2
         if not wanted <= len(lengths) <= wanted + 1 or min(lengths[:wanted], default=0) <= 0:
-            lacking = "a length" if name == "TUMBLE" else "a slide and a length"
+            lacking = {"TUMBLE": "a length", "HOP": "a slide and a length"}.get(name, "a step and a length")
             example = "TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '10' MINUTES)"
-            if name == "HOP":
-                example = "HOP(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTES)"
+            if name != "TUMBLE":
+                example = f"{name}(TABLE s, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '10' MINUTES)"
             self._fail_since(index, f"{name} takes a stream, its time, and {lacking}", example)
         start_us = lengths[wanted] if len(lengths) > wanted else 0
         return (lengths[0], lengths[0], start_us) if name == "TUMBLE" else (lengths[0], lengths[1], start_us)

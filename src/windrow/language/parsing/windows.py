@@ -8,13 +8,14 @@ from typing import Any
 from sqlglot import TokenType, exp
 
 from windrow.language.durations import UNIT_WORDS
-from windrow.language.nodes import PredicateStreamWindow, SessionStreamWindow, StreamWindow, Unbounded
+from windrow.language.nodes import Months, PredicateStreamWindow, SessionStreamWindow, StreamWindow, Unbounded
 from windrow.language.parsing.durations import DurationParser
 from windrow.language.parsing.refuse_windows import refuse_window
 from windrow.language.spans import remember_span
 
 _REACHES = ("RANGE", "ROWS", "RANGES", "FROM", "SESSION", "PARTITION BY")
-_CLAUSES = ("SLIDE", "SLIDES", "OFFSET", "EMIT", "AGING")
+_CLAUSES = ("SLIDE", "SLIDES", "OFFSET", "CUMULATE", "IN", "EMIT", "AGING")
+_MONTHS = {"MONTH": 1, "MONTHS": 1, "QUARTER": 3, "QUARTERS": 3, "YEAR": 12, "YEARS": 12}
 
 
 class WindowParser(DurationParser):
@@ -76,7 +77,7 @@ class WindowParser(DurationParser):
 
     def _parse_window_clause_into(self, parts: dict[str, Any]) -> None:
         word = self._word()
-        name = {"SLIDE": "slides", "SLIDES": "slides", "EMIT": "emit_every"}.get(word, word.lower())
+        name = {"SLIDE": "slides", "SLIDES": "slides", "EMIT": "emit_every", "IN": "zone"}.get(word, word.lower())
         if name in parts:
             self._fail(f"a window has only one {word}")
         if word == ("SLIDE" if parts["nested"] else "SLIDES"):
@@ -89,6 +90,10 @@ class WindowParser(DurationParser):
         elif name == "offset":
             offset = self._parse_duration("offset", least_us=None)
             parts[name] = offset if offset.us else None
+        elif name == "cumulate":
+            parts[name] = True
+        elif name == "zone":
+            parts[name] = self._parse_zone()
         elif name == "emit_every":
             self._expect("EVERY", after="EMIT")
             parts[name] = self._parse_duration("period of EMIT EVERY")
@@ -112,7 +117,23 @@ class WindowParser(DurationParser):
             if what == "range" and not rows:
                 self._fail("a RANGE is a length of time", hint="a window of so many rows is written ROWS 1000")
             return self._parse_row_count(what)
+        if self._next and self._match(TokenType.NUMBER, advance=False) and self._next.text.upper() in _MONTHS:
+            return self._parse_months(what)
         return self._parse_duration(what)
+
+    def _parse_months(self, what: str) -> Months:
+        """A length of the calendar, such as 3 MONTHS or 1 YEAR."""
+        index, amount = self._index, self._curr.text
+        self._advance(2)
+        if not amount.isdigit() or not 0 < int(amount) <= 120_000:
+            self._fail_since(index, f"a {what} of the calendar is a whole number from 1", "such as 1 MONTH")
+        months = Months(this=int(amount) * _MONTHS[self._prev.text.upper()])
+        return remember_span(months, *self._span_since(index))
+
+    def _parse_zone(self) -> exp.Expr:
+        if not self._match(TokenType.STRING):
+            self._fail("expected the name of a time zone in quotes after IN", hint="IN 'Europe/Berlin'")
+        return remember_span(exp.Literal.string(self._prev.text), *self._span_since(self._index - 1))
 
     def _at_bare_number(self) -> bool:
         """Whether a number without a unit stands here, which counts rows in a window of rows."""

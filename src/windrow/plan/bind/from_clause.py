@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import QueryError, SettingsError
+from windrow.language import CalendarWindow as WrittenCalendar
+from windrow.language import CumulateWindow as WrittenCumulate
 from windrow.language import (
     LevelsWindow,
     PredicateWindow,
@@ -24,10 +26,12 @@ from windrow.plan.bind.row_windows import (
     bind_row_levels,
     bind_session_window,
 )
+from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.parts import nested_window
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow, calendar_window
 
 
 def read_from(tree: exp.Select, text: str) -> exp.Expr:
@@ -65,6 +69,11 @@ def bind_window(written: object, table: exp.Expr, source: BoundRows, scope: Scop
         return bind_predicate_window(written, source, scope)
     if isinstance(written, SessionWindow):
         return bind_session_window(written, source, scope)
+    if isinstance(written, WrittenCalendar):
+        return _bind_calendar(written, place, scope)
+    if isinstance(written, WrittenCumulate):
+        offset_us = written.offset_us % written.range_us
+        return CumulateWindow(written.range_us, written.slide_us, offset_us)
     if isinstance(written, LevelsWindow):
         if not isinstance(written.levels[0], WrittenWindow):
             return bind_row_levels(written, place, source, scope)
@@ -75,6 +84,16 @@ def bind_window(written: object, table: exp.Expr, source: BoundRows, scope: Scop
         raise not_yet(place, "a window without SLIDE", scope.text, "add SLIDE 1 SECOND")
     offset_us = written.offset_us % written.slide_us
     return TimeWindow(written.range_us, written.slide_us, offset_us, written.about, written.emit_every_us)
+
+
+def _bind_calendar(written: WrittenCalendar, place: exp.Expr, scope: Scope) -> CalendarWindow:
+    """Windows by the calendar of a zone."""
+    if written.range is None:
+        way_out = "a long RANGE, or leave IN out"
+        raise not_yet(place, "RANGE UNBOUNDED with IN", scope.text, way_out)
+    months, days = written.slide
+    ends = Calendar(written.zone, months, days, written.offset_us)
+    return calendar_window(ends, *written.range, every_us=written.emit_every_us)
 
 
 def _bind_levels(written: LevelsWindow, place: exp.Expr, scope: Scope) -> TimeWindow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
-from windrow.language import LevelsWindow, RowWindow, error_at, span_of
+from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, RowWindow, error_at, span_of
 from windrow.language import PredicateWindow as PredicateWindowText
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind.bound import BoundQuery
@@ -61,6 +61,10 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
             kind = "a nested window"
         case PredicateWindowText():
             kind = "a window from condition to condition"
+        case CalendarWindow():
+            kind = "a window by the calendar"
+        case CumulateWindow():
+            kind = "CUMULATE"
         case WrittenWindow():
             kind = "a window that answers early"
         case _:

@@ -1,5 +1,6 @@
 """Windows as values: where each begins and ends, over time and over rows.
 
+calendar          Days, weeks, months and years as the clocks of a place show them: where each begins, as instants
 chains            Which windows nest, so that one chain can answer them, whoever asks for them
 cuts              Where time is cut into panes: at the edges of all windows that share them, and nowhere else
 early             Windows that answer while they fill
@@ -11,4 +12,6 @@ row_levels        Nested windows that count rows: one range and slide for each l
 row_window        Windows that count rows: in their range, in their slide, or in both
 session_window    Windows of rows that follow each other closely
 time_window       Time windows: where each begins and ends
+uneven            Time windows that are not all as long as each other: by the calendar of a place, and those that grow
+                  step by step
 """

@@ -19,7 +19,9 @@ def chains_of(windows: Iterable[TimeWindow]) -> list[Levels]:
     [[(49, 7)], [(60, 1), (600, 60), (3600, 300)]]
     """
     chains: list[list[TimeWindow]] = []
-    able = [window for window in windows if not window.is_early and _reach(window) % window.slide_us == 0]
+    able = [
+        window for window in windows if window.is_even and not window.is_early and _reach(window) % window.slide_us == 0
+    ]
     for window in sorted((w for w in able if w.range_us), key=lambda w: (_reach(w), w.slide_us, w.offset_us)):
         for chain in chains:
             if _lies_over(window, chain[-1]):

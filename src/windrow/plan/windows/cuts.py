@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.time_window import TimeWindow
 
 
@@ -37,17 +38,21 @@ class Cuts:
     """
 
     combs: tuple[Comb, ...]
+    calendars: tuple[Calendar, ...] = ()
 
     @classmethod
     def of(cls, windows: Iterable[TimeWindow]) -> Cuts:
         """The edges of `windows`, without combs whose teeth another has."""
+        windows = list(windows)
         combs = {Comb(slide, first) for window in windows for slide, first in window.edges}
-        return cls(_needed(sorted(combs, key=lambda comb: (comb.slide_us, comb.first_us))))
+        calendars = tuple(dict.fromkeys(calendar for window in windows for calendar in window.calendars))
+        return cls(_needed(sorted(combs, key=lambda comb: (comb.slide_us, comb.first_us))), calendars)
 
     def pane_at(self, instant: int) -> int:
         """The pane that `instant` lies in: all panes before it have ended by then."""
         slides, firsts = _arrays(self.combs)
-        return int((firsts + (instant - firsts) // slides * slides).max())
+        edges: list[int] = (firsts + (instant - firsts) // slides * slides).tolist()
+        return max(edges + [calendar.at(calendar.last_until(instant)) for calendar in self.calendars])
 
     def edge_from(self, instant: int) -> int:
         """The first edge at `instant` or later.
@@ -56,13 +61,16 @@ class Cuts:
         [6, 8, 10]
         """
         slides, firsts = _arrays(self.combs)
-        return int((firsts - (firsts - instant) // slides * slides).min())
+        edges: list[int] = (firsts - (firsts - instant) // slides * slides).tolist()
+        return min(edges + [calendar.at(calendar.first_from(instant)) for calendar in self.calendars])
 
     def is_edge(self, instants: np.ndarray) -> np.ndarray:
         """Which of `instants` are edges."""
         found = np.zeros(len(instants), bool)
         for comb in self.combs:
             found |= (instants - comb.first_us) % comb.slide_us == 0
+        for calendar in self.calendars:
+            found |= calendar.all_at(calendar.all_last_until(instants)) == instants
         return found
 
     def panes_in(self, range_us: int) -> int:
@@ -72,23 +80,29 @@ class Cuts:
         [1, 2, 3, 1]
         """
         slides, _ = _arrays(self.combs)
-        return max(1, round(float((range_us / slides).sum())))
+        by_calendar = sum(range_us / calendar.mean_us for calendar in self.calendars)
+        return max(1, round(float((range_us / slides).sum()) + by_calendar))
 
     def cut(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A number from 0 for the pane of each of `times`, and where the pane of each number begins, in order."""
         low, high = int(times.min()), int(times.max())
-        slide = self.combs[0].slide_us
-        if len(self.combs) <= 2 and all(comb.slide_us == slide for comb in self.combs):
+        slide = self.combs[0].slide_us if self.combs else 0
+        if not self.calendars and len(self.combs) <= 2 and all(comb.slide_us == slide for comb in self.combs):
             return self._cut_evenly(times, low, high)
         slides, _ = _arrays(self.combs)
-        if float(((high - low) / slides + 2).sum()) > _room(len(times)):  # far apart: only where there are events
+        by_calendar = sum((high - low) / calendar.mean_us + 2 for calendar in self.calendars)
+        if float(((high - low) / slides + 2).sum()) + by_calendar > _room(
+            len(times)
+        ):  # far apart: only where there are events
             return _distinct(self.starts_of(times))
         first = self.pane_at(low)
         teeth = [
             np.arange(comb.first_us - (comb.first_us - first) // comb.slide_us * comb.slide_us, high + 1, comb.slide_us)
             for comb in self.combs
         ]
+        teeth += [calendar.between(low, high) for calendar in self.calendars]
         edges = np.unique(np.concatenate(teeth))
+        edges = edges[np.searchsorted(edges, low, side="right") - 1 :]
         return np.searchsorted(edges, times, side="right") - 1, edges
 
     def _cut_evenly(self, times: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
@@ -112,6 +126,8 @@ class Cuts:
         for comb in self.combs:
             since = times - comb.first_us
             np.maximum(starts, times - since % comb.slide_us, out=starts)
+        for calendar in self.calendars:
+            np.maximum(starts, calendar.all_at(calendar.all_last_until(times)), out=starts)
         return starts
 
 
@@ -126,8 +142,7 @@ def covered(windows: Iterable[TimeWindow], starts: np.ndarray) -> np.ndarray | N
         return None
     found = np.zeros(len(starts), bool)
     for window in windows:
-        assert window.range_us is not None
-        found |= (starts - window.offset_us + window.range_us) % window.slide_us < window.range_us
+        found |= window.starts_of(window.all_last_ended(starts) + 1) <= starts
     return found
 
 
@@ -143,7 +158,7 @@ def _distinct(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=256)
 def _arrays(combs: tuple[Comb, ...]) -> tuple[np.ndarray, np.ndarray]:
-    return np.array([comb.slide_us for comb in combs]), np.array([comb.first_us for comb in combs])
+    return np.array([comb.slide_us for comb in combs], np.int64), np.array([comb.first_us for comb in combs], np.int64)
 
 
 def _needed(combs: list[Comb]) -> tuple[Comb, ...]:

@@ -40,8 +40,12 @@ class EarlyWindow(TimeWindow):
         return True
 
     @property
+    def is_even(self) -> bool:
+        return self.closes.is_even
+
+    @property
     def label(self) -> str:
-        return f"{self.range_us}-{self.closes.slide_us}-{self.closes.offset_us}-every-{self.slide_us}"
+        return f"{self.closes.label}-every-{self.slide_us}"
 
     @property
     def edges(self) -> tuple[tuple[int, int], ...]:
@@ -61,12 +65,18 @@ class EarlyWindow(TimeWindow):
         return self.closes.first_over(self.end(number))
 
     def is_silent(self, number: int) -> bool:
-        return (self.end(number) - self.closes.offset_us) % self.closes.slide_us == 0
+        end = self.end(number)
+        return self.closes.end(self.closes.last_ended(end)) == end
 
     def shown_ends(self, numbers: np.ndarray) -> np.ndarray:
-        instants = self.offset_us + numbers * self.slide_us
-        slide, offset = self.closes.slide_us, self.closes.offset_us
-        return offset + ((instants - offset) // slide + 1) * slide
+        return self.closes.ends_of(self._wholes(numbers))
+
+    def shown_starts(self, numbers: np.ndarray) -> np.ndarray:
+        return self.closes.starts_of(self._wholes(numbers))
+
+    def _wholes(self, numbers: np.ndarray) -> np.ndarray:
+        """The whole windows that answers `numbers` are of."""
+        return self.closes.all_last_ended(self.offset_us + numbers * self.slide_us) + 1
 
     def number_from(self, window: int) -> int:
         return self.last_ended(self.closes.end(window - 1)) + 1

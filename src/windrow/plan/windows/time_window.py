@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windrow.plan.windows.calendar import Calendar
+
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
@@ -54,6 +56,16 @@ class TimeWindow:
     def is_early(self) -> bool:
         """Whether its answers are those of windows that still fill."""
         return False
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all its windows are as long as each other, and as far apart."""
+        return True
+
+    @property
+    def calendars(self) -> tuple[Calendar, ...]:
+        """Where its windows begin and end, if that goes by a calendar."""
+        return ()
 
     @property
     def label(self) -> str:
@@ -113,9 +125,31 @@ class TimeWindow:
         """Whether the answer of window `number` is not told."""
         return False
 
+    def ends_of(self, numbers: np.ndarray) -> np.ndarray:
+        """When windows `numbers` end."""
+        return self.offset_us + numbers * self.slide_us
+
+    def starts_of(self, numbers: np.ndarray) -> np.ndarray:
+        """When windows `numbers` begin, if their range has a bound."""
+        assert self.range_us is not None, "a window without bound began with the stream"
+        return self.offset_us + numbers * self.slide_us - self.range_us
+
+    def all_last_ended(self, instants: np.ndarray) -> np.ndarray:
+        """The newest window that has ended at each of `instants`."""
+        return (instants - self.offset_us) // self.slide_us
+
+    def all_last_over(self, instants: np.ndarray) -> np.ndarray:
+        """The last window of bounded range that begins at each of `instants` or before."""
+        assert self.range_us is not None, "a window without bound began with the stream"
+        return (instants + self.range_us - self.offset_us) // self.slide_us
+
     def shown_ends(self, numbers: np.ndarray) -> np.ndarray:
         """The ends that the answers of windows `numbers` bear."""
-        return self.offset_us + numbers * self.slide_us
+        return self.ends_of(numbers)
+
+    def shown_starts(self, numbers: np.ndarray) -> np.ndarray:
+        """The beginnings that they bear."""
+        return self.starts_of(numbers)
 
     def number_from(self, window: int) -> int:
         """The first answer that is of `window` or a later one."""

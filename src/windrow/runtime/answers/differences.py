@@ -69,7 +69,7 @@ class Differences:
         numbers = np.zeros(len(ends), np.int64) if clusters is None else clusters.numbers
         found = []
         for low, high in pairwise(edges):
-            window = (int(ends[low]) - self._window.offset_us) // self._window.slide_us
+            window = self._window.last_ended(int(ends[low]))
             found += self.emptied(window - 1)
             fates = {} if clusters is None else clusters.followed[window].fates()
             held = LastAnswer(slots[low:high], numbers[low:high], rows.slice(low, high - low))

@@ -93,8 +93,8 @@ def joined_answers(window: TimeWindow, partials: tuple[Partial, ...], answers: S
     """The answers of several of the windows that `window` describes, as columns."""
     numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
     ends = window.shown_ends(numbers)
-    instants = window.offset_us + numbers * window.slide_us if window.is_early else None
-    starts = None if window.range_us is None else ends - window.range_us
+    instants = window.ends_of(numbers) if window.is_early else None
+    starts = None if window.range_us is None else window.shown_starts(numbers)
     slots = np.concatenate([present for _, present, _ in answers])
     fields = tuple(concat([part[partial] for _, _, part in answers]) for partial in partials)
     return Answers(len(answers), starts, ends, slots, fields, instants=instants, kept=partials, window=window)

@@ -26,5 +26,5 @@ def first_window(query: QueryPlan, part: TimeWindow, space: Space, kept: Snapsho
     known = None if anew else state.get("firsts", {}).get(query.need_of(part))
     first = history.first_window(part.closes, partials) if known is None else known
     window, clock = part.closes, kept["clock"]
-    after = (clock - window.offset_us) // window.slide_us + 1 if clock is not None else first
+    after = window.last_ended(clock) + 1 if clock is not None else first
     return max(first, after)

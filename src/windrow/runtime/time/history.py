@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Any
 
 import numpy as np
 
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.cuts import Comb, Cuts
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.storage.blocks import Snapshot
@@ -27,7 +30,7 @@ class History:
     def __init__(self, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"partials": {}, "cuts": [], "kept_from": BEFORE_ALL}
         self._partials: dict[str, int] = dict(snapshot["partials"])
-        self._cuts = [(since, Cuts(tuple(Comb(*comb) for comb in combs))) for since, combs in snapshot["cuts"]]
+        self._cuts = [(since, _read_cuts(*cuts)) for since, *cuts in snapshot["cuts"]]
         self.kept_from: int = snapshot["kept_from"]
 
     def begin(self, space: Space, since: int | None) -> None:
@@ -55,8 +58,7 @@ class History:
         last = window.first_from(max(low, sure))
         first = max(window.first_from(low) if low > BEFORE_ALL else last - MOST, last - MOST)
         numbers = np.arange(first, last)
-        ends = window.offset_us + numbers * window.slide_us
-        whole = self._cut_at(ends - window.range_us) & self._cut_at(ends)
+        whole = self._cut_at(window.starts_of(numbers)) & self._cut_at(window.ends_of(numbers))
         broken = np.flatnonzero(~whole)
         return int(numbers[broken[-1]]) + 1 if len(broken) else first
 
@@ -86,7 +88,7 @@ class History:
         return bool(self._cut_at(np.array([instant]))[0])
 
     def snapshot(self) -> Snapshot:
-        cuts = [[since, [[comb.slide_us, comb.first_us] for comb in cut.combs]] for since, cut in self._cuts]
+        cuts = [[since, *_written_cuts(cut)] for since, cut in self._cuts]
         return {"partials": self._partials, "cuts": cuts, "kept_from": self.kept_from}
 
     def _cut_at(self, instants: np.ndarray) -> np.ndarray:
@@ -97,3 +99,13 @@ class History:
             inside = (instants >= since) & (instants < until)
             found[inside] = cuts.is_edge(instants[inside])
         return found
+
+
+def _written_cuts(cuts: Cuts) -> list[Any]:
+    """Cuts as plain values; calendars only where there are any, so that state without reads as it always did."""
+    combs = [[comb.slide_us, comb.first_us] for comb in cuts.combs]
+    return [combs, [list(astuple(calendar)) for calendar in cuts.calendars]] if cuts.calendars else [combs]
+
+
+def _read_cuts(combs: list[list[int]], calendars: list[list[Any]] | None = None) -> Cuts:
+    return Cuts(tuple(Comb(*comb) for comb in combs), tuple(Calendar(*calendar) for calendar in calendars or ()))

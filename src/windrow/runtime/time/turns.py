@@ -24,16 +24,23 @@ class Turns:
     def __init__(self, windows: Sequence[TimeWindow], schedule: str | None = None) -> None:
         """`schedule` is the one that was asked for, if any."""
         self._way = schedule
-        self._slides = np.array([window.slide_us for window in windows])
-        self._offsets = np.array([window.offset_us for window in windows])
+        self._by_calendar = [number for number, window in enumerate(windows) if window.calendars]
+        even = [(number, window) for number, window in enumerate(windows) if not window.calendars]
+        self._numbers = [number for number, _ in even]
+        self._slides = np.array([window.slide_us for _, window in even], np.int64)
+        self._offsets = np.array([window.offset_us for _, window in even], np.int64)
         self._schedule: Schedule | None = None
 
     def between(self, before: int | None, clock: int) -> list[int]:
         """The numbers of the windows that have an end after `before` and up to `clock`."""
         if before is None or ((clock - before) // self._slides).sum() > FAR:
             self._schedule = None
-            return list(range(len(self._slides)))
+            return sorted([*self._numbers, *self._by_calendar])
+        if not self._numbers:
+            return self._by_calendar
         if self._schedule is None or self._schedule.clock != before:
             self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before, way=self._way)
         due: list[int] = np.unique(self._schedule.due_until(clock).queries).tolist()
-        return due
+        return sorted(
+            [*(self._numbers[place] for place in due), *self._by_calendar]
+        )  # days are looked up by who has them

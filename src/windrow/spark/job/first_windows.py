@@ -50,9 +50,9 @@ def _firsts(plan: StagePlan, kept: Snapshot, names: Collection[str]) -> dict[str
 
 
 def _shown(window: TimeWindow, number: int) -> str:
-    end = window.offset_us + number * window.slide_us
-    start = None if window.range_us is None else end - window.range_us
-    if number <= BEFORE_ALL // 2 or start is None:
+    end = BEFORE_ALL if number <= BEFORE_ALL // 2 else window.end(number)
+    start = None if window.range_us is None or end == BEFORE_ALL else window.start(number)
+    if start is None:
         return f"the window that ends at {shown_instant(end)}" if number > BEFORE_ALL // 2 else "its next window"
     return f"the window from {shown_instant(start)} to {shown_instant(end)}"
 
