@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.errors import (
     AggregateError,
+    AskError,
     ChangeError,
     ClusteringError,
     JobError,
@@ -22,9 +23,13 @@ from windrow.version import VERSION
 if TYPE_CHECKING:
     from windrow.clustering.plugin import Clusters, Moves
     from windrow.clustering.plugin import Plugin as ClusteringPlugin
+    from windrow.console.door import open_console
+    from windrow.current.answer import Answer, Update
+    from windrow.current.subscription import Subscription
     from windrow.local.replay import Replay, replay
     from windrow.plan.aggregate_plugin import AggregatePlugin
     from windrow.plan.sink import Sink, sink
+    from windrow.serve.client import Client, connect
     from windrow.session import Session
     from windrow.spark.job.job import Job
     from windrow.spark.job.progress import Progress, StreamProgress
@@ -32,7 +37,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AggregateError",
     "AggregatePlugin",
+    "Answer",
+    "AskError",
     "ChangeError",
+    "Client",
     "ClusteringError",
     "ClusteringPlugin",
     "Clusters",
@@ -51,7 +59,11 @@ __all__ = [
     "StoppedQueriesError",
     "StorageError",
     "StreamProgress",
+    "Subscription",
+    "Update",
     "WindrowError",
+    "connect",
+    "open_console",
     "replay",
     "sink",
 ]
@@ -59,6 +71,7 @@ __version__ = VERSION
 
 _LATER = {
     "AggregatePlugin": ("plan.aggregate_plugin", "AggregatePlugin"),
+    "Answer": ("current.answer", "Answer"),
     "ClusteringPlugin": ("clustering.plugin", "Plugin"),
     "Clusters": ("clustering.plugin", "Clusters"),
     "Job": ("spark.job.job", "Job"),
@@ -67,7 +80,12 @@ _LATER = {
     "Replay": ("local.replay", "Replay"),
     "Session": ("session", "Session"),
     "Sink": ("plan.sink", "Sink"),
+    "Subscription": ("current.subscription", "Subscription"),
+    "Update": ("current.answer", "Update"),
     "StreamProgress": ("spark.job.progress", "StreamProgress"),
+    "Client": ("serve.client", "Client"),
+    "connect": ("serve.client", "connect"),
+    "open_console": ("console.door", "open_console"),
     "replay": ("local.replay", "replay"),
     "sink": ("plan.sink", "sink"),
 }

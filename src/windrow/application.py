@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from windrow.current.limits import read_limits
 from windrow.errors import QueryError, SettingsError
 from windrow.language import (
     CreateSink,
@@ -36,6 +37,7 @@ from windrow.plan.sink import (
     FORMATS,
     HOLDS_ANSWER,
     HOLDS_CHANGES,
+    KEEP_WHAT,
     OWN_FORMATS,
     Sink,
     check_partitions,
@@ -89,6 +91,8 @@ class Application:
     def __init__(self, session: Declaring, text: str) -> None:
         self.session = session
         self.sinks: dict[str, Sink] = {}
+        self.texts: dict[str, str] = {}
+        """The queries as they are written."""
         self.rejected: dict[str, Sink] = {}
         self._text = text = with_variables(text)
         self._declared: dict[str, CreateSink] = {}
@@ -148,6 +152,7 @@ class Application:
         if sink.name in self._declared:
             raise self._error(f"two sinks are named {sink.name!r}", sink.name_span, "give one of them another name")
         self._check_keys(sink)
+        self._check_keeping(sink)
         if sink.format in FORMATS and "path" not in dict(sink.options):
             way_out = "OPTIONS (path 'out/results')"
             raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
@@ -163,6 +168,17 @@ class Application:
                 message = "rejected events have no answer that a sink could hold"
                 raise self._error(message, self._written(HOLDS_ANSWER, sink), "leave out holds")
             self._rejected(sink)
+
+    def _check_keeping(self, sink: CreateSink) -> None:
+        """What is kept of answers is known, and rejected events have none."""
+        wanted = Sink(sink.format, sink.options)
+        if wanted.wrong_keep is not None:
+            raise self._error(KEEP_WHAT.format(wanted.wrong_keep), self._written("keep", sink), "keep 'answer'")
+        if sink.rejected and wanted.keeps_answer:
+            message = "rejected events have no answer that could be kept"
+            raise self._error(message, self._written("answer", sink), "files of json keep them whole")
+        with self._placed(self._written("keep", sink)):
+            read_limits(dict(sink.options))
 
     def _check_folder(self, sink: CreateSink) -> None:
         """A sink of files needs a folder of its own: a reader could not tell its rows from another's."""
@@ -222,6 +238,7 @@ class Application:
         if wrong is not None and declared is not None:
             raise self._error(wrong[0], self._written(sink.holds, declared), wrong[1])
         self.sinks[name] = sink
+        self.texts[name] = self._text[slice(*query.span)]
         return plan
 
     def _options(self, source: CreateStream | CreateTable) -> dict[str, str]:

@@ -28,6 +28,9 @@ def obey(job: Job, letter: Letter) -> Letter:
             return {"reset": stream}
         case {"list": _}:
             return {"queries": job.queries}
+    for word, answer in job.asked.items():
+        if word in letter:
+            return answer(letter)
     raise ChangeError(f"the job does not know what to do with {sorted(letter)}")
 
 

@@ -105,6 +105,16 @@ class ClusteringError(WindrowError):
     code = "CLUSTERING"
 
 
+class AskError(WindrowError):
+    """Something asked of a running job, or of its answers, that cannot be told; `missing` where there is no such."""
+
+    code = "ASK"
+
+    def __init__(self, message: str, *, missing: bool = False) -> None:
+        self.missing = missing
+        super().__init__(message)
+
+
 class ChangeError(WindrowError):
     """A change to a running job that cannot be made; the job goes on as it was."""
 

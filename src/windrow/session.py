@@ -20,6 +20,7 @@ from windrow.compile.keep_rows import Figures, Keeping
 from windrow.compile.read_choose import read_choose
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
+from windrow.current.answers import Answers
 from windrow.errors import QueryError, SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
@@ -314,6 +315,7 @@ class Session:
         restarts: int = RESTARTS,
         task_timeout: str = TASK_TIMEOUT,
         strict: bool = False,
+        keep_answers: bool = False,
     ) -> Job:
         """Run all registered queries, over one scan of each stream, each into its sink.
 
@@ -324,7 +326,8 @@ class Session:
         what passes, such as a machine that was lost, is started again without a batch done in between; a
         batch in which no task ends for `task_timeout` is done again, too. Where the
         checkpoint has run other queries than these, `job.drift` and the log say what differs; with `strict` it is
-        refused.
+        refused. With `keep_answers`, `job.answer` has the current answer of each query; else of those whose sinks keep
+        it.
         """
         recovery = Recovery(on_error, restarts, task_timeout)
         if not self._queries:
@@ -339,10 +342,11 @@ class Session:
                 f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
             )
         if checkpoint:
-            return self._started(spark_place(self.spark, checkpoint), sinks, trigger, rejected, recovery, strict)
+            place = spark_place(self.spark, checkpoint)
+            return self._started(place, sinks, trigger, rejected, recovery, strict, keep_answers)
         place = place_of(tempfile.mkdtemp(prefix="windrow-"))
         try:
-            job = self._started(place, sinks, trigger, rejected, recovery, strict)
+            job = self._started(place, sinks, trigger, rejected, recovery, strict, keep_answers)
         except BaseException:
             remove_checkpoint(place, {})
             raise
@@ -357,6 +361,7 @@ class Session:
         rejected: Mapping[str, Sink] | Sink | None,
         recovery: Recovery,
         strict: bool,
+        keep_answers: bool,
     ) -> Job:
         hold = Hold(checkpoint)
         hold.take()
@@ -372,7 +377,8 @@ class Session:
                 check_drift(str(checkpoint), told)
             keep_expiry(checkpoint, queries, kept.expiry)
             known = (self._sources, self._compiler, rejected, is_live(trigger), self._measured())
-            runs = Runs(self.spark, checkpoint, kept, *known, hold.check)
+            answers = Answers(kept.job, keep_all=keep_answers)
+            runs = Runs(self.spark, checkpoint, kept, *known, hold.check, answers)
             job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside)
             job.drift = told
         except BaseException:
@@ -452,9 +458,28 @@ class Session:
         covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
         return f"{told}\n\n{explain_sinks(list(queries.values()), sinks, covered, written)}"
 
-    def plan(self, name: str, text: str, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
+    def plan(self, name: str, text: str | Query, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
-        return self._compiler.query(name, parse_query(text), beside)
+        return self._compiler.query(name, parse_query(text) if isinstance(text, str) else text, beside)
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The streams that queries may read."""
+        return dict(self._streams)
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Where the rows of each stream come from."""
+        return dict(self._sources)
+
+    @property
+    def tables(self) -> dict[str, pa.Schema]:
+        """The columns of the tables that queries may join."""
+        return dict(self._columns_of_tables)
+
+    def table_rows(self, name: str) -> pa.Table:
+        """The rows of a table, as a query would join them."""
+        return table_rows(self._tables[name])
 
     def _measured(self) -> dict[str, Figures]:
         """What is known of the streams of the job that was started last."""

@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 import windrow
+from windrow.current.answers import Answers
 from windrow.errors import ChangeError, JobError, SettingsError, StateError, StoppedQueriesError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import StagePlan
@@ -79,6 +80,8 @@ class FakeRun:
 
 class FakePlanner:
     """Makes runs that know whether they keep rejected events, and remembers all of them."""
+
+    answers = Answers()
 
     def __init__(self) -> None:
         self.keepers: dict[str, str] = {}

@@ -6,6 +6,7 @@ change    What changes in a job from another terminal: queries that come and go,
 choices   `windrow choices`: the table of all ways that can be asked for
 clean     `windrow clean`: what a stopped job's checkpoint holds that nobody asks for, and its end
 compact   `windrow compact`: small files of a sink's folder become larger ones
+console   `windrow console` and `windrow run --console`: a page for a job that runs, or for sample streams
 doctor    `windrow doctor`: what every executor is like, and whether a job would run there
 drafted   What a script comes to, found without Spark where that is possible, which takes no second
 figures   The figures of a job as text: one line a stream for a log, named rows for a screen

@@ -34,7 +34,11 @@ Variables = Annotated[
     list[str] | None,
     typer.Option("--var", metavar="NAME=VALUE", help="What ${NAME} stands for in the script, whatever SET says there."),
 ]
-LOCAL = "local[*]"
+Listen = Annotated[
+    str,
+    typer.Option("--listen", metavar="HOST:PORT", help="Where the console is served.", show_default="a port from 8180"),
+]
+LOCAL, ANY_PORT = "local[*]", "127.0.0.1"
 
 
 @app.callback()
@@ -109,6 +113,11 @@ def run(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a checkpoint that has run other queries than those of SCRIPT.")
     ] = False,
+    console: Annotated[
+        bool,
+        typer.Option("--console", help="Serve a page with answers, plan and editor, and print its address."),
+    ] = False,
+    listen: Listen = ANY_PORT,
 ) -> None:
     """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
 
@@ -124,6 +133,7 @@ def run(
       windrow run app.sql --checkpoint checkpoints/app --available-now --flush
       windrow run app.sql --master 'local[4]' --set shards=8 --set spark.driver.memory=4g
       windrow run app.sql --trigger '5 seconds'
+      windrow run app.sql --console
 
     \b
     Exit codes: 0 the job ended or was stopped, 1 it or a query of it died, 2 there is a mistake to mend and nothing
@@ -135,7 +145,39 @@ def run(
 
         starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
         launch = read_launch(master, choices or [])
-        run_script(script, checkpoint, launch, trigger, available_now, flush, starting, variables or ())
+        page = listen if console else None
+        run_script(script, checkpoint, launch, trigger, available_now, flush, starting, variables or (), page)
+
+
+@app.command()
+def console(
+    checkpoint: Annotated[
+        str | None,
+        typer.Argument(metavar="[DIR]", help="The checkpoint of a running job; without it, sample streams by replay."),
+    ] = None,
+    listen: Listen = ANY_PORT,
+) -> None:
+    """Serve a page: the answers of queries as they change, their plan, and an editor.
+
+    With DIR it belongs to the job that runs on this checkpoint, and ends with it. Without, queries are tried on sample
+    streams, by replay in this process, without Spark; Ctrl-C ends it.
+
+    It answers on this machine alone. With --listen 0.0.0.0:8180 it answers to others too, who need the token in the
+    address that is printed.
+
+    \b
+    Examples:
+      windrow console
+      windrow console checkpoints/app
+      windrow console --listen 0.0.0.0:8180
+    """
+    with user_errors():
+        from windrow.cli.console import console_of_job, console_of_samples
+
+        if checkpoint is None:
+            console_of_samples(listen)
+        else:
+            console_of_job(checkpoint, listen)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from windrow.cli.console import JobConsole, check_listen
 from windrow.cli.figures import line_of, shown_name
 from windrow.cli.launch import Launch, read_script, started
 from windrow.cli.view import view_for
@@ -35,8 +36,14 @@ def run_script(
     flush: bool,
     starting: Mapping[str, Any],
     variables: Sequence[str] = (),
+    listen: str | None = None,
 ) -> None:
-    """Run the script at `path`, showing how it is doing; `starting` is what `session.start` is told besides."""
+    """Run the script at `path`, showing how it is doing; `starting` is what `session.start` is told besides.
+
+    `listen` is where its console is served, if it is.
+    """
+    if listen is not None:
+        check_listen(listen)
     Recovery(starting["on_error"], starting["restarts"], starting["task_timeout"])
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path, variables)
@@ -54,10 +61,14 @@ def run_script(
             application.sinks,
             AVAILABLE_NOW if available_now else trigger,
             rejected=application.rejected,
+            keep_answers=listen is not None,
             **starting,
         )
         for line in job.drift:
             typer.echo(line)
+        console_of = JobConsole(session, job, application.texts)
+        if listen is not None:
+            typer.echo(f"console: {console_of.open(listen)}")
         places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
         with view_for(console, places) as view:
             worked_off = watch(job, view, stop)

@@ -116,6 +116,19 @@ class StageReplay:
         batch = {next(iter(self._events)): events} if isinstance(events, pa.Table) else events
         return self._finished(self._outcome(self._sliced(batch, arrived_us)))
 
+    def work_off(
+        self, events: Mapping[str, pa.Table], arrived_us: int | None = None
+    ) -> tuple[dict[str, pa.Table], Outcome]:
+        """Work off one batch of events, by stream, and give the rows of each query that has some, and all of it."""
+        outcome = self._outcome(self._sliced(events, arrived_us))
+        found = {name: self._finished(outcome, name) for name in self.queries}
+        return {name: pa.concat_tables(tables) for name, tables in found.items() if tables}, outcome
+
+    def shown(self, name: str) -> pa.Schema:
+        """The columns of a query's rows, as its reader sees them."""
+        query = self.queries[name]
+        return _shown(query.emitted.empty_table(), query).schema
+
     def beat(self, now_us: int) -> list[pa.Table]:
         """Let the wall clock go on although no event comes, and return the results that gave."""
         return self._finished(self._outcome([Payload(0, 0, 0, now_us, HEARTBEAT, b"")]))

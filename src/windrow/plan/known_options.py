@@ -15,6 +15,7 @@ _STREAMED = (
     *("maxFileAge", "fileNameOnly", "cleanSource", "sourceArchiveDir"),
 )
 _WRITTEN = ("holds", "partitionBy", "roll", "maxRecordsPerFile", "partitionOverwriteMode")
+_KEPT = ("keep", "keepRows", "keepMB", "keepBatches")
 _TEXTS = (
     *("encoding", "charset", "lineSep", "locale", "mode", "columnNameOfCorruptRecord", "multiLine", "samplingRatio"),
     *("dateFormat", "timestampFormat", "timestampNTZFormat", "timeFormat", "enableDateTimeParsingFallback"),
@@ -48,6 +49,7 @@ _OWN = {
 _OTHERS = {
     "console": ("numRows", "truncate"),
     "memory": (),
+    "answers": (),
     "rate": ("rowsPerSecond", "rampUpTime", "numPartitions"),
     "rate-micro-batch": ("rowsPerBatch", "numPartitions", "startTimestamp", "advanceMillisPerBatch"),
     "kafka": (
@@ -63,9 +65,9 @@ def known_options(format: str, *, sink: bool = False) -> tuple[str, ...] | None:
     """The options that `format` takes, or None where that is not known."""
     name = format.lower()
     if name in _OWN:
-        return (*_FILES, *(_WRITTEN if sink else _STREAMED), *_OWN[name])
+        return (*_FILES, *((*_WRITTEN, *_KEPT) if sink else _STREAMED), *_OWN[name])
     found = _OTHERS.get(name)
-    return found if found is None or not sink else (*found, "holds")
+    return found if found is None or not sink else (*found, "holds", *_KEPT)
 
 
 def unknown_option(format: str, options: Iterable[str], *, sink: bool = False) -> tuple[str, str, str] | None:

@@ -17,7 +17,10 @@ FORMATS = ("parquet", "csv", "json")
 """The files that Windrow itself writes, exactly once."""
 
 MEMORY, NOOP, CONSOLE, JDBC = "memory", "noop", "console", "jdbc"
-OWN_FORMATS = (*FORMATS, CONSOLE, MEMORY)
+ANSWERS = "answers"
+"""A sink that is nowhere but in the answers that a job keeps."""
+
+OWN_FORMATS = (*FORMATS, CONSOLE, MEMORY, ANSWERS)
 """Sinks that are not left to Spark."""
 
 HOLDS_CHANGES, HOLDS_ANSWER = "changes", "answer"
@@ -25,7 +28,10 @@ SPARKS_FORMAT, SHOWN = "its format is Spark's own", "Spark orders and prints the
 ANSWER_TABLE, ANSWER_FILES = "it is a table of a database", "the whole answer is written anew"
 """Why rows go to some sinks through Spark, whatever they are."""
 
-_HOLDS, _KEY, _PARTITION_BY, ROLL = "holds", "key", "partitionby", "roll"
+_HOLDS, _KEY, _PARTITION_BY, ROLL, _KEEP = "holds", "key", "partitionby", "roll", "keep"
+_OF_KEEPING = {_KEEP, "keeprows", "keepmb", "keepbatches"}
+
+KEEP_WHAT = "a job keeps the 'answer' of a query, not {!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,23 @@ class Sink:
     def spark_options(self) -> dict[str, str]:
         """The options that are Spark's."""
         own = {_HOLDS, _KEY} if self.holds == HOLDS_ANSWER else {_HOLDS}
+        own |= _OF_KEEPING
         own |= {_PARTITION_BY, ROLL} if self.format in FORMATS else set()
         return {name: value for name, value in self.options if name.lower() not in own}
+
+    @property
+    def keeps_answer(self) -> bool:
+        """Whether the job keeps the current answer, to be asked for it."""
+        return self.format == ANSWERS or self._keep == HOLDS_ANSWER
+
+    @property
+    def _keep(self) -> str | None:
+        return next((value.lower() for name, value in self.options if name.lower() == _KEEP), None)
+
+    @property
+    def wrong_keep(self) -> str | None:
+        """What the option `keep` says that it cannot mean."""
+        return None if self._keep in (None, HOLDS_ANSWER) else self._keep
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -158,7 +179,7 @@ def written_by_spark(sink: Sink) -> str | None:
         return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES
     if sink.format == CONSOLE:
         return SHOWN
-    return None if sink.format in (*FORMATS, MEMORY, NOOP) else SPARKS_FORMAT
+    return None if sink.format in (*FORMATS, MEMORY, NOOP, ANSWERS) else SPARKS_FORMAT
 
 
 def check_options(sinks: Mapping[str, Sink]) -> None:
@@ -167,6 +188,8 @@ def check_options(sinks: Mapping[str, Sink]) -> None:
         wrong = unknown_option(one.format, [key for key, _ in one.options], sink=True)
         if wrong is not None:
             raise SettingsError(f"sink {name!r}: {wrong[1]}\nhint: {wrong[2]}")
+        if one.wrong_keep is not None:
+            raise SettingsError(f"sink {name!r}: {KEEP_WHAT.format(one.wrong_keep)}\nhint: keep 'answer'")
         unrolled = wrong_roll(one)
         if unrolled is not None:
             raise SettingsError(f"sink {name!r}: {unrolled[0]}\nhint: {unrolled[1]}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from threading import RLock
+from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
@@ -15,10 +16,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.compile.keep_rows import Figures
 from windrow.compile.read_choose import read_choose
+from windrow.current.answer import Answer
+from windrow.current.answers import Answers
+from windrow.current.subscription import Subscription
 from windrow.errors import ChangeError, JobError, SettingsError, StoppedQueriesError
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.instants import read_instant
-from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.spark.job.checkpoint import Added, QueryEdits
@@ -67,6 +71,8 @@ class Job:
         self._ending = False
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
+        self.asked: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
+        """What else may be asked of it in a letter, by name, and who answers."""
         self._watched = Watched(live=is_live(trigger))
         for name, why in QueryEdits.read(self._place).stopped.items():
             if name in self._aside:
@@ -97,6 +103,21 @@ class Job:
     def queries(self) -> list[str]:
         """The names of the queries that run."""
         return list(self._running.plans)
+
+    @property
+    def plans(self) -> dict[str, AnyQuery]:
+        """The queries that run, as they were planned, by name."""
+        return dict(self._running.plans)
+
+    @property
+    def sinks(self) -> dict[str, Sink]:
+        """Where the rows of each query that runs go."""
+        return dict(self._running.sinks)
+
+    @property
+    def runs(self) -> list[StagePlan]:
+        """What runs over each stream, for all its queries together."""
+        return [run.plan for run in self._running.runs.values()]
 
     @property
     def is_active(self) -> bool:
@@ -175,6 +196,7 @@ class Job:
             aside = self._running.plans[name], self._running.sinks[name]
             self._running.change(aside[0].run, plans, sinks, changes)
             self._aside[name] = aside
+            self.answers.forget(name)
 
     def refresh(self, table: str) -> None:
         """Read a table anew: from the next batch on, streams are joined with what it holds now.
@@ -210,6 +232,25 @@ class Job:
                 raise SettingsError(f"there is no query {query!r}\nhint: running are {', '.join(self._running.plans)}")
             asked = Horizon.of(self._running.plans[query], horizon)
             return self._running.runs[asked.query.run].state_at(asked)
+
+    @property
+    def answers(self) -> Answers:
+        """The current answers that are kept, as of the last committed batch."""
+        return self._running.planner.answers
+
+    def answer(self, query: str, /, **keys: Any) -> Answer:
+        """The current answer of a query, as of the last committed batch; with `keys`, the rows that have these values.
+
+        It is kept for queries whose sink is `answers`, or has the option `keep="answer"`.
+        """
+        return self.answers.answer(query, keys)
+
+    def subscribe(self, query: str, since: int | None = None) -> Subscription:
+        """What each batch brings of a query, one by one as it is committed: an iterator, which waits for the next.
+
+        With `since`, the number of a batch, it begins with what came after that; else with the current answer.
+        """
+        return self.answers.subscribe(query, since)
 
     def stop(self) -> None:
         """End after the batch under way; started again with the same checkpoint, the job goes on from there.

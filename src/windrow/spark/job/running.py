@@ -9,6 +9,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.compile.keep_rows import Figures
+from windrow.current.answers import Answers
 from windrow.errors import ChangeError
 from windrow.places.place import Place
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
@@ -26,7 +27,9 @@ Aside = tuple[AnyQuery, Sink]
 
 
 class Planner(Protocol):
-    """Who knows the streams: makes plans of queries, and runs of plans."""
+    """Who knows the streams: makes plans of queries, and runs of plans. `answers` are those that runs keep."""
+
+    answers: Answers
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
         """The plan of one query, to run beside others; `choose` is asked for it alone."""

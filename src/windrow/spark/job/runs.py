@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from windrow.compile.compile import Compiler
 from windrow.compile.keep_rows import Figures
+from windrow.current.answers import Answers
 from windrow.errors import SettingsError
 from windrow.language import parse_query
 from windrow.places.place import AnyPlace, Place, place_of
@@ -25,6 +26,7 @@ from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
 from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
@@ -44,12 +46,14 @@ class Runs:
         live: bool,
         figures: Mapping[str, Figures],
         may_commit: Callable[[], None] = lambda: None,
+        answers: Answers | None = None,
     ) -> None:
         """`figures` are what is known of the streams already, if anything is.
 
-        `may_commit` raises if another job has taken the checkpoint over.
+        `may_commit` raises if another job has taken the checkpoint over. `answers` has the current answers.
         """
         self._may_commit = may_commit
+        self.answers = Answers() if answers is None else answers
         self._spark, self._checkpoint, self._kept, self._sources = spark, place_of(checkpoint), kept, sources
         self._compiler, self._rejected, self._live, self._figures = compiler, rejected, live, figures
         self._writers: dict[tuple[str, Sink], AnyWriter] = {}
@@ -95,6 +99,7 @@ class Runs:
             f"{self._job} {run}",
             self._kept.job,
             self._may_commit,
+            lambda covered: Keeping(self.answers, queries, sinks, self._checkpoint, covered, list(rejected)),
         )
 
     def _rejecting(self, query: AnyQuery) -> dict[str, AnyWriter]:
@@ -120,6 +125,7 @@ class Runs:
     def forget(self, name: str) -> None:
         """Let a query that comes under the name of an earlier one begin anew."""
         forget_answers(self._checkpoint, name)
+        self.answers.forget(name)
 
     def begin_anew(self) -> None:
         """Have the runs that are made from now on trust nothing that workers have in memory: a batch has failed."""

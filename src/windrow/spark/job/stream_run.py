@@ -27,7 +27,9 @@ from windrow.spark.job.state_at import stored_state_at
 from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
 from windrow.spark.job.words import control_folder, make_control, say
+from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.deliver import Delivery
+from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.asked import BY_NAME
 from windrow.spark.sources.heartbeat import keep_timing
@@ -55,11 +57,12 @@ class StreamRun:
         run: str,
         job: str,
         may_commit: Callable[[], None] = lambda: None,
+        keeping: Callable[[Coverage], Keeping] | None = None,
     ) -> None:
         """`rejected` are writers by stream; `run` is the name under which workers keep its shards in memory.
 
         `job` tells its Spark query from that of another job over the same stream. `may_commit` raises if another job
-        has taken the checkpoint over.
+        has taken the checkpoint over. `keeping` makes who keeps the current answers.
         """
         self._name = f"windrow {plan.run} ({job})"
         self._spark, self.plan, self._sources, self._shards, self._run = spark, plan, sources, shards, run
@@ -73,7 +76,9 @@ class StreamRun:
         for stream in plan.stages[0].read:
             keep_timing(self._folder, stream, together=len(plan.stages[0].read) > 1)
         self._by_name = BY_NAME in ways_of(sources, plan).values()
-        self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit)
+        covered = Coverage(spark)
+        kept = None if keeping is None else keeping(covered)
+        self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit, kept, covered)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
         packed = self._packed(self._run)

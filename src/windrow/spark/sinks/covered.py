@@ -55,6 +55,10 @@ class Coverage:
             self._known[alike] = covered_schema(query, self._spark)
         return self._known[alike]
 
+    def shown(self, query: QueryPlan | ChangePlan) -> pa.Schema:
+        """The columns of a query's rows as their reader sees them, whoever finishes them."""
+        return shown_schema(query, self._spark)
+
 
 def _finished_as(query: QueryPlan | ChangePlan) -> Hashable:
     """All that finishing the rows of a query depends on."""

@@ -14,7 +14,8 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
-from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, queries_of, through
+from windrow.spark.sinks.keep_answers import Keeping
+from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, clock_told, queries_of, through
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
@@ -39,9 +40,15 @@ class Delivery:
         writers: Mapping[str, AnyWriter],
         rejected: Mapping[str, AnyWriter],
         may_commit: Callable[[], None],
+        keeping: Keeping | None = None,
+        covered: Coverage | None = None,
     ) -> None:
-        """`rejected` are the writers of rejected events, by stream; `may_commit` raises if another job took over."""
-        self._may_commit = may_commit
+        """`rejected` are the writers of rejected events, by stream; `may_commit` raises if another job took over.
+
+        `keeping` is who keeps current answers, if anybody does.
+        """
+        self._may_commit, self._keeping = may_commit, keeping
+        self._clock_us: int | None = None
         self._outlets: list[tuple[AnyOutlet, AnyWriter]] = []
         self._by_spark: list[tuple[QueryPlan | ChangePlan, AnyWriter]] = []
         self._rejected_by_spark: list[tuple[str, AnyWriter]] = []
@@ -54,7 +61,7 @@ class Delivery:
             for sink in self._files
         }
         self._goes_on = False
-        covered = Coverage(spark)
+        covered = covered or Coverage(spark)
         for query in queries:
             writer = writers[query.name]
             schema = writer.why if isinstance(writer, WrittenBySpark) else covered.schema(query)
@@ -112,12 +119,16 @@ class Delivery:
         for sink, files in staged.items():
             with blamed_on(self._sharers[sink]):
                 sink.show(files, number)
+        if self._keeping is not None:
+            self._keeping.commit(number, self._clock_us)
         self._goes_on = True
         return counted
 
     def _stage(self, batch: DataFrame, number: int, staged: Staging) -> dict[str, int]:
-        left = len(self._by_spark) + len(self._rejected_by_spark)
-        if not self._outlets and len(self._by_spark) == 1 == left:
+        kept = {} if self._keeping is None else self._keeping.outlets()
+        kept_by_spark = [] if self._keeping is None else self._keeping.left_to_spark()
+        left = len(self._by_spark) + len(self._rejected_by_spark) + len(kept_by_spark)
+        if not self._outlets and len(self._by_spark) == 1 == left and not kept:
             query, writer = self._by_spark[0]
             with blamed_on([query.name]):  # whatever fails, it is the only one
                 _leave(typed_results(batch, query), number, writer, staged)
@@ -125,10 +136,16 @@ class Delivery:
         if left:
             batch = batch.persist()
         try:
-            run = through([outlet for outlet, _ in self._outlets], number)
-            told = batch.select("query", "rows").mapInArrow(run, TOLD_DDL).collect()
+            run = through([*(outlet for outlet, _ in self._outlets), *kept.values()], number)
+            told = batch.select("query", "rows", "clock").mapInArrow(run, TOLD_DDL).collect()
+            self._clock_us = clock_told(told)
             counted = self._take(told, number, staged)
             self._leave_to_spark(batch, number, {row.query for row in told}, staged)
+            self._keep(kept, told, number)
+            for query in kept_by_spark:
+                assert self._keeping is not None
+                with blamed_on([query.name]):
+                    self._keeping.take_from_spark(batch, query, number)
         finally:
             if left:
                 batch.unpersist()
@@ -159,6 +176,17 @@ class Delivery:
             if isinstance(outlet, Outlet):
                 counted[outlet.packed] = counted.get(outlet.packed, 0) + count
         return counted
+
+    def _keep(self, kept: Mapping[str, AnyOutlet], told: Iterable[Row], number: int) -> None:
+        """Put aside what tasks have sent of current answers."""
+        sent: dict[int, list[Row]] = {}
+        for row in told:
+            if row.outlet is not None and row.outlet >= len(self._outlets):
+                sent.setdefault(row.outlet - len(self._outlets), []).append(row)
+        for place, (name, outlet) in enumerate(kept.items()):
+            if place in sent and self._keeping is not None:
+                with blamed_on(queries_of(outlet)):
+                    self._keeping.take(name, _whole(outlet, sent[place]), number)
 
     def _leave_to_spark(self, batch: DataFrame, number: int, present: set[str], staged: Staging) -> None:
         due = [(query, writer) for query, writer in self._by_spark if query.name in present or writer.takes_empty]

@@ -6,11 +6,12 @@ files too, and the driver only moves them into place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
@@ -21,6 +22,7 @@ from windrow.spark.sinks.packed import unpacked
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_of
 from windrow.spark.sinks.staged_files import Staged
 from windrow.spark.stages.loaded import set_loaded_aside
+from windrow.spark.stages.slice import NO_PROBE
 from windrow.storage.columns import encode_batch
 
 TOLD_DDL = "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY, counted BIGINT"
@@ -91,7 +93,7 @@ class RejectedOutlet:
 
 def queries_of(outlet: AnyOutlet) -> list[str]:
     """Whose rows they are: rejected events are of no query."""
-    return [outlet.packed] if isinstance(outlet, Outlet) else []
+    return [] if isinstance(outlet, RejectedOutlet) else [outlet.packed]
 
 
 Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None, int | None]
@@ -113,9 +115,12 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
 
     def run(batches: Batches) -> Batches:
         packed: dict[str, list[pa.RecordBatch]] = {}
-        for name, part in unpacked(batches):
+        clocks: list[int] = []
+        for name, part in unpacked(_noting_clocks(batches, clocks)):
             packed.setdefault(name, []).append(part)
         told: list[Told] = [(None, name, None, None, None, None) for name in packed if name not in known]
+        if clocks:
+            told.append((None, None, None, None, None, max(clocks)))
         filed: dict[int, list[pa.Table]] = {}
         for number, (outlet, first) in enumerate(zip(outlets, shared)):
             if outlet.packed in packed:
@@ -140,6 +145,22 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
         set_loaded_aside()
 
     return run
+
+
+def _noting_clocks(batches: Batches, clocks: list[int]) -> Batches:
+    """The same batches; the clocks that their shards have reached are added to `clocks`."""
+    for batch in batches:
+        if batch.num_columns > 2:
+            newest = pc.max(batch.column(2).filter(batch.column(0).is_null())).as_py()
+            if newest is not None and newest != NO_PROBE:
+                clocks.append(newest)
+        yield batch
+
+
+def clock_told(told: Iterable[Any]) -> int | None:
+    """The clock that the shards of a batch have reached, as their tasks tell it; all have the same."""
+    clocks = [row.counted for row in told if row.outlet is None and row.query is None and row.counted is not None]
+    return max(clocks, default=None)
 
 
 _NAMES = ["outlet", "query", "files", "folders", "rows", "counted"]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
-from windrow.plan.sink import JDBC, MEMORY, NOOP, SHOWN, SPARKS_FORMAT, Sink
+from windrow.plan.sink import ANSWERS, JDBC, MEMORY, NOOP, SHOWN, SPARKS_FORMAT, Sink
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.staged_files import Nowhere, Staged
 from windrow.spark.sinks.table_names import TableNames
@@ -88,7 +88,7 @@ class MemorySink:
 
 
 class NoSink:
-    """Has rows computed, and drops them: for benchmarks."""
+    """Has rows computed, and drops them: for benchmarks, and for queries of which only the current answer is kept."""
 
     takes_empty = False
 
@@ -132,7 +132,7 @@ def writer_for(name: str, sink: Sink, spark: SparkSession) -> Writer:
         return ConsoleSink(sink, name)
     if sink.format == MEMORY:
         return MemorySink(name, spark)
-    if sink.format == NOOP:
+    if sink.format in (NOOP, ANSWERS):
         return NoSink()
     return FormatSink(sink)
 

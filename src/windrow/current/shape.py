@@ -1,0 +1,72 @@
+"""What the current answer of a query is, by what the query sends: windows, changes to one answer, or rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow.current.limits import Limits
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.windows.parts import NestedWindow
+from windrow.plan.windows.time_window import TimeWindow
+
+NEWEST_WINDOW, ADDED_UP, LATEST_ROWS = "newest window", "added up", "latest rows"
+_END, _LEVEL, _TIME = "window_end", "level", "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Which rows are the answer: those of the newest window, of each level where there are some; those that changes
+    add up to; or, where each key has windows of its own or only some changes are sent, the rows that came last.
+    """
+
+    kind: str
+    leading: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: QueryPlan | ChangePlan) -> Shape:
+        if query.emit == CHANGES:
+            return cls(ADDED_UP, query.leading)
+        nested = isinstance(query, QueryPlan) and isinstance(query.window, NestedWindow)
+        windows = isinstance(query, ChangePlan) or nested
+        if isinstance(query, QueryPlan) and isinstance(query.window, TimeWindow):
+            windows = windows or query.window.every_us is None
+        whole = query.emit == SNAPSHOT and windows
+        return cls(NEWEST_WINDOW if whole else LATEST_ROWS, query.leading)
+
+    def trimmed(self, rows: pa.Table, limits: Limits) -> pa.Table:
+        """What is worth sending of the rows of a batch, or of a shard: nothing is left out that an answer needs.
+
+        Of windows, those that came last, as many as have no more than `limits.rows` together, and one at least.
+        """
+        if self.kind == ADDED_UP or rows.num_rows <= limits.rows:
+            return rows
+        if self.kind == LATEST_ROWS:
+            return rows.slice(rows.num_rows - limits.rows)
+        ends = rows[_END].cast(pa.int64()).combine_chunks().to_numpy(zero_copy_only=False)
+        newest, counts = np.unique(ends, return_counts=True)
+        kept = max(1, int(np.searchsorted(np.cumsum(counts[::-1]), limits.rows, side="right")))
+        if _LEVEL in rows.column_names and _LEVEL in self.leading:
+            return pa.concat_tables([rows.filter(pa.array(ends >= newest[-kept])), self.newest(rows)]).combine_chunks()
+        return rows.filter(pa.array(ends >= newest[-kept]))
+
+    def newest(self, rows: pa.Table) -> pa.Table:
+        """The rows of the newest window; of levels, of the newest window of each."""
+        if rows.num_rows == 0:
+            return rows
+        if _LEVEL not in self.leading:
+            return rows.filter(pc.equal(rows[_END], pc.max(rows[_END])))
+        newest = rows.group_by(_LEVEL).aggregate([(_END, "max")])
+        tops = dict(zip(newest[_LEVEL].to_pylist(), newest[f"{_END}_max"].cast(pa.int64()).to_pylist()))
+        ends = rows[_END].cast(pa.int64()).to_pylist()
+        return rows.filter(pa.array([tops[level] == end for level, end in zip(rows[_LEVEL].to_pylist(), ends)]))
+
+    @property
+    def time(self) -> str:
+        """The column that says when: the end of a window, or the instant of a change."""
+        return _END if _END in self.leading else _TIME
