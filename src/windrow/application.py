@@ -31,6 +31,7 @@ from windrow.language.spelling import closest
 from windrow.language.variables import with_variables
 from windrow.places.addresses import FILE, local_path, same_place, scheme_of
 from windrow.plan.ahead import ahead_text
+from windrow.plan.catalog import Unique
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import (
@@ -58,7 +59,15 @@ class Declaring(Protocol):
         """A stream, to be given to `declare_opened`; without `ddl`, its columns are found in the files."""
 
     def declare_opened(
-        self, name: str, opened: Any, time: str | None, lateness: str, *, idle_clock: bool, ahead: str | None
+        self,
+        name: str,
+        opened: Any,
+        time: str | None,
+        lateness: str,
+        *,
+        idle_clock: bool,
+        ahead: str | None,
+        unique: Unique | None,
     ) -> None:
         """Register a stream that was opened."""
 
@@ -140,7 +149,10 @@ class Application:
         lateness = duration_sql(stream.lateness_us)
         with self._placed(place or stream.name_span):
             ahead = ahead_text(stream.ahead_us)
-            self.session.declare_opened(stream.name, opened, time, lateness, idle_clock=stream.idle_clock, ahead=ahead)
+            by = tuple(map(expression_sql, stream.unique_by))
+            unique = Unique(by, stream.unique_us) if by else None
+            timing: dict[str, Any] = {"idle_clock": stream.idle_clock, "ahead": ahead, "unique": unique}
+            self.session.declare_opened(stream.name, opened, time, lateness, **timing)
         self._streams.append(stream.name)
 
     def _table(self, table: CreateTable) -> None:

@@ -31,7 +31,7 @@ from windrow.expressions.types import is_time, written_type
 from windrow.language import Query, identifier_sql, parse_expression, parse_query
 from windrow.plan.ahead import read_ahead
 from windrow.plan.bind.refuse_time_functions import wrong_time
-from windrow.plan.catalog import Catalog, Described, Stream
+from windrow.plan.catalog import Catalog, Described, Stream, Unique
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
@@ -144,7 +144,15 @@ class Draft:
         return declared_schema(ddl)
 
     def declare_opened(
-        self, name: str, opened: OpenedFiles, time: str | None, lateness: str, *, idle_clock: bool, ahead: str | None
+        self,
+        name: str,
+        opened: OpenedFiles,
+        time: str | None,
+        lateness: str,
+        *,
+        idle_clock: bool,
+        ahead: str | None,
+        unique: Unique | None,
     ) -> None:
         """Register a stream that was opened."""
         self._check_name(name)
@@ -157,7 +165,8 @@ class Draft:
             if not is_time(DraftEngine().type_of(tree, opened.schema)) or wrong_time(tree) is not None:
                 raise NeedsSpark(f"{time} is no plain time")
         self._opened[name] = opened
-        self._streams[name] = Stream(name, opened.schema, time, read_lateness(lateness), idle_clock, limit)
+        waits = read_lateness(lateness)
+        self._streams[name] = Stream(name, opened.schema, time, waits, idle_clock, limit, unique=unique)
 
     def derive(self, name: str, query: str | Query) -> None:
         """Register a stream whose events are the answers of a query."""

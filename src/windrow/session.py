@@ -29,7 +29,7 @@ from windrow.language import Query, parse_query
 from windrow.places.place import Place, place_of
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
-from windrow.plan.catalog import Catalog, Stream, UserAggregate
+from windrow.plan.catalog import Catalog, Stream, Unique, UserAggregate
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
@@ -39,6 +39,7 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.query_parts import query_parts
 from windrow.plan.sink import Sink, check_options, check_places
+from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.schedule import schedule_costs
 from windrow.spark.connect import refuse_connect
@@ -131,6 +132,8 @@ class Session:
         idle_clock: bool = False,
         ahead: str | None = None,
         corrupt: str | None = None,
+        deduplicate_by: str | Sequence[str] | None = None,
+        within: str | None = None,
     ) -> None:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
@@ -138,11 +141,12 @@ class Session:
         comes. One wrong time would move the clock far ahead of all other events, so an event that is more than `ahead`
         after its batch began is rejected: "1 day" unless you say otherwise, "unbounded" for no limit, which is what
         jobs have that only work off what is there. `corrupt` names the column that holds the text of rows that could
-        not be read, if there is one.
+        not be read, if there is one. With `deduplicate_by` and `within`, such as "id" and "1 hour", queries do not see
+        an event if another with the same id happened less than an hour before it.
         """
-        self.declare_stream(
-            name, dataframe, time, lateness, idle_clock=idle_clock, ahead=ahead, corrupt=corrupt, files=None
-        )
+        unique = read_unique(deduplicate_by, within, time)
+        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "unique": unique}
+        self.declare_stream(name, dataframe, time, lateness, corrupt=corrupt, files=None, **timing)
 
     def stream_files(
         self,
@@ -155,6 +159,8 @@ class Session:
         idle_clock: bool = False,
         ahead: str | None = None,
         format: str = "parquet",
+        deduplicate_by: str | Sequence[str] | None = None,
+        within: str | None = None,
         **options: str | int | bool,
     ) -> None:
         """Register the files at `path`, and those that come there, as a stream.
@@ -169,7 +175,8 @@ class Session:
         if wrong is not None:
             raise SettingsError(f"stream {name!r}: {wrong}")
         opened = self.open_stream(format, given, schema)
-        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead)
+        unique = read_unique(deduplicate_by, within, time)
+        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
         """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
@@ -177,13 +184,19 @@ class Session:
         return Opened(frame, corrupt, name_files(self.spark, format, bounded(format, options), frame))
 
     def declare_opened(
-        self, name: str, opened: Opened, time: str | None, lateness: str, *, idle_clock: bool, ahead: str | None
+        self,
+        name: str,
+        opened: Opened,
+        time: str | None,
+        lateness: str,
+        *,
+        idle_clock: bool,
+        ahead: str | None,
+        unique: Unique | None,
     ) -> None:
         """Register a stream that was opened."""
-        frame, corrupt, files = opened.frame, opened.corrupt, opened.files
-        self.declare_stream(
-            name, frame, time, lateness, idle_clock=idle_clock, ahead=ahead, corrupt=corrupt, files=files
-        )
+        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "unique": unique}
+        self.declare_stream(name, opened.frame, time, lateness, corrupt=opened.corrupt, files=opened.files, **timing)
 
     def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
         """Register rows in a format of Spark's that do not change."""
@@ -208,6 +221,7 @@ class Session:
         ahead: str | None,
         corrupt: str | None,
         files: NamedFiles | str | None,
+        unique: Unique | None,
     ) -> None:
         """Register a stream whose rows are in `dataframe`, and perhaps in files that tasks can read by their names."""
         self._check_name(name)
@@ -224,7 +238,7 @@ class Session:
         self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt, files, time)
         shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
         schema = to_arrow_schema(shown.schema, timezone="UTC")
-        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit)
+        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, unique=unique)
 
     def derive(self, name: str, query: str | Query) -> None:
         """Register a stream whose events are the answers of a query, each at the end of its window.

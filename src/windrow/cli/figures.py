@@ -71,6 +71,8 @@ def rejected(figures: Figures) -> str:
     counted = [f"{count:,} {cause}" for cause, count in figures["rejected"].items() if count]
     if figures.get("late_in_part"):
         counted.append(f"{figures['late_in_part']:,} late in part")
+    if figures.get("duplicates"):
+        counted.append(f"{figures['duplicates']:,} duplicates")
     if figures.get("missing_files"):
         counted.append(f"{figures['missing_files']:,} files missing")
     return ", ".join(counted) or "none"

@@ -15,6 +15,8 @@ count_stages            In how many stages a query runs, with all that its strea
                         number
 cut_into_stages         Cut a plan that no key can spread into stages that a key can: between them, rows go to other
                         shards
+deduplicate             DEDUPLICATE BY: queries over a stream read, in its place, a stream of its events without
+                        duplicates
 derive_streams          Windows over windows: a sub-query with a window behind it becomes a stream, whose events are its
                         answers
 expire_rows             A query over changes has its rows expire as it was asked for, or else in the cheapest way

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
+from windrow.compile.deduplicate import AS_IT_IS, shown_as, without_duplicates
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, error_at, expression_sql, span_of
@@ -37,7 +38,17 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
     tree = query.tree.copy()
     streams: dict[str, Stream] = {}
     for source in list(tree.find_all(exp.Subquery, exp.Table)):
-        inner = _windowed(source) if source.root() is tree else None  # what is within another one is its own affair
+        if source.root() is not tree:  # what is within another one is its own affair
+            continue
+        stream = catalog.streams.get(source.name) if isinstance(source, exp.Table) else None
+        if stream is not None and stream.unique and not source.meta.get(AS_IT_IS) and not _names_query(source):
+            within = without_duplicates(stream)
+            made = stream_of(f"#{stream.name} without duplicates", plan_of(within), source, query.text)
+            streams[made.name] = shown_as(made, stream)
+            source.set("alias", _alias(source))
+            source.set("this", exp.to_identifier(made.name, quoted=True))
+            continue
+        inner = _windowed(source)
         if inner is not None:
             within = Query(inner, query.text, query.span)
             stream = stream_of(_name(inner), plan_of(within), source, query.text)
@@ -112,6 +123,11 @@ def _has_window(tree: exp.Expr, named: Named) -> bool:
     below = [(table.name.lower(), named.get(table.name.lower())) for table in tree.find_all(exp.Table)]
     others = {name: {key: common for key, common in named.items() if key != name} for name, _ in below}
     return any(common is not None and _has_window(common.this, others[name]) for name, common in below)
+
+
+def _names_query(table: exp.Table) -> bool:
+    """Whether WITH has a query of this name here."""
+    return table.name.lower() in _named(table)
 
 
 def _named(node: exp.Expr) -> dict[str, exp.CTE]:

@@ -20,6 +20,9 @@ CLUSTER = "cluster"
 EMIT_MODES = ("SNAPSHOT", "CHANGES", "INSERTS", "DELETES", "FINAL")
 
 
+UNIQUE = "unique"
+"""Marks a window that goes back from each row of a key, of which only those with one row are asked for."""
+
 EACH_EVENT = "each_event"
 """Marks an EMIT FINAL of rows that are there for an instant only, so that each is final whatever it is made of."""
 

@@ -90,7 +90,13 @@ def _timing(stream: CreateStream) -> str:
         f"LATENESS {duration_sql(stream.lateness_us)}" if stream.lateness_us else "",
         _ahead(stream.ahead_us),
         "IDLE CLOCK" if stream.idle_clock else "",
+        _unique(stream),
     )
+
+
+def _unique(stream: CreateStream) -> str:
+    by = ", ".join(map(expression_sql, stream.unique_by))
+    return f"DEDUPLICATE BY {by} WITHIN {duration_sql(stream.unique_us)}" if by else ""
 
 
 def _ahead(ahead_us: int | None) -> str:

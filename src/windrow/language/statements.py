@@ -24,7 +24,8 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateStream:
-    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... AHEAD ... IDLE CLOCK`.
+    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... AHEAD ... IDLE CLOCK
+    DEDUPLICATE BY ... WITHIN ...`.
 
     `AHEAD UNBOUNDED` is the longest of all durations.
     """
@@ -37,6 +38,8 @@ class CreateStream:
     lateness_us: int = 0
     idle_clock: bool = False
     ahead_us: int | None = None
+    unique_by: tuple[exp.Expr, ...] = ()
+    unique_us: int = 0
     text: str = field(default="", compare=False, repr=False)
     span: Span = field(default=_NOWHERE, compare=False)
     name_span: Span = field(default=_NOWHERE, compare=False)

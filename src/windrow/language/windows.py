@@ -10,6 +10,7 @@ from windrow.language.durations import UNITS_US
 from windrow.language.nodes import (
     QUERY_WINDOW,
     STREAM_WINDOW,
+    UNIQUE,
     Duration,
     Months,
     PredicateStreamWindow,
@@ -79,6 +80,7 @@ class TimeRangeRowSlideWindow:
     range_us: int | None
     slide_rows: int
     partition_by: tuple[exp.Expr, ...] = ()
+    unique: bool = field(default=False, kw_only=True)
     span: Span | None = field(default=None, compare=False)
 
 
@@ -194,6 +196,6 @@ def _plain(node: StreamWindow, reach: exp.Expr, slide: exp.Expr | None) -> Plain
     if by_rows:
         return RowWindow(rows, slide.rows if isinstance(slide, RowCount) else None, keys, span)
     if isinstance(slide, RowCount):
-        return TimeRangeRowSlideWindow(range_us, slide.rows, keys, span)
+        return TimeRangeRowSlideWindow(range_us, slide.rows, keys, span, unique=bool(node.meta.get(UNIQUE)))
     slide_us = slide.us if isinstance(slide, Duration) else None
     return TimeWindow(range_us, slide_us, offset_us, emit_every.us if emit_every else None, about, span)

@@ -21,6 +21,7 @@ from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
+from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate, wrong_result
 
 
@@ -36,6 +37,7 @@ def local_catalog(
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],
     states: Mapping[str, str] | None = None,
+    deduplicate: Mapping[str, tuple[str, str]] | None = None,
 ) -> Catalog:
     """The streams, tables and users' code of a replay."""
     states = states or {}
@@ -43,6 +45,9 @@ def local_catalog(
     nameless = [name for name in times or {} if name not in streams]
     if nameless:
         raise SettingsError(f"times names {nameless[0]!r}, which is no stream; streams: {', '.join(streams)}")
+    nameless = [name for name in deduplicate or {} if name not in streams]
+    if nameless:
+        raise SettingsError(f"deduplicate names {nameless[0]!r}, which is no stream; streams: {', '.join(streams)}")
     known = {}
     for name, events in streams.items():
         column = (times or {}).get(name, time)
@@ -51,7 +56,8 @@ def local_catalog(
             raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
         if column is not None and column not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {column!r}; columns: {', '.join(events.column_names)}")
-        known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit)
+        unique = read_unique(*(deduplicate or {}).get(name, (None, None)), column)
+        known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit, unique=unique)
     unknown = [name for name in states if name not in aggregates and name not in clusterings]
     if unknown:
         raise SettingsError(f"states names {unknown[0]!r}, which is neither an aggregate nor a clustering given here")

@@ -47,6 +47,7 @@ def replay(
     heartbeats: Iterable[Instant] = (),
     idle_clock: bool = False,
     ahead: str | None = None,
+    deduplicate: Mapping[str, tuple[str, str]] | None = None,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     states: Mapping[str, str] | None = None,
@@ -81,7 +82,8 @@ def replay(
     every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
     `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
     pickles; `tables` do not change and can be joined; `derived` are streams whose events are the answers of queries, by
-    name, and `views` queries that others name. `expiry` is how rows of joins and set operators expire, if not as is
+    name, and `views` queries that others name. `deduplicate` says of streams by what, and within which time, events are
+    duplicates: {"clicks": ("id", "1 hour")}. `expiry` is how rows of joins and set operators expire, if not as is
     cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
@@ -100,7 +102,7 @@ def replay(
     static = {name: as_arrow(table, name) for name, table in (tables or {}).items()}
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
-    settings["times"] = times
+    settings |= {"times": times, "deduplicate": deduplicate}
     catalog = local_catalog(events, static, **settings, **plugged)
     catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
     way = read_expiry(expiry)
@@ -133,6 +135,7 @@ class Replay(StageReplay):
         lateness: str = "0 seconds",
         idle_clock: bool = False,
         ahead: str | None = None,
+        deduplicate: Mapping[str, tuple[str, str]] | None = None,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
         states: Mapping[str, str] | None = None,
@@ -151,6 +154,7 @@ class Replay(StageReplay):
             lateness=lateness,
             idle_clock=idle_clock,
             ahead=ahead,
+            deduplicate=deduplicate,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
             states=states,

@@ -18,5 +18,6 @@ sink              Where results go
 state_names       The names that state has in a checkpoint: declared here, word for word, and never how a class happens
                   to print
 timing            How the events of a stream are timed, and what moves its clock on
+unique            What makes an event a duplicate, as users say it
 user_aggregates   What a user's aggregate must be, before any query names it
 """

@@ -53,11 +53,19 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Unique:
+    """Events are left out if another with the same `by`, texts of expressions, is less than `within_us` before them."""
+
+    by: tuple[str, ...]
+    within_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock.
 
     `ahead_us` is how far ahead of their batch events may be, if something was said of it. The events of a stream may be
-    the answers of a query, which is then `made_of` it.
+    the answers of a query, which is then `made_of` it. With `unique`, queries see it without duplicates.
     """
 
     name: str
@@ -67,6 +75,7 @@ class Stream:
     idle_clock: bool = False
     ahead_us: int | None = None
     made_of: AnyQuery | None = None
+    unique: Unique | None = None
 
     def limit_ahead(self, live: bool) -> int | None:
         """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""

@@ -216,7 +216,8 @@ def _bounds(window: TimeWindow | CountWindow) -> str:
     reach = "unbounded" if window.rows is None else f"rows {window.rows}"
     reach = reach if window.range_us is None else f"range {span(window.range_us)}"
     slide = f"{window.slide_rows} rows" if window.slide_us is None else span(window.slide_us)
-    return f"{reach} slide {slide}{_offset(window.offset_us)}{_counted(window)}"
+    unique = " unique" if window.unique else ""
+    return f"{reach} slide {slide}{_offset(window.offset_us)}{_counted(window)}{unique}"
 
 
 def _levels(levels: Iterable[TimeWindow | CountWindow], aging: Iterable[float]) -> str:

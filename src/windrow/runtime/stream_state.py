@@ -15,6 +15,7 @@ from windrow.runtime.late import Answered, late_events
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
 from windrow.runtime.reject import late_rows, rejected_of
+from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.set_aside import SetAside
 from windrow.runtime.states import state_of
@@ -118,6 +119,7 @@ class StreamState:
                     state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
                 except NoRoomError as error:
                     raise NoRoomForError(space, error.size) from None
+                outcome.duplicates += state.duplicates if isinstance(state, PartitionSpaceState) else 0
                 self._told.levels(state, outcome)
                 last = clock if newest is None else state.last_end(clock, newest)
                 self._told.empty(space, clock, newest, outcome)

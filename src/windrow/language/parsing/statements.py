@@ -115,7 +115,7 @@ class StatementParser(OptionsParser):
         return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
 
     def _parse_timing(self) -> dict[str, Any]:
-        """TIMESTAMP BY, LATENESS, AHEAD and IDLE CLOCK, in any order."""
+        """TIMESTAMP BY, LATENESS, AHEAD, IDLE CLOCK and DEDUPLICATE BY, in any order."""
         timing: dict[str, Any] = {}
         words: list[Token] = []
         while self._curr:
@@ -134,19 +134,27 @@ class StatementParser(OptionsParser):
             elif name == "ahead_us":
                 unbounded = self._match_text_seq("UNBOUNDED")
                 timing[name] = LONGEST_US if unbounded else self._parse_duration("time ahead", least_us=0).us
+            elif name == "unique_by":
+                self._expect("BY", after="DEDUPLICATE")
+                timing[name] = tuple(self._parse_csv(self._parse_disjunction))
+                if not timing[name]:
+                    self._fail("expected what tells events apart", hint="DEDUPLICATE BY id WITHIN 1 HOUR")
+                self._expect("WITHIN", after="the columns of DEDUPLICATE BY")
+                timing["unique_us"] = self._parse_duration("time WITHIN").us
             else:
                 self._expect("CLOCK", after="IDLE")
                 timing[name] = True
         if timing and "timestamp_by" not in timing:
-            what = words[0].text.upper().replace("IDLE", "IDLE CLOCK")
+            what = words[0].text.upper().replace("IDLE", "IDLE CLOCK").replace("DEDUPLICATE", "DEDUPLICATE BY")
             message = f"{what} needs TIMESTAMP BY: without it a stream goes by the wall clock alone"
             self._fail(message, words[0], f"add TIMESTAMP BY and a column, or leave {what} out")
         return timing
 
     def _timing_name(self) -> str:
         names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "AHEAD": "ahead_us", "IDLE": "idle_clock"}
+        names["DEDUPLICATE"] = "unique_by"
         if self._word() not in names:
-            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "AHEAD", "IDLE CLOCK"])
+            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY"])
         return names[self._word()]
 
     def _parse_rejected(self) -> tuple[bool, tuple[str, ...], tuple[Span, ...]]:

@@ -39,7 +39,8 @@ def bind_count_window(written: Written, place: exp.Expr, source: BoundRows, scop
         case RowWindow(rows, slide):
             return CountWindow(rows=rows, slide_rows=slide, counted=counted, partition=keys)
         case TimeRangeRowSlideWindow(range_us, slide):
-            return CountWindow(range_us=range_us, slide_rows=slide, counted=counted, partition=keys)
+            unique = written.unique
+            return CountWindow(range_us=range_us, slide_rows=slide, counted=counted, partition=keys, unique=unique)
     if written.about:
         raise not_yet(place, "SLIDE ABOUT", scope.text)
     slide_us, offset_us = written.slide_us, written.offset_us % written.slide_us

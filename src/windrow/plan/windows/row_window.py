@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from windrow.plan.windows.time_window import TimeWindow
 
@@ -13,7 +13,8 @@ class CountWindow:
 
     The range is `rows` or `range_us`, or the whole stream where both are None; the slide is `slide_rows` or `slide_us`.
     `counted` is the condition of the rows that are counted at all, None for every row; with `partition`, texts of
-    expressions, the rows of each key are counted by themselves.
+    expressions, the rows of each key are counted by themselves. With `unique` only windows of one row are answered, and
+    a key is forgotten when its last row has left: what is answered are rows without another of their key before them.
 
         rows          1  2  3  4  5  6  7  8  9
         [ROWS 4 SLIDE 3]   [-----)              after row 3, with all there are
@@ -31,6 +32,7 @@ class CountWindow:
     offset_us: int = 0
     counted: str | None = None
     partition: tuple[str, ...] = ()
+    unique: bool = field(default=False, kw_only=True)
 
     @property
     def bounded(self) -> bool:

@@ -8,7 +8,7 @@ from windrow.runtime.rows.key_numbers import KeyNumbers
 
 
 class KeyCounts(KeyNumbers):
-    """Three numbers a key, for ever: a key that comes back goes on counting.
+    """Three numbers a key, for ever unless it is forgotten: a key that comes back goes on counting.
 
     >>> from windrow.storage.blocks import MemoryBlocks
     >>> counts = KeyCounts("counts", MemoryBlocks())
@@ -34,6 +34,14 @@ class KeyCounts(KeyNumbers):
         ranks = np.arange(len(owners)) - np.repeat(begins, np.diff(np.append(begins, len(owners))))
         places[order] = self.count[ordered] + ranks
         return places
+
+    def forget(self, owners: np.ndarray) -> None:
+        """Nobody remembers these keys: should they come again, they are new."""
+        for name in self.names:
+            numbers = getattr(self, name).copy()
+            numbers[owners] = 0
+            setattr(self, name, numbers)
+        self._chunks.touch(owners)
 
     def add(self, owners: np.ndarray, times: np.ndarray) -> None:
         """There were rows of `owners` at `times`, in order of time."""

@@ -57,6 +57,7 @@ class PartitionSpaceState(KeyedSpace):
         self._tree = KeyTree(self._kernels, merging)
         self._new = nothing([Place(), *self._kernels])
         self._were: Needed = _all
+        self.duplicates = 0
 
     def adopt(self, older: PartitionSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
@@ -73,6 +74,7 @@ class PartitionSpaceState(KeyedSpace):
         With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
         """
         clock = clock if newest is None else self.last_end(clock, newest)
+        self.duplicates = 0
         new = self._numbered(self._taken(clock))
         self._counts.widen(self._owners.width)
         self._were = self._needed()
@@ -109,6 +111,20 @@ class PartitionSpaceState(KeyedSpace):
             if users.members:
                 users.leave(joined([gone, self._new.part(~staying)]), freed)
         self._new = nothing([Place(), *self._kernels])
+        if self._window.unique:
+            self._forget_keys()
+
+    def _forget_keys(self) -> None:
+        """Let go of the keys whose last row no window can hold any more: state is as large as the range."""
+        if self._passed is None or self._window.range_us is None:
+            return
+        counts = self._counts
+        counts.widen(self._owners.width)
+        gone = np.flatnonzero((counts.count > 0) & (counts.last <= self._passed - self._window.range_us))
+        if len(gone):
+            counts.forget(gone)
+            self._owners.forget(gone)
+            counts.widen(self._owners.width)
 
     def rewind(self, newest: int, clock: int) -> Rewound:
         rewound = super().rewind(newest, clock)
@@ -164,11 +180,13 @@ class PartitionSpaceState(KeyedSpace):
 
     def _of_due(self, new: Entries) -> Needed:
         """Which rows that are held belong to keys with a window that is due."""
-        due = np.ones(self._owners.width, bool)
+        width = self._owners.width
+        due = np.ones(width + 1, bool)
+        due[width] = False  # rows that nobody needs may still lie in their block, of keys that are forgotten
         if self._window.slide_rows is not None:
             due[:] = False
             due[new.partials[0]["owner"][(new.panes + 1) % self._window.slide_rows == 0]] = True
-        return lambda rows: self._were(rows) & due[rows.partials[0]["owner"]]
+        return lambda rows: self._were(rows) & due[np.minimum(rows.partials[0]["owner"], width)]
 
     def _bounded(self, windows: KeyWindows, held: HeldRows) -> Answers | None:
         """The answers of windows, folded from the rows in them."""
@@ -178,8 +196,14 @@ class PartitionSpaceState(KeyedSpace):
         else:
             lows = windows.highs - (self._window.rows or 0)
             whole = lows >= (BEFORE_ALL if self._since is None else 0)
+        if self._window.unique:
+            repeated = windows.highs - lows > 1
+            self.duplicates += int((repeated & whole).sum())
+            whole &= ~repeated
         if not whole.all():
             windows, lows = windows.part(whole), lows[whole]
+        if not len(lows):
+            return None
         number, slots = each_group(windows.owners, *held.groups)
         users = (*self._running.members, *self._tree.members)
         folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number], users)

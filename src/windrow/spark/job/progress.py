@@ -14,7 +14,7 @@ class StreamProgress(Mapping[str, Any]):
 
     `stream_rate` is events in a second of the stream's own time, `events_per_second` how fast they are worked off.
     `rejected` counts events that no window took, by cause; `late_in_part` those that came when some of their
-    windows had been answered, and are in the others; `failed` values that overflowed or could not be cast;
+    windows had been answered, and are in the others; `duplicates` those that DEDUPLICATE BY has left out; `failed` values that overflowed or could not be cast;
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
     seconds, where they did. `seconds` tells where the time went. `rows` are those that each query has given, and
     `rows_per_second` how many lately; rows that Spark finishes are not counted. `waiting`: all that came is worked
@@ -30,6 +30,7 @@ class StreamProgress(Mapping[str, Any]):
     windows: int
     rejected: dict[str, int]
     late_in_part: int
+    duplicates: int
     missing_files: int
     failed: int
     dropped: int
@@ -72,7 +73,12 @@ class StreamProgress(Mapping[str, Any]):
         ]
         if self.delay is not None:
             told.append(f"delay {self.delay['p50']} s (p99 {self.delay['p99']} s)")
-        counted = {**self.rejected, "late in part": self.late_in_part, "missing files": self.missing_files}
+        counted = {
+            **self.rejected,
+            "late in part": self.late_in_part,
+            "duplicates": self.duplicates,
+            "missing files": self.missing_files,
+        }
         counted |= {"failed": self.failed, "dropped": self.dropped}
         counted["restarts"] = self.restarts
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]
