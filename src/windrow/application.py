@@ -149,8 +149,8 @@ class Application:
         lateness = duration_sql(stream.lateness_us)
         with self._placed(place or stream.name_span):
             ahead = ahead_text(stream.ahead_us)
-            by = tuple(map(expression_sql, stream.unique_by))
-            unique = Unique(by, stream.unique_us) if by else None
+            apart = tuple(map(expression_sql, stream.unique_by))
+            unique = Unique(apart, stream.unique_us) if apart else None
             timing: dict[str, Any] = {"idle_clock": stream.idle_clock, "ahead": ahead, "unique": unique}
             self.session.declare_opened(stream.name, opened, time, lateness, **timing)
         self._streams.append(stream.name)

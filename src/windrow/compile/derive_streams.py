@@ -125,7 +125,7 @@ def _has_window(tree: exp.Expr, named: Named) -> bool:
     return any(common is not None and _has_window(common.this, others[name]) for name, common in below)
 
 
-def _names_query(table: exp.Table) -> bool:
+def _names_query(table: exp.Expr) -> bool:
     """Whether WITH has a query of this name here."""
     return table.name.lower() in _named(table)
 

@@ -56,7 +56,8 @@ def local_catalog(
             raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
         if column is not None and column not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {column!r}; columns: {', '.join(events.column_names)}")
-        unique = read_unique(*(deduplicate or {}).get(name, (None, None)), column)
+        by, within = (deduplicate or {}).get(name, (None, None))
+        unique = read_unique(by, within, column)
         known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit, unique=unique)
     unknown = [name for name in states if name not in aggregates and name not in clusterings]
     if unknown:

@@ -14,7 +14,8 @@ class StreamProgress(Mapping[str, Any]):
 
     `stream_rate` is events in a second of the stream's own time, `events_per_second` how fast they are worked off.
     `rejected` counts events that no window took, by cause; `late_in_part` those that came when some of their
-    windows had been answered, and are in the others; `duplicates` those that DEDUPLICATE BY has left out; `failed` values that overflowed or could not be cast;
+    windows had been answered, and are in the others; `duplicates` those that DEDUPLICATE BY has left out; `failed`
+    values that overflowed or could not be cast;
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
     seconds, where they did. `seconds` tells where the time went. `rows` are those that each query has given, and
     `rows_per_second` how many lately; rows that Spark finishes are not counted. `waiting`: all that came is worked
