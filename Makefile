@@ -27,9 +27,9 @@ $(WARM): $(READY)
 demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries
 	@. scripts/java.sh && $(BIN)/windrow demo
 
-test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random streams
+test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random streams, EXAMPLES=100 all of them
 	@$(BIN)/python -m compileall -q src tests benchmarks  # tests start many processes, also where Python may write none
-	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER))
+	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER)) $(if $(EXAMPLES),--examples=$(EXAMPLES))
 
 matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS where Maven is to be had
 	@$(BIN)/python scripts/fetch_jars.py

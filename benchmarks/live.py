@@ -110,7 +110,7 @@ class Bench:
 
     def __init__(self, spark: SparkSession, folder: Path, size: Size) -> None:
         self.spark, self.folder, self.size = spark, folder, size
-        self.settle, self.seconds = size.of((1, 3), (8, 15), (15, 90))
+        self.settle, self.seconds = size.of((0, 2), (8, 15), (15, 90))
 
     def live(self, queries: int) -> Measurement:
         place = self.folder / f"live-{queries}"
@@ -164,7 +164,7 @@ class Bench:
 
     def small_batches(self) -> tuple[float, float]:
         """The median time of a batch of 1,000 events with one sink, and of the least that must be done for it."""
-        ticks = Ticks(self.folder / "small", ROWS, self.size.of(3, 10, 25), 2_000, files_per_batch=1).write()
+        ticks = Ticks(self.folder / "small", ROWS, self.size.of(2, 10, 25), 2_000, files_per_batch=1).write()
         bench = sliding.Bench(self.spark, self.folder, self.size)
         floor = bench.measure("floor, batches of 1,000", 0, bench.floor(ticks), ticks=ticks).median_batch_seconds
         session = windrow.Session(self.spark, shards=2)

@@ -50,6 +50,7 @@ class Bench:
     def __init__(self, spark: SparkSession, folder: Path, size: Size) -> None:
         self.spark, self.folder = spark, folder
         self.rows, self.files = size.of((20_000, 2), (300_000, 4), (1_500_000, 8))
+        self.ranges = size.of(RANGES[:1], RANGES, RANGES)
         self._count = 0
 
     def ticks(self, rows: int, files: int) -> Path:
@@ -142,7 +143,7 @@ def measure_all(bench: Bench, home: Path | str) -> list[Measurement]:
         named = "{'e': 'BIGINT', 'symbol': 'VARCHAR', 'v': 'DOUBLE'}"
         bench.check(f"FROM read_csv('{bench.folder}/flink/part*', columns = {named})", few, RANGES[0])
     ticks, events, found = bench.ticks(bench.rows, bench.files), bench.rows * bench.files, []
-    for reach in RANGES:
+    for reach in bench.ranges:
         found.append(Measurement("windrow", reach, events, bench.windrow(ticks, reach, None)))
         if isinstance(home, Path):
             found.append(Measurement("flink", reach, events, flink(home, ticks, None, reach)))

@@ -55,7 +55,7 @@ class Bench:
 
     def __init__(self, spark: SparkSession, folder: Path, size: Size) -> None:
         self.spark, self.folder, self.size = spark, folder, size
-        self.batches, self.rows = size.of((3, 300), (4, 15_000), (10, 15_000))
+        self.batches, self.rows = size.of((2, 300), (4, 15_000), (10, 15_000))
         self._count = 0
 
     def events(self) -> Path:
@@ -124,8 +124,8 @@ def kpis(spark: SparkSession, folder: Path, size: Size) -> Measurement:
 
 
 def measure_all(bench: Bench) -> Iterator[Measurement]:
-    many = bench.size.of(6, 200, 1000)
-    some = bench.size.of(3, 40, 40)
+    many = bench.size.of(3, 200, 1000)
+    some = bench.size.of(2, 40, 40)
     bench.check(some, 1 if bench.size is Size.TINY else some)
     for queries, sinks in ((1, 1), (some, some), (many, 1), (many, many)):
         yield bench.job(queries, sinks)

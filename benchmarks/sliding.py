@@ -154,7 +154,8 @@ def measure_all(bench: Bench) -> list[Measurement]:
     for ratio, range in bench.size.of(ranges[:1], ranges, ranges):
         per_batch = rows // ticks.rate * ticks.symbols
         found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch, ticks))
-    found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
+    if bench.size is not Size.TINY:  # beside the floor it runs again
+        found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
     if bench.size.is_full:
         found += [measurement for rows in SIZES for measurement in beside_floor(bench, rows, 5)]
         many = bench.ticks("many", 600_000, 4, symbols=100_000)

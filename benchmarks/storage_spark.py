@@ -25,7 +25,7 @@ QUERY = "SELECT symbol, MEDIAN(price) AS middle FROM ticks [RANGE {minutes} MINU
 
 def measure_spark(size: Size) -> Iterator[dict[str, Any]]:
     """MEDIAN by 100 symbols, which needs all rows of its window, on local[2]."""
-    rate, minutes, seconds = size.of((100, 1, 30), (10_000, 1, 15), (100_000, 10, 10))
+    rate, minutes, seconds = size.of((100, 1, 60), (10_000, 1, 15), (100_000, 10, 10))
     full = 60 * minutes // seconds
     options = {"driver_memory": "512m", "sql_streaming_numRecentProgressUpdates": "1000"}
     options["driver_extraJavaOptions"] = "-XX:+UseSerialGC"  # it needs less memory beside the heap

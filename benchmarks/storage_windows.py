@@ -94,9 +94,9 @@ def large_window(size: Size) -> list[dict[str, Any]]:
 def call_center(size: Size) -> list[dict[str, Any]]:
     """Figure 10: rows (1W) and partials (2LA) of the call center, in memory and with SlideM, with little memory."""
     scale = size.of(0.001, 0.02, 0.1)
+    ways = [(way, home) for way in ("rows", "partials") for home in ("memory", "slidem")]
     cases = []
-    for way in ("rows", "partials"):
-        for home in ("memory", "slidem"):
-            found = run_watched("call_center_windows", way, home, str(scale))
-            cases.append({"question": CALL_CENTER, "keeps": way, "in": home} | found)
+    for way, home in size.of(ways[1:3], ways, ways):
+        found = run_watched("call_center_windows", way, home, str(scale))
+        cases.append({"question": CALL_CENTER, "keeps": way, "in": home} | found)
     return cases

@@ -24,23 +24,30 @@ LONGEST += ("test_parquet_by_name.py", "test_windows_over_windows.py")
 UNUSED = pytest.StashKey[SparkState]()
 """The Spark session of this process as it was before any test."""
 
-# No test asserts a time. What passes once passes again: only a drawn order draws other examples, and all of them.
-QUIET = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("windrow", QUIET, derandomize=True, max_examples=10)
-settings.register_profile("drawn", QUIET, derandomize=False, max_examples=100)
-settings.load_profile("windrow")
+USUAL_EXAMPLES = 10
+"""Of a hundred that a property is tried with when all are asked for."""
+
+
+def draw_examples(count: int) -> None:
+    """No test asserts a time. What passes once passes again: the seed is the same, unless a run is given another."""
+    quiet = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("windrow", quiet, max_examples=count)
+    settings.load_profile("windrow")
+
+
+draw_examples(USUAL_EXAMPLES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED, on new streams."
+        "--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED."
     )
+    parser.addoption("--examples", type=int, default=USUAL_EXAMPLES, help="Of each property's examples, in percent.")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("order") is not None:
-        settings.load_profile("drawn")
+    draw_examples(config.getoption("examples"))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -87,6 +94,15 @@ def spark_as_it_was(request: pytest.FixtureRequest) -> Iterator[None]:
         unused.restore()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left_in_modules() -> Iterator[None]:
+    """A file ends with the names in Windrow's modules as it found them."""
+    process = ProcessState()
+    yield
+    left = process.changes()
+    assert not left, f"the tests of this file leave behind: {'; '.join(left)}"
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test ends with its process as it found it, and no stream that it started runs on.
@@ -94,7 +110,7 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     It is the first to be set up for a test and the last to be torn down: what fixtures of the test undo is undone.
     """
     spark = request.getfixturevalue("spark") if "spark" in request.fixturenames else None
-    process = ProcessState()
+    process = ProcessState(modules=False)
     yield
     left = process.changes() + (stop_streams(spark) if spark is not None else [])
     assert not left, f"the test leaves behind: {'; '.join(left)}"

@@ -1,4 +1,4 @@
-"""How many random examples a property is tried with: in every run some, in a run of a drawn order all."""
+"""How many random examples a property is tried with: in every run some, and all where they are asked for."""
 
 from __future__ import annotations
 

@@ -20,11 +20,14 @@ NOT_OURS = ("PYTEST_", "KMP_", "PYSPARK_", "SPARK_", "WINDROW_WARM", "MALLOC_ARE
 
 
 class ProcessState:
-    """The process as it is now: environment, folder, path, signals, user, and the names in Windrow's modules."""
+    """The process as it is now: environment, folder, path, signals, user, and, if asked, the names in Windrow's modules.
 
-    def __init__(self) -> None:
+    To look at the names of hundreds of modules takes longer than most tests.
+    """
+
+    def __init__(self, *, modules: bool = True) -> None:
         self._process, self._environment = _process(), _environment()
-        self._modules = [(name, names, names.copy()) for name, names in _windrow()]
+        self._modules = [(name, names, names.copy()) for name, names in (_windrow() if modules else ())]
         self._filled = [
             (f"{module}.{name}", value, len(value))
             for module, _, names in self._modules
@@ -33,10 +36,7 @@ class ProcessState:
         ]
 
     def changes(self) -> list[str]:
-        """What is not as it was; modules that were loaded since are new, and changed nothing.
-
-        It is asked after every test, and so looks closer only where something is another.
-        """
+        """What is not as it was; modules that were loaded since are new, and changed nothing."""
         now = _process()
         found = [f"{what} is {now[what]}, not {was}" for what, was in self._process.items() if now[what] != was]
         found += [f"the variable {name} is another" for name in _differing(self._environment, _environment())]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -25,25 +26,17 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "windrow.cli.main", *arguments, "--master", "local[2]", *choices]
 
 
-def ended(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command(*arguments),
-        cwd=place,
-        env=os.environ | {"TMPDIR": str(place)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-
-
-def test_all_input_is_worked_off_and_every_window_equals_the_oracle(tmp_path: Path) -> None:
+def test_all_input_is_worked_off_and_every_window_equals_the_oracle(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_ticks(tmp_path / "ticks", files=2)
     (tmp_path / "app.sql").write_text(
         STREAM + SINK + QUERY + "SELECT MAX(price) AS top FROM ticks [RANGE 1 HOUR SLIDE 1 HOUR];"
     )
-    done = ended(tmp_path, "run", "app.sql", "--available-now", "--flush", "--set", "shards=2")
-    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = CliRunner().invoke(app, ["run", "app.sql", "--available-now", "--flush", "--set", "shards=2"])
+    assert done.exit_code == 0, done.output
     assert done.stderr == ""
     assert answers(tmp_path / "out" / "vwap") == expected(tmp_path / "ticks")
     assert "no --checkpoint: a restart will begin anew" in done.stdout

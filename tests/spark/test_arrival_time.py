@@ -101,6 +101,7 @@ def test_a_stream_timed_by_arrival_that_goes_quiet_closes_its_windows(spark: Spa
     assert_same(rows_of(tmp_path / "out"), rows_of(replayed), ["k"])
 
 
+@pytest.mark.slow
 def test_a_batch_that_runs_again_after_a_restart_has_its_arrival_time_again(spark: SparkSession, tmp_path: Path):
     """Its first run dies in the sink. Seconds later it runs again: the event is where it was, not where it would be now."""
     put(tmp_path / "in", some(("a", 1)))

@@ -14,7 +14,7 @@ from windrow.errors import SettingsError
 
 from .streams import SECOND, START, finish, instants, put, rows_of, stream_of
 
-FILES, ROWS = 4, 40
+FILES, ROWS = 2, 80
 TABLE = pa.table({"item": ["nut", "gear"], "who": ["ann", "bob"]})
 QUERIES = {
     "distinct": "SELECT DISTINCT item FROM a [RANGE 1 SECOND]",

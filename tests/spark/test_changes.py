@@ -152,6 +152,7 @@ def test_queries_without_a_sink_get_names_of_their_own():
     assert job.added == [("query_2", None), ("query_3", None), ("query_2", {"maintenance": "DABA"})]
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_path: Path):
     source, out = tmp_path / "in", tmp_path / "out"
     out.mkdir()

@@ -27,7 +27,7 @@ def once(flag: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("fate", ["killed", "hangs"])
+@pytest.mark.parametrize("fate", ["killed", pytest.param("hangs", marks=pytest.mark.slow)])
 def test_a_batch_that_was_lost_is_done_again(spark: SparkSession, tmp_path: Path, fate: str):
     flag = str(tmp_path / "flag")
 
