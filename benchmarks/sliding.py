@@ -154,8 +154,7 @@ def measure_all(bench: Bench) -> list[Measurement]:
     for ratio, range in bench.size.of(ranges[:1], ranges, ranges):
         per_batch = rows // ticks.rate * ticks.symbols
         found.append(bench.measure("windrow", ratio, bench.windrow(ticks, range, "1 SECOND"), per_batch, ticks))
-    if bench.size is not Size.TINY:  # beside the floor it runs again
-        found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
+    found.append(bench.measure("spark tumbling", 1, bench.spark_window(ticks, "1 second", "1 second")))
     if bench.size.is_full:
         found += [measurement for rows in SIZES for measurement in beside_floor(bench, rows, 5)]
         many = bench.ticks("many", 600_000, 4, symbols=100_000)
@@ -175,12 +174,14 @@ def beside_floor(bench: Bench, rows: int, batches: int) -> list[Measurement]:
     """One size of batches: Windrow, the least that must be done, a bare scan and Spark's own tumbling window."""
     ticks, size = bench.ticks(f"floor-{rows}", rows, batches), f"batches of {rows:,}"
     window = bench.spark_window(ticks, "1 second", "1 second")
-    return [
+    found = [
         bench.measure(f"windrow, {size}", 600, bench.windrow(ticks, "10 MINUTES", "1 SECOND"), ticks=ticks),
         bench.measure(f"floor, {size}", 0, bench.floor(ticks), ticks=ticks),
         bench.measure(f"bare scan, {size}", 0, bench.stream(ticks)),
-        bench.measure(f"spark tumbling, {size}", 1, window),
     ]
+    if bench.size is not Size.TINY:  # which has measured it in batches of this size
+        found.append(bench.measure(f"spark tumbling, {size}", 1, window))
+    return found
 
 
 def small_batch(bench: Bench) -> float:
