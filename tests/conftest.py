@@ -39,9 +39,7 @@ draw_examples(USUAL_EXAMPLES)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED."
-    )
+    parser.addoption("--order", metavar="SEED", help="Run files, and the tests of each, in an order drawn from SEED.")
     parser.addoption("--examples", type=int, default=USUAL_EXAMPLES, help="Of each property's examples, in percent.")
 
 

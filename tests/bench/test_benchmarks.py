@@ -23,7 +23,7 @@ def ran(name: str, folder: Path) -> list[dict]:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_SPARK])
 def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
-    assert len(ran(name, tmp_path)) >= 3
+    assert len(ran(name, tmp_path)) >= 2
     assert spark.range(3).count() == 3
 
 

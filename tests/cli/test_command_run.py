@@ -31,7 +31,7 @@ def test_all_input_is_worked_off_and_every_window_equals_the_oracle(
 ) -> None:
     write_ticks(tmp_path / "ticks", files=2)
     (tmp_path / "app.sql").write_text(
-        STREAM + SINK + QUERY + "SELECT MAX(price) AS top FROM ticks [RANGE 1 HOUR SLIDE 1 HOUR];"
+        placed(STREAM + SINK + QUERY, tmp_path) + "SELECT MAX(price) AS top FROM ticks [RANGE 1 HOUR SLIDE 1 HOUR];"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
