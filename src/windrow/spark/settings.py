@@ -56,7 +56,7 @@ def apply_settings(spark: SparkSession, shards: int) -> dict[str, str]:
     """Set what is needed on `spark`; returns what was set. Nothing is set if anything is in conflict."""
     wanted = settings(shards)
     for setting in wanted:
-        chosen = _chosen(spark, setting.name)
+        chosen = chosen_setting(spark, setting.name)
         if setting.must and chosen is not None and chosen.lower() != setting.value.lower():
             raise SettingsError(
                 f"{setting.name} is set to {chosen}, and Windrow needs {setting.value}: {setting.why}."
@@ -106,7 +106,7 @@ def workers_python(master: str, options: Mapping[str, str]) -> str:
     return asked or sys.executable
 
 
-def _chosen(spark: SparkSession, name: str) -> str | None:
+def chosen_setting(spark: SparkSession, name: str) -> str | None:
     """What a user has set when the Spark application began; None for Spark's default."""
     try:
         return spark.sparkContext.getConf().get(name)

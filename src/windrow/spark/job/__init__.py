@@ -1,44 +1,46 @@
 """A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint.
 
-batches         What Spark's own logs in a checkpoint say of a batch: when it began, and whether it is done
-bring_back      Bringing a query back in the checkpoint of a job that does not run: its next start runs it again
-causes          Why a Spark query has died: what will pass, what one of our queries has caused, and what ends the job
-checkpoint      What Windrow itself keeps in a checkpoint, beside Spark's
-clean_state     State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and
-                its end
-culprits        Which queries have stopped a batch: by what the error says, or by trying them on the same batch
-drift           How the queries that are asked for differ from those that a checkpoint has run: nothing drifts without a
-                word
-file_names      Names that people give to streams and queries, as names of files: whatever is in them, they lead nowhere
-                else
-first_windows   From which window queries answer on a checkpoint, by the state that its last finished batch has left
-forget_state    State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
-                the same
-hangs           Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves
-hold            One job a checkpoint: whoever comes second is told who has it
-job             A running job: one Spark query a stream, all its results written to their sinks, and queries that come
-                and go
-keep_expiry     How the rows of each query expire, as its checkpoint has it: operators hold other rows with each way
-keepers         Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
-                kept once
-letters         Letters to a running job from another process: files in its checkpoint, each answered by another
-look_after      What becomes of a Spark query that dies: it is started again, perhaps without queries that failed, or
-                given up
-measures        What differs each time a task runs: how long it took, what its worker had in memory
-progress        How a job is doing, as figures to print and to read: `job.progress()`
-recovery        What has died in a job and comes back: after which pause, how often, and when it is given up
-reset_clock     Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
-running         The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed while
-                they run
-runs            From plans to what runs: one Spark query a stream, and a writer for each sink
-spark_query     One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
-                stopped
-state_at        Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
-                checkpoint
-stream_run      One stream of a job: the Spark query that runs over it
-table_editions  Tables as a checkpoint has them: which batch joins with which rows, written down before it runs
-watched         What the batches of a job report, added up: from Spark's own progress and the counts that slide sends
-                along
-words           Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more
-                source
+batches           What Spark's own logs in a checkpoint say of a batch: when it began, and whether it is done
+bring_back        Bringing a query back in the checkpoint of a job that does not run: its next start runs it again
+causes            Why a Spark query has died: what will pass, what one of our queries has caused, and what ends the job
+checkpoint        What Windrow itself keeps in a checkpoint, beside Spark's
+checkpoint_files  How Spark writes its own files into a checkpoint on local disk: without a process for each of them
+clean_state       State in the checkpoint of a stopped job that the queries of its last run do not know: what it is, and
+                  its end
+culprits          Which queries have stopped a batch: by what the error says, or by trying them on the same batch
+drift             How the queries that are asked for differ from those that a checkpoint has run: nothing drifts without
+                  a word
+file_names        Names that people give to streams and queries, as names of files: whatever is in them, they lead
+                  nowhere else
+first_windows     From which window queries answer on a checkpoint, by the state that its last finished batch has left
+forget_state      State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
+                  the same
+hangs             Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves
+hold              One job a checkpoint: whoever comes second is told who has it
+job               A running job: one Spark query a stream, all its results written to their sinks, and queries that come
+                  and go
+keep_expiry       How the rows of each query expire, as its checkpoint has it: operators hold other rows with each way
+keepers           Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
+                  kept once
+letters           Letters to a running job from another process: files in its checkpoint, each answered by another
+look_after        What becomes of a Spark query that dies: it is started again, perhaps without queries that failed, or
+                  given up
+measures          What differs each time a task runs: how long it took, what its worker had in memory
+progress          How a job is doing, as figures to print and to read: `job.progress()`
+recovery          What has died in a job and comes back: after which pause, how often, and when it is given up
+reset_clock       Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
+running           The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed
+                  while they run
+runs              From plans to what runs: one Spark query a stream, and a writer for each sink
+small_plans       Plans of Spark's that handle names and packed rows only are not made into code
+spark_query       One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
+                  stopped
+state_at          Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
+                  checkpoint
+stream_run        One stream of a job: the Spark query that runs over it
+table_editions    Tables as a checkpoint has them: which batch joins with which rows, written down before it runs
+watched           What the batches of a job report, added up: from Spark's own progress and the counts that slide sends
+                  along
+words             Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more
+                  source
 """

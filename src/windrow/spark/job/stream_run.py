@@ -21,6 +21,7 @@ from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.job.batches import instant_of, last_committed
 from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import not_writable
+from windrow.spark.job.checkpoint_files import write_quickly
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.hangs import mark_of
 from windrow.spark.job.state_at import stored_state_at
@@ -81,6 +82,7 @@ class StreamRun:
         self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit, kept, covered)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
+        write_quickly(self._spark, self._folder)
         packed = self._packed(self._run)
         started: Future[StreamingQuery] = Future()
         self._delivery.begin()
@@ -128,6 +130,7 @@ class StreamRun:
 
     def _tried(self) -> str | None:
         tried = f"{_TRIED} {uuid.uuid4().hex}"
+        write_quickly(self._spark, self._folder)
 
         def compute(batch: DataFrame, number: int) -> None:
             batch.select("query", "rows").write.format("noop").mode("overwrite").save()
