@@ -32,7 +32,6 @@ reset_clock       Who may set the clock of a stream back: of a job that runs, an
 running           The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed
                   while they run
 runs              From plans to what runs: one Spark query a stream, and a writer for each sink
-small_plans       Plans of Spark's that handle names and packed rows only are not made into code
 spark_query       One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
                   stopped
 state_at          Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
