@@ -35,8 +35,8 @@ matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS 
 	@$(BIN)/python scripts/fetch_jars.py
 	@. scripts/java.sh && $(BIN)/python -m pytest -m slow
 
-torture: $(WARM)  ## kill executors of jobs on a small cluster, and compare their rows
-	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/tests $(BIN)/python tests/cluster/torture.py $(TORTURE)
+torture: $(WARM)  ## 100 times kill what jobs need on a small cluster, and compare their rows; an hour or so
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/torture.py $(TORTURE)
 
 fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)

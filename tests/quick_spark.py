@@ -18,8 +18,10 @@ CLASSES = HOME / "classes.jsa"
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 SMALL_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK {_QUIET}"
 
+QUICK_JVM = f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM
+
 SHORT_LIVED = {
-    "spark.driver.extraJavaOptions": f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM,
+    "spark.driver.extraJavaOptions": QUICK_JVM,
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

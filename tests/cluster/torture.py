@@ -1,8 +1,8 @@
-"""Executors killed in the middle of batches, on a cluster of Spark's own: `make torture`.
+"""Executors, workers, Python workers and shuffle files lost in the middle of batches, on a cluster: `make torture`.
 
-Jobs of two kinds run on a master and two workers of this machine: windows that slide, and a join in two stages. While
-a batch is under way one of the two executors is killed, again and again. Each job must end by itself, with the rows
-of one that nobody disturbed.
+Jobs of three kinds run on a master and two workers of this machine: windows that slide and clusters; windows of rows
+and over windows; and a join in two stages. While a batch is under way something is taken from it, again and again. Each
+job must end by itself, with the rows of one on local Spark that nobody disturbed.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 import tortured_job
-from standalone import Standalone, wait_until
+from blows import BLOWS, Blow, draw_blow
+from standalone import Standalone
 
-BATCHES, FILE_ROWS, FILE_US = 7, 600, 2_000_000
+FILE_ROWS, FILE_US = 600, 2_000_000
 BEGIN_US = 1_700_000_040_000_000
+LOCAL = "local[2]"
 
 
 @dataclass
@@ -39,35 +39,36 @@ class Told:
     """What became of a job."""
 
     kind: str
-    killed: int
-    in_a_batch: int
-    lost: int
-    ended_well: bool
-    rows: dict[str, int]
-    equal: bool | None
-    seconds: float
-    log: str
+    blows: list[Blow] = field(default_factory=list)
+    lost: int = 0
+    restarts: int = 0
+    ended_well: bool = False
+    rows: dict[str, int] = field(default_factory=dict)
+    equal: bool | None = None
+    seconds: float = 0.0
+    log: str = ""
 
     def __str__(self) -> str:
         rows = ", ".join(f"{count:,} of {name}" for name, count in self.rows.items())
         fate = "ended by itself" if self.ended_well else "DIED"
         same = {None: "", True: ", equal", False: ", NOT EQUAL"}[self.equal]
-        killed = f"{self.killed} killed, {self.in_a_batch} of them in a batch, {self.lost} seen lost by the driver"
-        return f"{self.kind}: {killed}; {fate}; rows: {rows}{same} ({self.seconds:.0f} s)"
+        within = sum(blow.inside for blow in self.blows)
+        seen = f"{self.lost} executors seen lost by the driver, {self.restarts} restarts from the checkpoint"
+        told = f"{self.kind}: {len(self.blows)} blows, {within} of them in a batch; {seen}; {fate}; rows: {rows}{same}"
+        return "\n".join([f"{told} ({self.seconds:.0f} s)", *(f"  {blow}" for blow in self.blows)])
 
 
-def write_events(folder: Path) -> None:
+def write_events(folder: Path, batches: int, rows: int = FILE_ROWS) -> None:
     for number, name in enumerate(("ev", "other")):
         (folder / name).mkdir(parents=True)
         draw = np.random.default_rng(number)
-        files = BATCHES * tortured_job.FILES_A_BATCH
-        for file in range(files):
-            times = BEGIN_US + file * FILE_US // tortured_job.FILES_A_BATCH + draw.integers(0, FILE_US // 2, FILE_ROWS)
+        for file in range(batches * tortured_job.FILES_A_BATCH):
+            times = BEGIN_US + file * FILE_US // tortured_job.FILES_A_BATCH + draw.integers(0, FILE_US // 2, rows)
             events = {
                 "ts": pa.array(np.sort(times), pa.timestamp("us", tz="UTC")),
-                "k": pa.array(draw.choice(["a", "b", "c", "d", None], FILE_ROWS).tolist()),
-                "i": pa.array(draw.integers(0, 300, FILE_ROWS)),
-                "x": pa.array(np.round(draw.normal(0, 30, FILE_ROWS), 3)),
+                "k": pa.array(draw.choice(["a", "b", "c", "d", None], rows).tolist()),
+                "i": pa.array(draw.integers(0, 300, rows)),
+                "x": pa.array(np.round(draw.normal(0, 30, rows), 3)),
             }
             path = folder / name / f"{file:05d}.parquet"
             pq.write_table(pa.table(events), path)
@@ -89,11 +90,13 @@ class Batches:
 
 
 @contextmanager
-def driver(kind: str, cluster: Standalone, source: Path, output: Path) -> Iterator[subprocess.Popen[bytes]]:
+def driver(
+    kind: str, master: str, environment: dict[str, str], source: Path, output: Path
+) -> Iterator[subprocess.Popen]:
     output.mkdir(parents=True)
-    command = [sys.executable, tortured_job.__file__, kind, cluster.url, str(source), str(output)]
+    command = [sys.executable, tortured_job.__file__, kind, master, str(source), str(output)]
     with open(output / "log", "ab") as log:
-        process = subprocess.Popen(command, env=cluster.environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
     try:
         yield process
     finally:
@@ -102,28 +105,36 @@ def driver(kind: str, cluster: Standalone, source: Path, output: Path) -> Iterat
         process.wait()
 
 
-def torture(kind: str, cluster: Standalone, source: Path, output: Path, kills: int, seed: int) -> Told:
-    """Run a job, and kill one of two executors up to `kills` times while a batch is under way."""
-    draw, batches = random.Random(seed), Batches(output / "checkpoint")
-    killed = inside = 0
+def torture(
+    kind: str, cluster: Standalone, source: Path, output: Path, count: int, seed: int, names: list[str] | None = None
+) -> Told:
+    """Run a job, and deal up to `count` blows while a batch is under way; without any, on local Spark."""
+    draw, batches, told = random.Random(seed), Batches(output / "checkpoint"), Told(kind)
     began = time.monotonic()
-    with driver(kind, cluster, source, output) as process:
+    spared: set[str] = set()
+    with driver(kind, cluster.url if count else LOCAL, cluster.environment, source, output) as process:
         while process.poll() is None:
-            executors = cluster.executors()
-            if killed < kills and len(executors) == 2 and (before := batches.open()):
+            executors = cluster.executors() if len(told.blows) < count else []
+            under_way = batches.open()
+            if under_way & spared:
+                pass  # most are left alone once they were hit, so that others are
+            elif len(executors) == 2 and under_way:
                 time.sleep(draw.uniform(0, 1.5))
-                victim = draw.choice(executors)
-                with suppress(ProcessLookupError):
-                    os.kill(victim, signal.SIGKILL)
-                    killed += 1
-                    inside += bool(before & batches.open())
-                wait_until(partial(cluster.is_without, victim), "it lives on")
+                what, before = draw_blow(draw, names or list(BLOWS)), batches.open()
+                now = time.monotonic() - began
+                whom = BLOWS[what][0](cluster, draw.choice(executors), draw)
+                spared = before if draw.random() < 0.8 else set()
+                if whom:
+                    inside = bool(before & batches.open())
+                    told.blows.append(Blow(what, whom, now, tuple(sorted(before)), inside))
                 time.sleep(draw.uniform(0.5, 2))
             time.sleep(0.05)
-        ended = process.returncode == 0
-    rows = {name: len(rows_of(output / name)) for name in tortured_job.QUERIES[kind]}
-    log = (output / "log").read_text()
-    return Told(kind, killed, inside, log.count("Lost executor"), ended, rows, None, time.monotonic() - began, log)
+        told.ended_well = process.returncode == 0
+    told.rows = {name: len(rows_of(output / name)) for name in tortured_job.QUERIES[kind]}
+    told.log = (output / "log").read_text()
+    told.lost, told.restarts = told.log.count("Lost executor"), told.log.count("was lost, and runs again")
+    told.seconds = time.monotonic() - began
+    return told
 
 
 def rows_of(folder: Path) -> list[tuple]:
@@ -135,33 +146,39 @@ def rows_of(folder: Path) -> list[tuple]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--jobs", type=int, default=3, help="jobs of each kind")
-    parser.add_argument("--kills", type=int, default=4, help="executors killed in each job, at most")
-    parser.add_argument("--kind", choices=list(tortured_job.QUERIES), help="jobs of this kind only")
-    parser.add_argument("--seed", type=int, default=1, help="of when and whom to kill")
+    parser.add_argument("--kills", type=int, default=100, help="how many blows in all")
+    parser.add_argument("--each", type=int, default=9, help="how many in one job, at most")
+    parser.add_argument("--kind", choices=tortured_job.KINDS, help="jobs of this kind only")
+    parser.add_argument("--blow", choices=list(BLOWS), action="append", help="only blows of this kind, or these")
+    parser.add_argument("--seed", type=int, default=1, help="of when and whom to hit")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing of the cluster is left
-    kinds = [chosen.kind] if chosen.kind else list(tortured_job.QUERIES)
-    wrong, total = 0, 0
+    kinds = [chosen.kind] if chosen.kind else list(tortured_job.KINDS)
+    expected: dict[str, dict[str, list[tuple]]] = {}
+    wrong, jobs, dealt, began = 0, 0, Counter[str](), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="windrow-torture-", ignore_cleanup_errors=True) as kept:
         folder = Path(kept)
-        write_events(folder / "in")
+        write_events(folder / "in", batches=2 * chosen.each)
         with Standalone(folder / "cluster") as cluster:
-            for kind in kinds:
-                whole = torture(kind, cluster, folder / "in", folder / kind / "whole", 0, 0)
-                print(f"undisturbed, {whole}", flush=True)
-                assert whole.ended_well and all(whole.rows.values()), whole.log[-4000:]
-                expected = {name: rows_of(folder / kind / "whole" / name) for name in tortured_job.QUERIES[kind]}
-                for number in range(chosen.jobs):
-                    output = folder / kind / str(number)
-                    told = torture(kind, cluster, folder / "in", output, chosen.kills, chosen.seed + number)
-                    told.equal = all(rows_of(output / name) == rows for name, rows in expected.items())
-                    total += told.killed
-                    wrong += not (told.ended_well and told.equal)
-                    print(told, flush=True)
-                    if not told.ended_well:
-                        print(told.log[-4000:], flush=True)
-    print(f"{total} executors killed in {chosen.jobs * len(kinds)} jobs: {wrong} jobs died or have other rows")
+            while dealt.total() < chosen.kills and jobs < 10 + chosen.kills:
+                kind, output = kinds[jobs % len(kinds)], folder / str(jobs)
+                if kind not in expected:
+                    whole = torture(kind, cluster, folder / "in", folder / f"whole-{kind}", 0, 0)
+                    print(f"undisturbed, on {LOCAL}, {whole}", flush=True)
+                    assert whole.ended_well and all(whole.rows.values()), whole.log[-4000:]
+                    expected[kind] = {name: rows_of(folder / f"whole-{kind}" / name) for name in whole.rows}
+                count = min(chosen.each, chosen.kills - dealt.total())
+                told = torture(kind, cluster, folder / "in", output, count, chosen.seed + jobs, chosen.blow)
+                told.equal = all(rows_of(output / name) == rows for name, rows in expected[kind].items())
+                jobs += 1
+                dealt.update(blow.what for blow in told.blows)
+                wrong += not (told.ended_well and told.equal)
+                print(told, flush=True)
+                if not told.ended_well:
+                    print(told.log[-4000:], flush=True)
+    blows = ", ".join(f"{count} {what}" for what, count in dealt.most_common())
+    minutes = (time.monotonic() - began) / 60
+    print(f"{dealt.total()} blows ({blows}) in {jobs} jobs and {minutes:.0f} min: {wrong} jobs died or have other rows")
     return 1 if wrong else 0
 
 
