@@ -13,6 +13,7 @@ import pyarrow as pa
 from windrow.current.limits import read_limits
 from windrow.errors import QueryError, SettingsError
 from windrow.language import (
+    CreateIndex,
     CreateSink,
     CreateStream,
     CreateTable,
@@ -83,6 +84,9 @@ class Declaring(Protocol):
     def register(self, name: str, query: Query) -> AnyQuery:
         """Register a query; returns its plan."""
 
+    def create_index(self, index: CreateIndex) -> Sink:
+        """Register an index, and the query that its rows are; returns where they go."""
+
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""
 
@@ -109,7 +113,7 @@ class Application:
         self._streams: list[str] = []
         self._unnamed = 0
         statements = parse_script(text)
-        if not any(isinstance(statement, Insert | Query) for statement in statements):
+        if not any(isinstance(statement, Insert | Query | CreateIndex) for statement in statements):
             raise QueryError("the script has no query", hint="SELECT ..., or INSERT INTO sink SELECT ...")
         self._inserts = Counter(statement.sink for statement in statements if isinstance(statement, Insert))
         for statement in statements:
@@ -132,6 +136,10 @@ class Application:
                     self.session.view(statement.name, statement.query)
             case CreateTable():
                 self._table(statement)
+            case CreateIndex():
+                if statement.name in self.sinks:
+                    raise self._error(f"there is a query {statement.name!r} already", statement.name_span)
+                self.sinks[statement.name] = self.session.create_index(statement)
             case CreateSink():
                 self._sink(statement)
             case Insert():

@@ -28,7 +28,7 @@ from windrow.errors import QueryError, SettingsError, WindrowError
 from windrow.expressions.evaluate import type_of
 from windrow.expressions.local_engine import LocalEngine
 from windrow.expressions.types import is_time, written_type
-from windrow.language import Query, identifier_sql, parse_expression, parse_query
+from windrow.language import CreateIndex, Query, identifier_sql, parse_expression, parse_query
 from windrow.plan.ahead import read_ahead
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described, Stream, Unique
@@ -39,6 +39,7 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
+from windrow.plan.window_index import bind_index, index_sink
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sources.asked import asked_of, columns_of, way_told
@@ -179,6 +180,12 @@ class Draft:
         """Register a query by a name that others may read."""
         self._check_name(name)
         self._views[name] = parse_query(query) if isinstance(query, str) else query
+
+    def create_index(self, index: CreateIndex) -> Sink:
+        """Register an index; returns where its rows go."""
+        bound = bind_index(index, self._compiler.catalog)
+        self.register(index.name, bound.query)
+        return index_sink(bound.facts)
 
     def register(self, name: str, query: Query) -> AnyQuery:
         """Register a query; returns its plan."""

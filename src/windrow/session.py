@@ -25,7 +25,8 @@ from windrow.errors import QueryError, SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
-from windrow.language import Query, parse_query
+from windrow.language import CreateIndex, Query, parse_duration, parse_query
+from windrow.local.ask import aggregate, ask
 from windrow.places.place import Place, place_of
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
@@ -41,6 +42,7 @@ from windrow.plan.query_parts import query_parts
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate
+from windrow.plan.window_index import BoundIndex, bind_index, declared_index, index_sink
 from windrow.schedule import schedule_costs
 from windrow.spark.connect import refuse_connect
 from windrow.spark.expressions import SparkEngine, result_type
@@ -51,6 +53,7 @@ from windrow.spark.job.first_windows import first_windows
 from windrow.spark.job.hangs import TASK_TIMEOUT
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job, remove_checkpoint
+from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.letters import Listener
 from windrow.spark.job.look_after import LOGGER
@@ -110,6 +113,7 @@ class Session:
         self._clusterings: dict[str, type] = {}
         self._queries: dict[str, AnyQuery] = {}
         self._texts: dict[str, Query] = {}
+        self._indexes: dict[str, BoundIndex] = {}
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         self._views: dict[str, Query] = {}
@@ -295,6 +299,31 @@ class Session:
         check_plugin(name, implementation)
         self._clusterings[name.lower()] = implementation
 
+    def index(
+        self,
+        name: str,
+        stream: str,
+        keys: Sequence[str],
+        *,
+        range: str,
+        slide: str,
+        include: Sequence[str] = (),
+    ) -> None:
+        """Keep the events of the last `range` of a stream in order of `keys`, with the columns of `include`.
+
+        A running job is asked by `job.lookup`, `job.scan`, `job.aggregate` and `job.ask`; `windrow ask` asks it from
+        another terminal. What has expired goes by panes as long as `slide`.
+        """
+        lengths = (parse_duration(range), parse_duration(slide))
+        self.create_index(declared_index(name, stream, keys, include, *lengths))
+
+    def create_index(self, index: CreateIndex) -> Sink:
+        """Register an index that has been read already; returns where its rows go."""
+        bound = bind_index(index, self._compiler.catalog)
+        self.register(index.name, bound.query)
+        self._indexes[index.name] = bound
+        return index_sink(bound.facts)
+
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other; it may be registered as a stream."""
         plan = self.stream_plan([self.plan("query", text)])
@@ -347,6 +376,11 @@ class Session:
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
         sinks = dict(sinks or {})
+        published = {name: index_sink(bound.facts) for name, bound in self._indexes.items()}
+        taken = [name for name, sink in published.items() if sinks.get(name, sink) != sink]
+        if taken:
+            raise SettingsError(f"{taken[0]!r} is an index, which the job publishes itself: leave out its sink")
+        sinks |= published
         unknown = [name for name in sinks if name not in self._queries]
         if unknown:
             raise SettingsError(f"sink {unknown[0]!r} has no query; known queries: {', '.join(self._queries)}")
@@ -395,6 +429,7 @@ class Session:
             runs = Runs(self.spark, checkpoint, kept, *known, hold.check, answers)
             job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside)
             job.drift = told
+            job.indexes = JobIndexes(checkpoint, ask, aggregate)
         except BaseException:
             hold.release()
             raise

@@ -13,7 +13,7 @@ CASES = [
     ("SELCT a FROM s", 1, "SELCT", "unknown statement", "SELECT"),
     ("DROP TABLE x", 1, "DROP", "unknown statement", "CREATE or INSERT"),
     ("CREATE STRAEM s USING x", 8, "STRAEM", "expected STREAM", "STREAM"),
-    ("CREATE INDEX v AS SELECT 1", 8, "INDEX", "expected STREAM, TABLE, VIEW or SINK", None),
+    ("CREATE PANE v AS SELECT 1", 8, "PANE", "expected STREAM, TABLE, VIEW, SINK or INDEX", None),
     (WINDOW + "[RANG 10 MINUTES]", 18, "RANG", "expected RANGE", "RANGE"),
     (WINDOW + "[RANGE 10 MINUTS]", 27, "MINUTS", "unknown unit", "MINUTES"),
     (WINDOW + "[RANGE 10 MINUTES SLDIE 2 MINUTES]", 35, "SLDIE", "expected SLIDE", "SLIDE"),

@@ -1,6 +1,7 @@
 """Commands: reading arguments and printing.
 
 demos/    What `windrow demo` runs: live streams made here, and queries over them
+ask       `windrow ask`: what an index of a job holds now, asked in SQL from another terminal
 bench     The benchmarks of a checkout: one module a question, in the folder `benchmarks` beside `src`
 change    What changes in a job from another terminal: queries that come and go, and a clock that goes back
 choices   `windrow choices`: the table of all ways that can be asked for

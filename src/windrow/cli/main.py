@@ -247,6 +247,24 @@ def resume(
         resume_queries(checkpoint, names)
 
 
+@app.command()
+def ask(
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the job, which may run or not.")],
+    query: Annotated[str, typer.Argument(metavar="SQL", help="SELECT ... FROM index WHERE ...")],
+    format: Annotated[str, typer.Option(metavar="NAME", help="table, json (a line each row) or csv")] = "table",
+) -> None:
+    """Ask an index of a job, as of its last committed batch. The job is not disturbed.
+
+    \b
+    Example:
+      windrow ask checkpoints/app "SELECT AVG(speed) FROM speeds WHERE xway = 1 AND dir = 0 AND seg = 5"
+    """
+    with user_errors():
+        from windrow.cli.ask import ask_index
+
+        ask_index(checkpoint, query, format)
+
+
 @app.command("reset-clock")
 def reset_clock(
     checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the job, which may run or not.")],

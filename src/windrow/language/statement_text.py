@@ -12,6 +12,7 @@ from windrow.language.durations import LONGEST_US, duration_sql
 from windrow.language.identifiers import identifier_sql
 from windrow.language.statements import (
     ColumnDefinition,
+    CreateIndex,
     CreateSink,
     CreateStream,
     CreateTable,
@@ -45,6 +46,8 @@ def to_sql(statement: Statement) -> str:
             return f"CREATE VIEW {identifier_sql(name)} AS {to_sql(query)}"
         case CreateTable():
             return _source("TABLE", statement)
+        case CreateIndex():
+            return _index(statement)
         case CreateSink():
             return _join(f"CREATE SINK {identifier_sql(statement.name)}", _reading(statement), _rejected(statement))
 
@@ -59,6 +62,13 @@ def _source(kind: str, statement: CreateStream | CreateTable) -> str:
     columns = ", ".join(_column(column) for column in statement.columns)
     name = identifier_sql(statement.name)
     return _join(f"CREATE {kind} {name}", f"({columns})" if columns else "", _reading(statement))
+
+
+def _index(index: CreateIndex) -> str:
+    keys, include = (", ".join(identifier_sql(column.name) for column in part) for part in (index.keys, index.include))
+    window = f"[RANGE {duration_sql(index.range_us)} SLIDE {duration_sql(index.slide_us)}]"
+    begins = f"CREATE INDEX {identifier_sql(index.name)} ON {identifier_sql(index.stream)} {window} ({keys})"
+    return _join(begins, f"INCLUDE ({include})" if include else "")
 
 
 def _column(column: ColumnDefinition) -> str:

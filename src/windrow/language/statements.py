@@ -96,6 +96,31 @@ class CreateSink:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedColumn:
+    """A column of an index, written at [start, end)."""
+
+    name: str
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """`CREATE INDEX name ON stream [RANGE ... SLIDE ...] (keys) INCLUDE (columns)`: live look-ups over a window."""
+
+    name: str
+    stream: str
+    keys: tuple[IndexedColumn, ...]
+    include: tuple[IndexedColumn, ...]
+    range_us: int
+    slide_us: int
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+    stream_span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A SELECT, or several joined by set operations, as a sqlglot tree."""
 
@@ -117,4 +142,4 @@ class Insert:
     name_span: Span = field(default=_NOWHERE, compare=False)
 
 
-Statement = CreateStream | DeriveStream | CreateView | CreateTable | CreateSink | Insert | Query
+Statement = CreateStream | DeriveStream | CreateView | CreateTable | CreateSink | CreateIndex | Insert | Query

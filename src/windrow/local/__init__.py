@@ -2,11 +2,13 @@
 
 arrivals       The wall clock of a replay: when each batch arrives, and when the clock is looked at although nothing
                does
+ask            SQL over what an index holds now: `SELECT AVG(speed) FROM speeds WHERE xway = 1 AND dir = 0`
 compile_loops  Compile what is compiled once on a machine: small queries that touch every compiled loop
 event_times    Event times in replay
 local_catalog  What a query in replay may name
 replay         Queries over tables of events, batch by batch, in one process and without Spark: the doors `replay` and
                `Replay`
+replay_index   An index in replay: the rows of its query are found by their keys, as of each batch
 replay_stages  Queries that run together, in one process: the same slicers and shards as on Spark, batch by batch
 simulate       A pipeline of operators with queues, a settable clock and settable delays: no thread, no sleep
 stages         The stages of a simulated pipeline: one operator each, with a queue for every input

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -11,12 +11,16 @@ import pyarrow as pa
 from windrow.compile.compile import Wishes, compile_queries
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
+from windrow.indexes.choose import MakeStructure
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
+from windrow.local.replay_index import ReplayedIndex, index_in
 from windrow.local.replay_stages import StageReplay
 from windrow.plan.expiry import read_expiry
 from windrow.plan.nodes.changes import Expiry
+from windrow.runtime.outcome import Outcome
+from windrow.runtime.payload import Payload
 from windrow.storage.blocks import Blocks
 
 if TYPE_CHECKING:
@@ -123,7 +127,9 @@ def replay(
 class Replay(StageReplay):
     """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`.
 
-    `choose` asks for ways by name, as that of `replay`.
+    `choose` asks for ways by name, as that of `replay`. Instead of a query it may be an index, `CREATE INDEX ...`,
+    which is then asked as that of a job is: by `lookup`, `scan`, `aggregate` and `ask`, as of the last batch.
+    `structure` names how it keeps its keys, or is a class of your own.
     """
 
     def __init__(
@@ -143,6 +149,7 @@ class Replay(StageReplay):
         streams: Mapping[str, pa.Table] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
         choose: Mapping[str, Any] | None = None,
+        structure: str | MakeStructure | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
@@ -160,6 +167,37 @@ class Replay(StageReplay):
             states=states,
         )
         wishes = Wishes(wanted=read_choose(choose))
-        plans = compile_queries({"query": query}, catalog, dict(tables or {}).__getitem__, wishes)
+        bound = index_in(query, catalog)
+        self._index = None if bound is None else ReplayedIndex(bound, structure)
+        asked = query if bound is None else bound.query
+        plans = compile_queries({"query": asked}, catalog, dict(tables or {}).__getitem__, wishes)
         (plan,) = plans.values()
         super().__init__(plan, catalog.streams, events, blocks)
+
+    def lookup(self, index: str, /, **key: Any) -> pa.Table:
+        """The events of one key in the window of an index, in order of time."""
+        return self._indexed.named(index).lookup(**key)
+
+    def scan(self, index: str, /, **key: Any) -> pa.Table:
+        """The events whose keys begin with what is given; the last column may be a range, (low, high)."""
+        return self._indexed.named(index).scan(**key)
+
+    def aggregate(self, index: str, expression: str, /, **key: Any) -> Any:
+        """One aggregate, such as "AVG(speed)", of the events that `scan` finds."""
+        return self._indexed.aggregate(index, expression, key)
+
+    def ask(self, text: str) -> pa.Table:
+        """The answer of a SELECT over what the index holds."""
+        return self._indexed.ask(text)
+
+    @property
+    def _indexed(self) -> ReplayedIndex:
+        if self._index is None:
+            raise SettingsError("this replays a query, not an index\nhint: Replay('CREATE INDEX ...', ...)")
+        return self._index
+
+    def _outcome(self, payloads: Sequence[Payload]) -> Outcome:
+        outcome = super()._outcome(payloads)
+        if self._index is not None:
+            self._index.take(outcome, self.query.name, self.shard.clock)
+        return outcome

@@ -20,4 +20,5 @@ state_names       The names that state has in a checkpoint: declared here, word 
 timing            How the events of a stream are timed, and what moves its clock on
 unique            What makes an event a duplicate, as users say it
 user_aggregates   What a user's aggregate must be, before any query names it
+window_index      A window index as a query: the rows of a stream as its clock passes them, to be found by their keys
 """

@@ -23,6 +23,9 @@ ANSWERS = "answers"
 OWN_FORMATS = (*FORMATS, CONSOLE, MEMORY, ANSWERS)
 """Sinks that are not left to Spark."""
 
+INDEX = "index"
+"""The sink of an index, which the job publishes by itself; nobody declares it."""
+
 HOLDS_CHANGES, HOLDS_ANSWER = "changes", "answer"
 SPARKS_FORMAT, SHOWN = "its format is Spark's own", "Spark orders and prints the newest rows"
 ANSWER_TABLE, ANSWER_FILES = "it is a table of a database", "the whole answer is written anew"
@@ -179,7 +182,7 @@ def written_by_spark(sink: Sink) -> str | None:
         return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES
     if sink.format == CONSOLE:
         return SHOWN
-    return None if sink.format in (*FORMATS, MEMORY, NOOP, ANSWERS) else SPARKS_FORMAT
+    return None if sink.format in (*FORMATS, INDEX, MEMORY, NOOP, ANSWERS) else SPARKS_FORMAT
 
 
 def check_options(sinks: Mapping[str, Sink]) -> None:

@@ -1,9 +1,11 @@
 """From tokens to statements, one layer of the grammar a file; each class adds its layer to the one before.
 
-TokenParser < ExpressionParser < DurationParser < WindowParser < QueryParser < TypeParser < StatementParser
+TokenParser < ExpressionParser < DurationParser < WindowParser < QueryParser < TypeParser < OptionsParser < IndexParser
+< StatementParser
 
 durations          Lengths of time and of rows inside a statement
 expressions        Spark's expressions, each with its place in the text
+indexes            CREATE INDEX: a window over a stream, the columns of its key, and those that come along
 keep_calls         Calls stay what the user wrote
 name_clause_words  WINDOW and OFFSET begin a clause in their place and are names everywhere else
 options            What CREATE statements share: columns, a format and its options

@@ -10,8 +10,8 @@ from sqlglot import Token, TokenType, exp
 from windrow.language.depth import refuse_deep
 from windrow.language.durations import LONGEST_US
 from windrow.language.long_lists import Lists
+from windrow.language.parsing.indexes import IndexParser
 from windrow.language.parsing.name_clause_words import name_clause_words
-from windrow.language.parsing.options import OptionsParser
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
 from windrow.language.spelling import STATEMENT_WORDS, did_you_mean
@@ -26,12 +26,12 @@ from windrow.language.statements import (
     Statement,
 )
 
-_CREATABLE = ("STREAM", "TABLE", "VIEW", "SINK")
+_CREATABLE = ("STREAM", "TABLE", "VIEW", "SINK", "INDEX")
 
 T = TypeVar("T")
 
 
-class StatementParser(OptionsParser):
+class StatementParser(IndexParser):
     """Reads one statement from its tokens."""
 
     def read_statement(self, tokens: list[Token], text: str, lists: Lists) -> Statement:
@@ -99,6 +99,8 @@ class StatementParser(OptionsParser):
         if kind == "VIEW":
             self._expect("AS", after="the name of the view")
             return CreateView(name, self._parse_query(), **self._placed(index, name_span))
+        if kind == "INDEX":
+            return self._parse_window_index(name, index, name_span)
         columns = () if kind == "SINK" else self._parse_columns()
         source = self._parse_format(name)
         options = self._parse_options()

@@ -19,6 +19,7 @@ hangs             Tasks that hang: Spark waits for them for ever, so somebody ha
 hold              One job a checkpoint: whoever comes second is told who has it
 job               A running job: one Spark query a stream, all its results written to their sinks, and queries that come
                   and go
+job_indexes       The indexes of a job, asked from outside: read as they are published, never from state
 keep_expiry       How the rows of each query expire, as its checkpoint has it: operators hold other rows with each way
 keepers           Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
                   kept once

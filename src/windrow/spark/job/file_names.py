@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from windrow.places.place import AnyPlace, Place, place_of
 
-OWN_FOLDERS = ("letters", "answers")
+OWN_FOLDERS = ("letters", "answers", "indexes")
 """What Windrow itself calls folders of a checkpoint; its files have a dot in their names, and no plain name has one."""
 
 LONGEST = 100

@@ -10,6 +10,7 @@ from datetime import datetime
 from threading import RLock
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -27,6 +28,7 @@ from windrow.plan.sink import Sink, check_places
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.hold import Hold, check_free
+from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.job.look_after import Caretaker
 from windrow.spark.job.progress import Progress
 from windrow.spark.job.recovery import Recovery
@@ -73,6 +75,8 @@ class Job:
         self._at_end: list[Callable[[], None]] = []
         self.asked: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
         """What else may be asked of it in a letter, by name, and who answers."""
+        self.indexes: JobIndexes | None = None
+        """What is asked of the indexes of the job; whoever starts it gives it."""
         self._watched = Watched(live=is_live(trigger))
         for name, why in QueryEdits.read(self._place).stopped.items():
             if name in self._aside:
@@ -221,6 +225,30 @@ class Job:
             for stream, run in runs.items():
                 self._running.stop(stream)
                 self._running.go_on(stream, run)
+
+    def lookup(self, index: str, /, **key: Any) -> pa.Table:
+        """The events of one key in the window of an index, in order of time, as of the last committed batch.
+
+        All columns of the key are named. What is read is what the job has published; the stream goes on meanwhile.
+        """
+        return self._indexed().named(index).lookup(**key)
+
+    def scan(self, index: str, /, **key: Any) -> pa.Table:
+        """The events whose keys begin with what is given, in order; the last column may be a range, (low, high)."""
+        return self._indexed().named(index).scan(**key)
+
+    def aggregate(self, index: str, expression: str, /, **key: Any) -> Any:
+        """One aggregate, such as "AVG(speed)", of the events that `scan` finds."""
+        return self._indexed().aggregate(index, expression, key)
+
+    def ask(self, text: str) -> pa.Table:
+        """The answer of a SELECT over what an index holds; what WHERE says of its key is what is read."""
+        return self._indexed().ask(text)
+
+    def _indexed(self) -> JobIndexes:
+        if self.indexes is None:
+            raise SettingsError("this job has no indexes\nhint: session.index(...), or CREATE INDEX in a script")
+        return self.indexes
 
     def state_at(self, query: str, horizon: str) -> StateAt[DataFrame]:
         """What a query with levels holds of the last `horizon`, such as "7 minutes", as of the last finished batch.

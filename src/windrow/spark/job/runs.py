@@ -16,16 +16,19 @@ from windrow.places.place import AnyPlace, Place, place_of
 from windrow.places.reach import check_reached
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, JDBC, MEMORY, Sink, wrong_holding
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, INDEX, JDBC, MEMORY, Sink, wrong_holding
+from windrow.plan.window_index import facts_of
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.forget_state import forgetting
+from windrow.spark.job.job_indexes import index_folder
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
 from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
@@ -135,6 +138,8 @@ class Runs:
         wrong = wrong_holding(sink, query.emit)
         if wrong is not None:
             raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")
+        if sink.format == INDEX:
+            return self._index_of(query, sink)
         if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
             return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
         if sink.holds != HOLDS_ANSWER and sink.format in FORMATS:
@@ -157,6 +162,14 @@ class Runs:
             prefix = mark if mark not in marks else self._prefix(f"{place} with {sink.options}")
             self._shared[own] = self._file_sink(sink, prefix, query.run)
         self._shared[own].was_called(self._prefix(query.name))
+        return self._shared[own]
+
+    def _index_of(self, query: AnyQuery, sink: Sink) -> FileSink:
+        own = (query.name, sink)
+        if own not in self._shared:
+            facts = facts_of(query.name, sink, query.emitted)
+            folder = index_folder(self._checkpoint, query.name)
+            self._shared[own] = IndexSink(facts, folder, self._spark, self._prefix(f"index {query.name}"))
         return self._shared[own]
 
     def _place_of(self, sink: Sink) -> Place:

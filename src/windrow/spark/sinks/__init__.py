@@ -15,6 +15,8 @@ file_format        The formats, options and types of files that tasks write as S
                    Spark
 files              Result files, moved into place when their batch is committed: a plain reader of the folder sees each
                    row once
+index_files        An index as a sink: tasks write sorted runs, and a manifest that the driver replaces whole says which
+                   are valid
 keep_answers       Current answers on their way from a batch to the driver, beside what goes to the sinks of their
                    queries
 merge_files        Files of one format as one file: rows of Parquet, or lines of text

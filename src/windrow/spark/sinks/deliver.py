@@ -14,6 +14,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, clock_told, queries_of, through
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
@@ -60,6 +61,7 @@ class Delivery:
             else []
             for sink in self._files
         }
+        self._indexes = [sink for sink in self._files if isinstance(sink, IndexSink)]
         self._goes_on = False
         covered = covered or Coverage(spark)
         for query in queries:
@@ -116,6 +118,9 @@ class Delivery:
             if isinstance(sink, RollingSink):
                 with blamed_on(self._sharers[sink]):
                     sink.turn(instant_us, flushed=flushed)
+        for index in self._indexes:
+            with blamed_on(self._sharers[index]):
+                index.commit(staged.pop(index, []), number, self._clock_us)
         for sink, files in staged.items():
             with blamed_on(self._sharers[sink]):
                 sink.show(files, number)
@@ -128,7 +133,7 @@ class Delivery:
         kept = {} if self._keeping is None else self._keeping.outlets()
         kept_by_spark = [] if self._keeping is None else self._keeping.left_to_spark()
         left = len(self._by_spark) + len(self._rejected_by_spark) + len(kept_by_spark)
-        if not self._outlets and len(self._by_spark) == 1 == left and not kept:
+        if not self._outlets and len(self._by_spark) == 1 == left and not kept and not self._indexes:
             query, writer = self._by_spark[0]
             with blamed_on([query.name]):  # whatever fails, it is the only one
                 _leave(typed_results(batch, query), number, writer, staged)

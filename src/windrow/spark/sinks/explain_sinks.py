@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.sink import ANSWERS, FORMATS, MEMORY, Sink, written_by_spark
+from windrow.plan.sink import ANSWERS, FORMATS, INDEX, MEMORY, Sink, written_by_spark
 
 Covered = Callable[[AnyQuery], pa.Schema | str]
 """The columns of the rows of a query that tasks can finish; where Spark has to, why."""
@@ -33,6 +33,8 @@ def _way(query: AnyQuery, sink: Sink, covered: Covered, written: Written) -> str
     why = _why_by_spark(query, sink, covered, written)
     if why is not None:
         return f"through Spark, a job of its own in each batch: {why}"
+    if sink.format == INDEX:
+        return "sorted runs, written by the tasks that slide; the driver publishes a manifest a batch"
     if sink.format in (MEMORY, ANSWERS):
         return "sent to the driver with the batch"
     ranked = query.order and sink.format in FORMATS

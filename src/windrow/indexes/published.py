@@ -1,0 +1,116 @@
+"""An index as a running job publishes it: runs in a folder, and a manifest that says which of them are valid."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import JobError, SettingsError
+from windrow.indexes.asking import IndexFacts, KeyRange, key_range, whole_key
+from windrow.indexes.runs import RunFile, in_window
+from windrow.places.place import Place
+
+MANIFEST, FORMAT = "manifest.json", 1
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """A run: its file, the pane and the batch that it is of, how often it has been merged, and its words."""
+
+    file: str
+    pane_us: int
+    batch: int
+    rows: int
+    first: int
+    last: int
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index holds as of a batch: runs, and the clock. `gone` are files that the next batch deletes."""
+
+    batch: int = -1
+    clock_us: int | None = None
+    runs: tuple[RunFacts, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def encoded(self, facts: IndexFacts) -> bytes:
+        schema = base64.b64encode(facts.schema.serialize().to_pybytes()).decode()
+        kept = {"format": FORMAT, "name": facts.name, "keys": facts.keys, "schema": schema}
+        kept |= {"range_us": facts.range_us, "slide_us": facts.slide_us}
+        return json.dumps(kept | asdict(self)).encode()
+
+    @classmethod
+    def decoded(cls, content: bytes) -> tuple[Manifest, IndexFacts]:
+        kept: dict[str, Any] = json.loads(content)
+        if kept.get("format") != FORMAT:
+            raise JobError(f"the index is of format {kept.get('format')}, and this version of Windrow reads {FORMAT}")
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(kept["schema"])))
+        facts = IndexFacts(kept["name"], tuple(kept["keys"]), schema, kept["range_us"], kept["slide_us"])
+        runs = tuple(RunFacts(**run) for run in kept["runs"])
+        return cls(kept["batch"], kept["clock_us"], runs, tuple(kept["gone"])), facts
+
+    def before(self, batch: int) -> Manifest:
+        """Without what a batch, which is done again, had brought."""
+        return replace(self, runs=tuple(run for run in self.runs if run.batch < batch))
+
+
+@dataclass(slots=True)
+class PublishedIndex:
+    """Reads an index beside the job that writes it: manifest and runs, never the state of the job.
+
+    Runs that are open stay open, as long as they are in the window.
+    """
+
+    folder: Place
+    _open: dict[str, RunFile] = field(default_factory=dict)
+
+    def lookup(self, **key: Any) -> pa.Table:
+        """The events of one key in the window, in order of time."""
+        manifest, facts = self.manifest()
+        return self._found(manifest, facts, whole_key(facts, key))
+
+    def scan(self, **key: Any) -> pa.Table:
+        """The events whose keys begin with what is given, in order; the last column may be a range, (low, high)."""
+        manifest, facts = self.manifest()
+        return self._found(manifest, facts, key_range(facts, key))
+
+    def window(self) -> tuple[int, int] | None:
+        """From when to when events are found, as of the last batch; None before the first."""
+        manifest, facts = self.manifest()
+        return None if manifest.clock_us is None else (manifest.clock_us - facts.range_us, manifest.clock_us)
+
+    def manifest(self) -> tuple[Manifest, IndexFacts]:
+        """What is published now."""
+        try:
+            return Manifest.decoded((self.folder / MANIFEST).read())
+        except FileNotFoundError:
+            raise SettingsError(
+                f"there is no index in {self.folder} yet\nhint: it is there when the job has finished its first batch"
+            ) from None
+
+    def _found(self, manifest: Manifest, facts: IndexFacts, asked: KeyRange) -> pa.Table:
+        for attempt in range(_TRIES):
+            if manifest.clock_us is None:
+                return facts.rows.empty_table()
+            window = (manifest.clock_us - facts.range_us, manifest.clock_us)
+            try:
+                found = [part for run in self._runs(manifest.runs, asked) for part in run.find(asked)]
+                return in_window(found, facts, *window)
+            except FileNotFoundError:  # it has expired since the manifest was read
+                if attempt == _TRIES - 1:
+                    raise
+                manifest, facts = self.manifest()
+        raise AssertionError("returned or raised")
+
+    def _runs(self, runs: Sequence[RunFacts], asked: KeyRange) -> list[RunFile]:
+        known: Mapping[str, RunFile] = self._open
+        self._open = {run.file: known.get(run.file) or RunFile(self.folder / run.file) for run in runs}
+        return [self._open[run.file] for run in runs if run.first <= asked.last and asked.first <= run.last]

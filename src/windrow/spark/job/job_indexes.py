@@ -1,0 +1,56 @@
+"""The indexes of a job, asked from outside: read as they are published, never from state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import SettingsError
+from windrow.indexes.asking import IndexFacts
+from windrow.indexes.published import PublishedIndex
+from windrow.places.place import Place
+from windrow.spark.job.file_names import file_name
+
+INDEXES = "indexes"
+
+
+def index_folder(checkpoint: Place, name: str) -> Place:
+    """Where a job publishes an index."""
+    return checkpoint / INDEXES / file_name(name)
+
+
+def published_index(checkpoint: Place, name: str) -> PublishedIndex:
+    """An index that is in a checkpoint; refuses one that is not."""
+    folder = index_folder(checkpoint, name)
+    if not folder.is_folder():
+        there = ", ".join(sorted((checkpoint / INDEXES).names()))
+        known = f"there are {there}" if there else "CREATE INDEX name ON stream [RANGE ... SLIDE ...] (columns)"
+        raise SettingsError(f"there is no index {name!r} in {checkpoint}\nhint: {known}")
+    return PublishedIndex(folder)
+
+
+class JobIndexes:
+    """The indexes of one job, each opened once."""
+
+    def __init__(self, checkpoint: Place, ask: Callable[..., pa.Table], aggregate: Callable[..., Any]) -> None:
+        """`ask` and `aggregate` answer SQL over what an index finds."""
+        self._checkpoint, self._ask, self._aggregate = checkpoint, ask, aggregate
+        self._open: dict[str, PublishedIndex] = {}
+
+    def named(self, name: str) -> PublishedIndex:
+        if name not in self._open:
+            self._open[name] = published_index(self._checkpoint, name)
+        return self._open[name]
+
+    def ask(self, text: str) -> pa.Table:
+        return self._ask(text, self._known)
+
+    def aggregate(self, name: str, expression: str, key: dict[str, Any]) -> Any:
+        index = self.named(name)
+        return self._aggregate(expression, index.manifest()[1], index, key)
+
+    def _known(self, name: str) -> tuple[IndexFacts, PublishedIndex]:
+        index = self.named(name)
+        return index.manifest()[1], index

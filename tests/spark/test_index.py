@@ -1,0 +1,132 @@
+"""Indexes of a job: what is found from outside is what the window holds as of the last batch, also after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+import windrow
+from windrow import Replay
+from windrow.application import Application
+from windrow.cli.main import app
+from windrow.errors import QueryError, SettingsError
+
+from .streams import SECOND, START, finish, instants, put
+
+SCHEMA = "ts TIMESTAMP, xway INT, seg INT, vid BIGINT, road STRING, speed DOUBLE"
+INDEX = "CREATE INDEX speeds ON positions [RANGE 40 SECONDS SLIDE 10 SECONDS] (xway, seg, vid) INCLUDE (speed)"
+NAMED = "CREATE INDEX by_road ON positions [RANGE 1 MINUTE SLIDE 20 SECONDS] (road, vid) INCLUDE (seg)"
+LATENESS = "2 seconds"
+
+
+def positions(seed: int, begin: int, end: int, rows: int = 400) -> pa.Table:
+    """Events of some seconds, not quite in order, some late, some with NULL in the key."""
+    random = np.random.default_rng(seed)
+    times = np.sort(random.integers(begin * SECOND, end * SECOND, rows)) - random.integers(0, 3 * SECOND, rows)
+    ways = random.integers(0, 3, rows)
+    return pa.table(
+        {
+            "ts": instants(START + times),
+            "xway": pa.array(np.where(ways == 2, None, ways), pa.int32()),
+            "seg": pa.array(random.integers(0, 5, rows), pa.int32()),
+            "vid": pa.array(random.integers(0, 300, rows), pa.int64()),
+            "road": pa.array(np.array(["a long road to somewhere", "a long road elsewhere", None], object)[ways]),
+            "speed": random.normal(60, 9, rows).round(3),
+        }
+    )
+
+
+def test_a_job_is_asked_as_replay_is_batch_by_batch_and_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    files = [positions(number, 15 * number, 15 * number + 15) for number in range(5)]
+    source, checkpoint = tmp_path / "in", str(tmp_path / "kept")
+    replayed = {
+        name: Replay(text, positions=files[0], lateness=LATENESS)
+        for name, text in (("speeds", INDEX), ("by_road", NAMED))
+    }
+    put(source, files[0])
+    script = f"""CREATE STREAM positions ({SCHEMA}) USING parquet OPTIONS (path '{source}', maxFilesPerTrigger '1')
+        TIMESTAMP BY ts LATENESS {LATENESS}; {INDEX}; {NAMED};
+        CREATE SINK counts USING memory; INSERT INTO counts
+        SELECT xway, COUNT(*) AS n FROM positions [RANGE 30 SECONDS SLIDE 10 SECONDS] GROUP BY xway"""
+    for first, behind in ((0, 1), (1, 3), (3, 5)):  # the job ends and is started again in between
+        put(source, *files[max(1, first) : behind])
+        session = windrow.Session(spark, shards=2)
+        application = Application(session, script)
+        job = session.start(checkpoint, application.sinks, "available now")
+        finish(job, flush=False)
+        for number in range(first, behind):
+            for replay in replayed.values():
+                replay.step(files[number])
+        asked = [{"xway": 1}, {"xway": 0, "seg": (1, 3)}, {"xway": None}, {}, {"xway": 1, "seg": 2, "vid": (None, 150)}]
+        for key in asked:
+            assert job.scan("speeds", **key).to_pylist() == replayed["speeds"].scan("speeds", **key).to_pylist()
+        roads = [
+            {},
+            {"road": "a long road elsewhere"},
+            {"road": None},
+            {"road": "a long road to somewhere", "vid": (7, 99)},
+        ]
+        for key in roads:
+            assert job.scan("by_road", **key).to_pylist() == replayed["by_road"].scan("by_road", **key).to_pylist()
+        for row in job.scan("speeds").to_pylist()[::40]:
+            key = {name: row[name] for name in ("xway", "seg", "vid")}
+            found = job.lookup("speeds", **key)
+            assert row in found.to_pylist()
+            assert found.to_pylist() == replayed["speeds"].lookup("speeds", **key).to_pylist()
+        text = (
+            "SELECT seg, AVG(speed) AS mean, COUNT(*) AS n FROM speeds WHERE xway = 1 GROUP BY seg ORDER BY seg LIMIT 9"
+        )
+        assert job.ask(text).to_pylist() == replayed["speeds"].ask(text).to_pylist()
+        assert job.aggregate("speeds", "MAX(speed)", xway=0) == replayed["speeds"].aggregate(
+            "speeds", "MAX(speed)", xway=0
+        )
+    assert job.scan("speeds").num_rows < sum(table.num_rows for table in files), "something has expired"
+
+    finish(job)
+    held = job.scan("speeds")
+    newest = max(max(table["ts"].cast(pa.int64()).to_pylist()) for table in files)
+    assert max(held["time"].cast(pa.int64()).to_pylist()) == newest, "the input has ended: all of it is there"
+
+    shown = CliRunner().invoke(app, ["ask", checkpoint, "SELECT COUNT(*) AS n FROM speeds WHERE xway = 1"])
+    assert shown.exit_code == 0 and shown.output.split()[-1] == str(job.scan("speeds", xway=1).num_rows)
+    lines = CliRunner().invoke(
+        app, ["ask", checkpoint, "SELECT vid FROM speeds WHERE xway = 1 AND seg = 2", "--format", "json"]
+    )
+    assert len(lines.output.splitlines()) == job.scan("speeds", xway=1, seg=2).num_rows
+    for text, why in (
+        ("SELECT 1 FROM nope", "there is no index 'nope'"),
+        ("SELECT nope FROM speeds", "unknown column"),
+    ):
+        wrong = CliRunner().invoke(app, ["ask", checkpoint, text])
+        assert wrong.exit_code == 2 and why in wrong.output
+    with pytest.raises(SettingsError, match="needs its whole key, and vid is missing"):
+        job.lookup("speeds", xway=1, seg=2)
+    with pytest.raises(SettingsError, match="there is no index 'spdees'"):
+        job.scan("spdees")
+
+
+def test_an_index_is_declared_in_python_and_what_cannot_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "in", positions(1, 0, 20))
+    session = windrow.Session(spark, shards=2)
+    session.stream_files("positions", str(tmp_path / "in"), time="ts")
+    session.table("ways", spark.range(3))
+    declared = {"range": "40 seconds", "slide": "10 seconds"}
+    session.index("speeds", "positions", ["xway", "seg"], include=["speed"], **declared)
+    for stream, keys, why in (
+        ("ways", ["id"], "is a table"),
+        ("nope", ["id"], "unknown stream 'nope'"),
+        ("positions", ["spede"], "did you mean speed"),
+        ("positions", [], "needs a key"),
+        ("positions", "xway", "is a text"),
+    ):
+        with pytest.raises(SettingsError, match=why):
+            session.index("other", stream, keys, **declared)
+    with pytest.raises(QueryError, match="there is a query 'speeds' already"):
+        session.index("speeds", "positions", ["xway"], **declared)
+    with pytest.raises(SettingsError, match="is an index, which the job publishes itself"):
+        session.start(sinks={"speeds": windrow.sink("memory")}, trigger="available now")
