@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 FLINK := 2.3.0
 
-.PHONY: help setup demo test matrix torture fuzz plans lint bench flink clean
+.PHONY: help setup demo test matrix torture fuzz plans console lint bench flink clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -43,6 +43,10 @@ fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
 
 plans: $(WARM)  ## try 20,000 random plans beside DuckDB; SEED=2 for others, COUNT=100 for so many
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.try_plans $(or $(COUNT),20000) $(or $(SEED),1)
+
+console:  ## build the page of the console from console/ (needs Node)
+	cd console && npm ci --no-audit --no-fund && npm run build
+	-$(BIN)/pip install --quiet -r requirements-browser.txt  # to try it in a browser
 
 lint: $(READY)  ## style, types and who may import whom
 	$(BIN)/ruff check src lab tests benchmarks examples

@@ -39,6 +39,8 @@ echo "setup: installing pinned packages into $VENV (once)"
 # what is elsewhere (S3, HDFS, Spark Connect) is an extra: without it the tests of it skip
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-places.txt ||
     echo "setup: the packages of requirements-places.txt are not to be had here, and their tests will skip"
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-browser.txt ||
+    echo "setup: the packages of requirements-browser.txt are not to be had here, and tests of the page will skip"
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 "$VENV/bin/windrow" --help >/dev/null || fail "windrow was installed and does not run"
 echo "setup: preparing a quick start (once, about a minute)"

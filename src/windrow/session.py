@@ -21,6 +21,7 @@ from windrow.compile.read_choose import read_choose
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.current.answers import Answers
+from windrow.current.html import html_table
 from windrow.errors import QueryError, SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
@@ -125,6 +126,14 @@ class Session:
         named: dict[str, Iterable[str]] = {"streams": self._streams, "tables": self._tables, "queries": self._queries}
         told = [f"{what} {', '.join(names)}" for what, names in named.items() if [*names]]
         return f"<windrow.Session on {self.shards} shards: {'; '.join(told) or 'nothing registered'}>"
+
+    def _repr_html_(self) -> str:
+        """What is registered, for a notebook."""
+        rows = [["stream", name, ", ".join(own.schema.names)] for name, own in self._streams.items()]
+        rows += [["table", name, ", ".join(own.names)] for name, own in self._columns_of_tables.items()]
+        texts = {name: query.text[slice(*query.span)] for name, query in self._texts.items()}
+        rows += [["query", name, " ".join(text.split())] for name, text in texts.items()]
+        return html_table(["", "name", "columns"], rows, f"a session on {self.shards} shards")
 
     def stream(
         self,
@@ -498,14 +507,17 @@ class Session:
         With `sinks`, as for `start`, it also tells how the rows of each get there.
         """
         queries = self._queries if text is None else {"query": self.plan("query", text)}
-        plans = list(self._compiler.program(queries, self._measured()).values())
-        ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
-        keeping = self._compiler.wishes.keeping
-        told = explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
+        told = self.explain_runs(list(self._compiler.program(queries, self._measured()).values()))
         if not sinks:
             return told
         covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
         return f"{told}\n\n{explain_sinks(list(queries.values()), sinks, covered, written)}"
+
+    def explain_runs(self, plans: Sequence[StagePlan]) -> str:
+        """What runs, and why it was chosen, of plans that there are."""
+        ways = {stream: way for plan in plans for stream, way in ways_of(self._sources, plan).items()}
+        keeping = self._compiler.wishes.keeping
+        return explain_plans(plans, self.shards, keeping, self._measured(), ways, schedule_costs)
 
     def plan(self, name: str, text: str | Query, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""

@@ -94,11 +94,8 @@ class JobBackend:
         }
 
     def plan(self) -> dict[str, Any]:
-        text = self._session.explain(sinks={}) if set(self._session_names()) >= set(self._job.plans) else ""
-        return plan_graph(self._job.runs, self._places(), text or self._session.explain())
-
-    def _session_names(self) -> list[str]:
-        return list(self._job.plans)
+        runs = self._job.runs
+        return plan_graph(runs, self._places(), self._session.explain_runs(runs))
 
     def catalog(self) -> dict[str, Any]:
         return vocabulary(self._session.streams, self._session.tables)

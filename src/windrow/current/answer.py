@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.current.html import html_table
 from windrow.errors import AskError
 from windrow.plan.instants import shown_instant
 
@@ -53,6 +54,11 @@ class Answer:
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def _repr_html_(self) -> str:
+        cut = f", {self.cut:,} more are not kept" if self.cut else ""
+        caption = f"{self.query}: {len(self):,} rows{cut}, batch {self.batch}, clock {self.clock}"
+        return html_table(self.table.column_names, (row.values() for row in self.table.to_pylist()), caption)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_pylist())

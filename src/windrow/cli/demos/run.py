@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import typer
 
+from windrow.cli.console import JobConsole
 from windrow.cli.demos.clusters.demo import ClustersDemo
 from windrow.cli.demos.demo import Demo, Watched
 from windrow.cli.demos.show import show
@@ -39,6 +41,8 @@ def run_demo(name: str, seconds: float, out: Path | None, data: Path | None = No
         application = Application(session, script.read_text())
         with StopSignals() as stop:
             job = session.start(checkpoint, application.sinks)
+            with suppress(SettingsError):  # without the packages of the console the demo runs all the same
+                typer.echo(f"console, while it runs: {JobConsole(session, job, application.texts).open('127.0.0.1')}")
             watched = demo.watched(folder)
             answered = show(demo, job, watched, seconds, stop)
             job.stop()

@@ -19,7 +19,9 @@ from windrow.compile.keep_rows import Figures
 from windrow.compile.read_choose import read_choose
 from windrow.current.answer import Answer
 from windrow.current.answers import Answers
+from windrow.current.html import html_table
 from windrow.current.subscription import Subscription
+from windrow.current.widget import watch_answer
 from windrow.errors import ChangeError, JobError, SettingsError, StoppedQueriesError
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.instants import read_instant
@@ -102,6 +104,16 @@ class Job:
     def __repr__(self) -> str:
         state = "running" if self.is_active else "ended"
         return f"<windrow.Job {state}: {', '.join(self._running.plans) or 'no query'}; checkpoint {self.checkpoint!r}>"
+
+    def _repr_html_(self) -> str:
+        """How it is doing, for a notebook: a line a stream."""
+        names = ["stream", "events", "events/s", "clock", "batches", "windows", "rejected"]
+        rows = [
+            [stream, own.events, own.events_per_second, own.clock, own.batches, own.windows, sum(own.rejected.values())]
+            for stream, own in self.progress().items()
+        ]
+        state = "running" if self.is_active else "ended"
+        return html_table(names, rows, f"{state}: {', '.join(self._running.plans)}; checkpoint {self.checkpoint}")
 
     @property
     def queries(self) -> list[str]:
@@ -272,6 +284,10 @@ class Job:
         It is kept for queries whose sink is `answers`, or has the option `keep="answer"`.
         """
         return self.answers.answer(query, keys)
+
+    def watch(self, query: str) -> Any:
+        """The current answer of a query as a table in a notebook, which changes as batches are committed."""
+        return watch_answer(self.answers, query)
 
     def subscribe(self, query: str, since: int | None = None) -> Subscription:
         """What each batch brings of a query, one by one as it is committed: an iterator, which waits for the next.

@@ -1,0 +1,41 @@
+"""What notebooks show: answers as tables with nothing in them taken for markup, and one that changes as batches come."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from windrow.current.answer import Answer
+from windrow.current.answers import Answers
+from windrow.current.limits import Limits
+from windrow.current.shape import NEWEST_WINDOW, Shape
+from windrow.current.widget import watch_answer
+
+TIME = pa.timestamp("us", tz="UTC")
+SCHEMA = pa.schema({"window_start": TIME, "window_end": TIME, "k": pa.string(), "n": pa.float64()})
+
+
+def window(end: int) -> pa.Table:
+    return pa.table([[end - 5], [end], ["<script>"], [1.5 * end]], schema=SCHEMA)
+
+
+def test_an_answer_shows_itself_with_its_batch_and_clock():
+    shown = Answer("q", window(10), 3, 12, 1, cut=7)._repr_html_()
+    assert "&lt;script&gt;" in shown and "<script>" not in shown and "7 more are not kept" in shown and "batch 3" in shown
+
+
+def test_a_watched_answer_follows_the_batches_until_it_is_closed():
+    pytest.importorskip("anywidget", reason="anywidget is not installed: pip install 'windrow[notebook]'")
+    answers = Answers()
+    answers.declare("q", Shape(NEWEST_WINDOW, ("window_start", "window_end")), SCHEMA, Limits(), asked=True)
+    widget = watch_answer(answers, "q")
+    for batch in range(2):
+        answers.take("q", window(10 + batch), batch)
+        answers.commit(["q"], batch, 12)
+    assert json.loads(widget.told)["rows"][0][3] == 16.5 and "batch 1" in widget.told
+    widget.close()
+    answers.take("q", window(20), 2)
+    answers.commit(["q"], 2, 12)
+    assert "batch 1" in widget.told
