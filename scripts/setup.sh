@@ -41,6 +41,10 @@ echo "setup: installing pinned packages into $VENV (once)"
     echo "setup: the packages of requirements-places.txt are not to be had here, and their tests will skip"
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-browser.txt ||
     echo "setup: the packages of requirements-browser.txt are not to be had here, and tests of the page will skip"
+if command -v mvn >/dev/null 2>&1; then
+    echo "setup: fetching jars of connectors (once)"
+    "$VENV/bin/python" scripts/fetch_jars.py kafka avro postgresql broker
+fi
 "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 "$VENV/bin/windrow" --help >/dev/null || fail "windrow was installed and does not run"
 echo "setup: preparing a quick start (once, about a minute)"

@@ -75,9 +75,11 @@ def quick_processes() -> None:
 
 @pytest.fixture(scope="session")
 def spark(quick_processes: None, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    from windrow.spark.packages import with_packages
     from windrow.spark.settings import local_spark
 
-    session = local_spark("local[2]", SHORT_LIVED)
+    options = with_packages(SHORT_LIVED, [], fetched=["kafka", "avro", "postgresql"])
+    session = local_spark("local[2]", options)
     request.config.stash[UNUSED] = SparkState(session)
     yield session
     session.stop()

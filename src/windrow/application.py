@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from windrow.current.limits import read_limits
 from windrow.errors import QueryError, SettingsError
 from windrow.language import (
+    ColumnDefinition,
     CreateIndex,
     CreateSink,
     CreateStream,
@@ -33,6 +34,7 @@ from windrow.language.variables import with_variables
 from windrow.places.addresses import FILE, local_path, same_place, scheme_of
 from windrow.plan.ahead import ahead_text
 from windrow.plan.catalog import Unique
+from windrow.plan.kafka_options import KAFKA
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import (
@@ -47,6 +49,7 @@ from windrow.plan.sink import (
     wrong_holding,
     wrong_roll,
 )
+from windrow.plan.topic_options import MESSAGE, topic_of
 from windrow.spark.sources.file_columns import missing_column
 from windrow.spark.sources.file_options import FILES, missing_path
 
@@ -58,6 +61,15 @@ class Declaring(Protocol):
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Any:
         """A stream, to be given to `declare_opened`; without `ddl`, its columns are found in the files."""
+
+    def open_messages(
+        self,
+        options: Mapping[str, str],
+        message: str | None,
+        message_options: Mapping[str, str],
+        columns: Sequence[ColumnDefinition],
+    ) -> Any:
+        """A stream of Kafka, to be given to `declare_opened`."""
 
     def declare_opened(
         self,
@@ -149,9 +161,7 @@ class Application:
                 self._query(f"query_{self._unnamed}", statement, Sink("console"))
 
     def _stream(self, stream: CreateStream) -> None:
-        options = self._options(stream)
-        with self._placed(stream.name_span):
-            opened = self.session.open_stream(stream.format, options, _columns(stream))
+        opened = self._opened(stream)
         by = stream.timestamp_by
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
         lateness = duration_sql(stream.lateness_us)
@@ -163,7 +173,34 @@ class Application:
             self.session.declare_opened(stream.name, opened, time, lateness, **timing)
         self._streams.append(stream.name)
 
+    def _opened(self, stream: CreateStream) -> Any:
+        if stream.format.lower() == KAFKA:
+            with self._placed(self._written(stream.message, stream)):
+                about = (dict(stream.options), stream.message, dict(stream.message_options))
+                return self.session.open_messages(*about, stream.columns)
+        self._refuse_messages(stream)
+        options = self._options(stream)
+        with self._placed(stream.name_span):
+            return self.session.open_stream(stream.format, options, _columns(stream))
+
+    def _refuse_messages(self, statement: CreateStream | CreateTable | CreateSink) -> None:
+        """Only Kafka has messages: FORMAT and METADATA would say nothing of others."""
+        if not isinstance(statement, CreateTable) and statement.message is not None:
+            raise self._error(
+                f"{statement.format} has no messages that FORMAT could be said of",
+                self._written("FORMAT", statement),
+                "leave out FORMAT, or USING kafka",
+            )
+        for column in () if isinstance(statement, CreateSink) else statement.columns:
+            if column.metadata is not None:
+                raise self._error(
+                    f"{statement.format} has no messages that METADATA could be of",
+                    (column.start, column.end),
+                    "leave out METADATA, or USING kafka",
+                )
+
     def _table(self, table: CreateTable) -> None:
+        self._refuse_messages(table)
         options = self._options(table)
         with self._placed(table.name_span):
             self.session.open_table(table.name, table.format, options, _columns(table))
@@ -171,12 +208,19 @@ class Application:
     def _sink(self, sink: CreateSink) -> None:
         if sink.name in self._declared:
             raise self._error(f"two sinks are named {sink.name!r}", sink.name_span, "give one of them another name")
-        self._check_keys(sink)
-        self._check_keeping(sink)
+        if sink.format.lower() == KAFKA:
+            from windrow.spark.sinks.topic import check_topic  # which loads more than most scripts need
+
+            with self._placed(sink.name_span):
+                check_topic(topic_of(dict(_sink(sink).options), rejected=sink.rejected))
+        else:
+            self._refuse_messages(sink)
+            self._check_keys(sink)
+            self._check_keeping(sink)
         if sink.format in FORMATS and "path" not in dict(sink.options):
             way_out = "OPTIONS (path 'out/results')"
             raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
-        if sink.format not in OWN_FORMATS:
+        if sink.format not in (*OWN_FORMATS, KAFKA):
             self._check_format(sink)
         self._check_folder(sink)
         unrolled = wrong_roll(Sink(sink.format, sink.options))
@@ -219,7 +263,7 @@ class Application:
             if stream not in self._streams:
                 known = f"known streams: {', '.join(self._streams) or 'none'}"
                 raise self._error(f"unknown stream {stream!r}", sink.stream_spans[i], known)
-            self.rejected[stream] = Sink(sink.format, sink.options)
+            self.rejected[stream] = _sink(sink)
 
     def _insert(self, insert: Insert) -> None:
         known = {name: sink for name, sink in self._declared.items() if not sink.rejected}
@@ -227,7 +271,7 @@ class Application:
             listed = f"known sinks: {', '.join(known)}" if known else f"CREATE SINK {insert.sink} USING ..."
             raise self._error(f"unknown sink {insert.sink!r}", insert.sink_span, listed)
         declared, name = known[insert.sink], insert.name or insert.sink
-        sink = Sink(declared.format, declared.options)
+        sink = _sink(declared)
         first = self._first.get(insert.sink)
         if first is not None:
             if insert.name is None:
@@ -312,6 +356,12 @@ class Application:
 
     def _error(self, message: str, span: Span, hint: str | None = None) -> QueryError:
         return QueryError(message, text=self._text, at=span[0], end=span[1], hint=hint)
+
+
+def _sink(declared: CreateSink) -> Sink:
+    """Where rows go; what its messages are is one more option."""
+    message = () if declared.message is None else ((MESSAGE, declared.message),)
+    return Sink(declared.format, (*declared.options, *message, *declared.message_options))
 
 
 def _columns(source: CreateStream | CreateTable) -> str | None:

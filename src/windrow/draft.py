@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -28,10 +28,11 @@ from windrow.errors import QueryError, SettingsError, WindrowError
 from windrow.expressions.evaluate import type_of
 from windrow.expressions.local_engine import LocalEngine
 from windrow.expressions.types import is_time, written_type
-from windrow.language import CreateIndex, Query, identifier_sql, parse_expression, parse_query
+from windrow.language import ColumnDefinition, CreateIndex, Query, identifier_sql, parse_expression, parse_query
 from windrow.plan.ahead import read_ahead
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described, Stream, Unique
+from windrow.plan.kafka_options import source_options
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
@@ -131,6 +132,17 @@ class Draft:
         if format in TEXTS and own in (name.lower() for name in schema.names):
             raise NeedsSpark(f"{own} is declared")
         return OpenedFiles(schema, format, bounded(format, options))
+
+    def open_messages(
+        self,
+        options: Mapping[str, str],
+        message: str | None,
+        message_options: Mapping[str, str],
+        columns: Sequence[ColumnDefinition],
+    ) -> OpenedFiles:
+        """A stream of Kafka, whose broker has to be asked."""
+        source_options(options)
+        raise NeedsSpark("a broker is asked for its topics")
 
     def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
         """Register rows that do not change, whose columns are declared."""

@@ -26,7 +26,8 @@ from windrow.errors import QueryError, SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
-from windrow.language import CreateIndex, Query, parse_duration, parse_query
+from windrow.language import ColumnDefinition, CreateIndex, Query, parse_duration, parse_query
+from windrow.language.script import parse_columns
 from windrow.local.ask import aggregate, ask
 from windrow.places.place import Place, place_of
 from windrow.plan.aggregate_plugin import Abilities
@@ -60,13 +61,16 @@ from windrow.spark.job.letters import Listener
 from windrow.spark.job.look_after import LOGGER
 from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
 from windrow.spark.job.runs import Runs
+from windrow.spark.job.status_note import StatusNote
 from windrow.spark.job.stream_run import Trigger, is_live
+from windrow.spark.packages import with_packages
 from windrow.spark.settings import apply_settings, local_spark
 from windrow.spark.sinks.covered import covered_schema, shown_schema
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sinks.files import format_in
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sources.file_options import bounded, missing_path
+from windrow.spark.sources.kafka import read_kafka, split_columns
 from windrow.spark.sources.named_files import NamedFiles, name_files
 from windrow.spark.sources.read import missing_format, read_stream, read_table, table_rows, time_expression
 from windrow.spark.sources.source import Opened, Source
@@ -82,7 +86,8 @@ class Session:
     `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take. `expiry` says how
     rows of joins and set operators expire ("input-triggered", "time probing", "negative tuples", "hybrid"), where it is
     not to be the cheapest way. `choose` asks for ways by name, such as {"maintenance": "two stacks"}, for all queries
-    that can have them: `windrow choices` lists what there is.
+    that can have them: `windrow choices` lists what there is. `packages` are what a Spark that is started here is to
+    bring: "kafka", "avro", "postgresql".
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class Session:
         keep: str | None = None,
         expiry: str | None = None,
         choose: Mapping[str, Any] | None = None,
+        packages: Sequence[str] = (),
     ) -> None:
         self.memory_bytes = read_memory(memory)
         read_expiry(expiry)
@@ -102,7 +108,9 @@ class Session:
         self._expiry = read_expiry(wanted.get("expiry"))
         if shards is not None and (not isinstance(shards, int) or shards < 1):
             raise SettingsError(f"shards={shards!r} is not a whole number from 1")
-        self.spark = spark if spark is not None else local_spark()
+        if spark is not None and packages:
+            raise SettingsError("packages are for a Spark that is started here: give yours spark.jars.packages")
+        self.spark = spark if spark is not None else local_spark(options=with_packages({}, packages))
         refuse_connect(self.spark)
         self.shards = shards or self.spark.sparkContext.defaultParallelism
         self._job: Job | None = None
@@ -208,8 +216,60 @@ class Session:
         unique: Unique | None,
     ) -> None:
         """Register a stream that was opened."""
-        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "unique": unique}
-        self.declare_stream(name, opened.frame, time, lateness, corrupt=opened.corrupt, files=opened.files, **timing)
+        self.declare_stream(
+            name,
+            opened.frame,
+            time,
+            lateness,
+            idle_clock=idle_clock,
+            ahead=ahead,
+            corrupt=opened.corrupt,
+            files=opened.files,
+            unique=unique,
+            raw=opened.raw,
+            hidden=opened.hidden,
+        )
+
+    def stream_kafka(
+        self,
+        name: str,
+        bootstrap: str,
+        topic: str,
+        *,
+        schema: str | None = None,
+        format: str = "json",
+        format_options: Mapping[str, str] | None = None,
+        time: str | None = None,
+        lateness: str = "0 seconds",
+        idle_clock: bool = False,
+        ahead: str | None = None,
+        deduplicate_by: str | Sequence[str] | None = None,
+        within: str | None = None,
+        options: Mapping[str, str | int | bool] | None = None,
+    ) -> None:
+        """Register a topic of Kafka as a stream: `bootstrap` is its broker, "host:9092".
+
+        `schema` are the columns as in CREATE STREAM, "card STRING, sent TIMESTAMP METADATA FROM 'timestamp'". `format`
+        is json, csv, avro, text or raw, with `format_options` as behind FORMAT. `options` are `starting`, Spark's
+        limits such as maxOffsetsPerTrigger, and those of Kafka's consumer by their own names. Spark needs its
+        connector: `Session(packages=["kafka"])`. `time` and what follows it are as in `stream`.
+        """
+        given = {"bootstrap": bootstrap, "topic": topic}
+        given |= {key: _option(value) for key, value in (options or {}).items()}
+        about = (given, format.lower(), dict(format_options or {}))
+        opened = self.open_messages(*about, parse_columns(schema or ""))
+        unique = read_unique(deduplicate_by, within, time)
+        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+
+    def open_messages(
+        self,
+        options: Mapping[str, str],
+        message: str | None,
+        message_options: Mapping[str, str],
+        columns: Sequence[ColumnDefinition],
+    ) -> Opened:
+        """A stream of Kafka, to be declared."""
+        return read_kafka(self.spark, options, message, message_options, *split_columns(columns))
 
     def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
         """Register rows in a format of Spark's that do not change."""
@@ -235,8 +295,13 @@ class Session:
         corrupt: str | None,
         files: NamedFiles | str | None,
         unique: Unique | None,
+        raw: str | None = None,
+        hidden: Sequence[str] = (),
     ) -> None:
-        """Register a stream whose rows are in `dataframe`, and perhaps in files that tasks can read by their names."""
+        """Register a stream whose rows are in `dataframe`, and perhaps in files that tasks can read by their names.
+
+        No query sees the `hidden` columns; `raw` is an expression for an event as it came.
+        """
         self._check_name(name)
         if name.startswith(CHANGES_OF):
             raise SettingsError(
@@ -248,8 +313,8 @@ class Session:
         if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
             what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
             raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
-        self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt, files, time)
-        shown = dataframe.drop(corrupt) if corrupt is not None else dataframe
+        self._sources[name] = Source(dataframe, time_expression(dataframe, time, name), corrupt, files, time, raw)
+        shown = dataframe.drop(*hidden) if corrupt is None else dataframe.drop(corrupt, *hidden)
         schema = to_arrow_schema(shown.schema, timezone="UTC")
         self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, unique=unique)
 
@@ -445,6 +510,7 @@ class Session:
         try:
             note_queries(checkpoint, asked)
             job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
+            job.at_end(StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active).end)
         except BaseException:
             job.stop()
             raise

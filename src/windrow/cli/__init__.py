@@ -17,6 +17,7 @@ main      The command line: `windrow run`, `add`, `drop`, `clean`, `compact`, `e
 mistakes  How a command ends: 0 when all is well, 1 when a job died, 2 when the user has something to mend
 pack      `windrow pack`: this environment as an archive, for executors that have none of it
 run       Running a script: until its input ends, or until it is stopped
+status    `windrow status`: how a job is doing, or did when it ended, by its checkpoint
 view      What is seen of a job while it runs: a table that changes in a terminal, a line now and then in a log
 warm      `windrow warm`: do now what the first jobs on a machine would otherwise wait for
 watch     A job until it ends, or until it is asked to

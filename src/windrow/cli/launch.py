@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
-from windrow.language import parse_script
+from windrow.language import CreateSink, CreateStream, CreateTable, parse_script
 from windrow.language.variables import with_variables
 from windrow.plan.expiry import read_expiry
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
@@ -83,6 +83,20 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
         else:
             options[name] = value
     return Launch(master, options, shards, memory_bytes, keep, expiry, choose)
+
+
+def with_jars(launch: Launch, text: str, packages: Sequence[str] = ()) -> Launch:
+    """What to start for a script: with `packages`, and the jars of what it reads and writes, where they are here."""
+    from windrow.spark.packages import with_packages
+
+    named = [each for each in parse_script(text) if isinstance(each, CreateStream | CreateSink | CreateTable)]
+    used = {each.format.lower() for each in named}
+    fetched: list[str] = [package for package, formats in _PACKAGES_OF.items() if used & formats]
+    return replace(launch, options=with_packages(launch.options, packages, fetched=fetched))
+
+
+_PACKAGES_OF = {"kafka": {"kafka"}, "avro": {"kafka", "avro"}, "postgresql": {"jdbc"}}
+"""Packages, and the formats that may need them."""
 
 
 def read_wishes(settings: Sequence[str]) -> dict[str, str]:

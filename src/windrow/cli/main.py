@@ -38,6 +38,14 @@ Listen = Annotated[
     str,
     typer.Option("--listen", metavar="HOST:PORT", help="Where the console is served.", show_default="a port from 8180"),
 ]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--package",
+        metavar="NAME",
+        help="What Spark is to bring: kafka, avro or postgresql. Those that make setup has fetched need not be named.",
+    ),
+]
 LOCAL, ANY_PORT = "local[*]", "127.0.0.1"
 
 
@@ -83,6 +91,7 @@ def run(
     master: Master = LOCAL,
     choices: Choices = None,
     variables: Variables = None,
+    packages: Packages = None,
     trigger: Annotated[
         str | None,
         typer.Option(
@@ -118,6 +127,10 @@ def run(
         typer.Option("--console", help="Serve a page with answers, plan and editor, and print its address."),
     ] = False,
     listen: Listen = ANY_PORT,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there, such as 127.0.0.1:9464."),
+    ] = None,
 ) -> None:
     """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
 
@@ -145,8 +158,8 @@ def run(
 
         starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
         launch = read_launch(master, choices or [])
-        page = listen if console else None
-        run_script(script, checkpoint, launch, trigger, available_now, flush, starting, variables or (), page)
+        ending, page = (trigger, available_now, flush), listen if console else None
+        run_script(script, checkpoint, launch, *ending, starting, variables or (), packages or (), page, metrics)
 
 
 @app.command()
@@ -342,7 +355,34 @@ def compact(
 
 
 @app.command()
-def explain(script: Script, master: Master = LOCAL, choices: Choices = None, variables: Variables = None) -> None:
+def status(
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of the job.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    choices: Choices = None,
+) -> None:
+    """Tell how the job of a checkpoint is doing, or did: queries, clocks, lag, last batch, restarts, sizes.
+
+    It reads what the job notes every two seconds, and disturbs nobody.
+
+    \b
+    Example:
+      windrow status checkpoints/app --json
+    """
+    with user_errors():
+        from windrow.cli.launch import read_launch
+        from windrow.cli.status import tell_status
+
+        tell_status(checkpoint, read_launch("", choices or []).options, as_json)
+
+
+@app.command()
+def explain(
+    script: Script,
+    master: Master = LOCAL,
+    choices: Choices = None,
+    variables: Variables = None,
+    packages: Packages = None,
+) -> None:
     """Show what would run for SCRIPT, and why: panes, partials, how windows are folded, where state is kept.
 
     \b
@@ -351,14 +391,21 @@ def explain(script: Script, master: Master = LOCAL, choices: Choices = None, var
     """
     with user_errors():
         from windrow.cli.drafted import with_script
-        from windrow.cli.launch import read_launch, read_script
+        from windrow.cli.launch import read_launch, read_script, with_jars
 
         text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
+        launch = with_jars(launch, text, packages or ())
         typer.echo(with_script(launch, text, lambda drafted: drafted.explain()))
 
 
 @app.command()
-def check(script: Script, master: Master = LOCAL, choices: Choices = None, variables: Variables = None) -> None:
+def check(
+    script: Script,
+    master: Master = LOCAL,
+    choices: Choices = None,
+    variables: Variables = None,
+    packages: Packages = None,
+) -> None:
     """Find the mistakes in SCRIPT, and start nothing.
 
     The first one is shown with its line, its column and a way out; the exit code is then 2. Where columns are declared
@@ -370,9 +417,10 @@ def check(script: Script, master: Master = LOCAL, choices: Choices = None, varia
     """
     with user_errors():
         from windrow.cli.drafted import with_script
-        from windrow.cli.launch import read_launch, read_script
+        from windrow.cli.launch import read_launch, read_script, with_jars
 
         text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
+        launch = with_jars(launch, text, packages or ())
         count = with_script(launch, text, lambda drafted: drafted.queries)
         typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
 

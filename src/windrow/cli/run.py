@@ -15,12 +15,13 @@ from rich.console import Console
 
 from windrow.cli.console import JobConsole, check_listen
 from windrow.cli.figures import line_of, shown_name
-from windrow.cli.launch import Launch, read_script, started
+from windrow.cli.launch import Launch, read_script, started, with_jars
 from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
 from windrow.errors import QueryError, SettingsError, StoppedQueriesError
 from windrow.language import parse_duration
 from windrow.places.addresses import FILE, local_path, scheme_of
+from windrow.serve.metrics_port import MetricsPort
 from windrow.spark.job.hold import check_free
 from windrow.spark.job.recovery import Recovery
 
@@ -36,21 +37,25 @@ def run_script(
     flush: bool,
     starting: Mapping[str, Any],
     variables: Sequence[str] = (),
+    packages: Sequence[str] = (),
     listen: str | None = None,
+    metrics: str | None = None,
 ) -> None:
     """Run the script at `path`, showing how it is doing; `starting` is what `session.start` is told besides.
 
-    `listen` is where its console is served, if it is.
+    `packages` are what Spark is to bring. `listen` is where its console is served, and `metrics` where metrics are, if
+    they are.
     """
     if listen is not None:
         check_listen(listen)
     Recovery(starting["on_error"], starting["restarts"], starting["task_timeout"])
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path, variables)
+    launch = with_jars(launch, text, packages)
     console = Console(file=sys.stdout)
     if checkpoint is not None and scheme_of(checkpoint) == FILE:  # who is elsewhere needs what only Spark may know
         check_free(local_path(checkpoint))  # before Spark starts, which takes a while
-    with kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
+    with served(metrics) as port, kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
         from windrow.application import Application
 
         application = Application(session, text)
@@ -64,6 +69,9 @@ def run_script(
             keep_answers=listen is not None,
             **starting,
         )
+        if port is not None:
+            port.tell(job.progress)
+            typer.echo(f"metrics: http://{port.address}/metrics")
         for line in job.drift:
             typer.echo(line)
         console_of = JobConsole(session, job, application.texts)
@@ -99,6 +107,16 @@ def check_choices(checkpoint: str | None, trigger: str | None, available_now: bo
             raise SettingsError(f"--trigger {trigger}: {error.message}\nhint: {error.hint}") from None
         if not positive:
             raise SettingsError(f"--trigger {trigger}: time between batches cannot be negative")
+
+
+@contextmanager
+def served(metrics: str | None) -> Iterator[MetricsPort | None]:
+    """The port where metrics are served, if they are asked for: one that cannot be had is told of at once."""
+    if metrics is None:
+        yield None
+        return
+    with MetricsPort(metrics).serving() as port:
+        yield port
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from windrow.current.answers import Answers
 from windrow.errors import AskError
 from windrow.plan.sink import Sink
 from windrow.serve.history import History
+from windrow.serve.metrics import metrics_text
 from windrow.serve.overview import overview_of, window_of
 from windrow.serve.plan_graph import plan_graph
 from windrow.serve.values import epoch, json_rows, json_value
@@ -136,7 +137,7 @@ class JobBackend:
         return {"start_us": state.start_us, "end_us": state.end_us}, state.rows.toArrow()
 
     def metrics(self) -> str:
-        return metrics_text(self._job)
+        return metrics_text(self._job.progress())
 
     def _places(self) -> dict[str, str]:
         return {name: _place(sink) for name, sink in self._job.sinks.items()}
@@ -167,18 +168,6 @@ def newest_events(path: str, schema: pa.Schema) -> pa.Table | None:
         except (pa.ArrowException, OSError):
             continue
     return pa.concat_tables(reversed(parts)) if parts else None
-
-
-def metrics_text(job: Job) -> str:
-    """Figures of a job as Prometheus reads them."""
-    lines = []
-    for stream, figures in job.progress().items():
-        label = stream.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        for name in ("batches", "events", "windows", "groups", "state_bytes", "memory_bytes", "failed", "restarts"):
-            lines.append(f'windrow_{name}{{stream="{label}"}} {figures[name]}')
-        for cause, count in figures["rejected"].items():
-            lines.append(f'windrow_rejected{{stream="{label}",cause="{cause}"}} {count}')
-    return "\n".join(lines) + "\n"
 
 
 def _place(sink: Sink) -> str:

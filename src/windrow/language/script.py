@@ -15,7 +15,7 @@ from windrow.language.long_lists import Lists
 from windrow.language.mistakes import explain_mistake
 from windrow.language.parsing.statements import StatementParser
 from windrow.language.parsing.tokens import SyntaxMistakeError
-from windrow.language.statements import Query, Statement
+from windrow.language.statements import ColumnDefinition, CreateStream, Query, Statement
 from windrow.language.tokenize import refuse_nested, statement_tokens
 
 T = TypeVar("T")
@@ -32,6 +32,19 @@ def parse_script(text: str) -> tuple[Statement, ...]:
     for tokens in statements:
         refuse_nested(tokens, text)
     return tuple(_read(StatementParser.read_statement, tokens, text, lists) for tokens in statements)
+
+
+def parse_columns(text: str) -> tuple[ColumnDefinition, ...]:
+    """Columns as CREATE STREAM has them in parentheses.
+
+    >>> [column.name for column in parse_columns("card STRING, sent TIMESTAMP METADATA FROM 'timestamp'")]
+    ['card', 'sent']
+    """
+    if not text.strip():
+        return ()
+    (statement,) = parse_script(f"CREATE STREAM columns ({text}) USING columns")
+    assert isinstance(statement, CreateStream)
+    return statement.columns
 
 
 @deep

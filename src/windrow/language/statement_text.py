@@ -72,12 +72,21 @@ def _index(index: CreateIndex) -> str:
 
 
 def _column(column: ColumnDefinition) -> str:
-    return f"{identifier_sql(column.name)} {column.type_sql}"
+    kind = f"{identifier_sql(column.name)} {column.type_sql}"
+    if column.metadata is None:
+        return kind
+    return f"{kind} METADATA" if column.metadata == column.name else f"{kind} METADATA FROM {_string(column.metadata)}"
 
 
 def _reading(statement: CreateStream | CreateTable | CreateSink) -> str:
     parts = ".".join(identifier_sql(part) for part in statement.format.split("."))
-    return _join(f"USING {parts}", _options(statement.options))
+    return _join(f"USING {parts}", _options(statement.options), _message(statement))
+
+
+def _message(statement: CreateStream | CreateTable | CreateSink) -> str:
+    if isinstance(statement, CreateTable) or statement.message is None:
+        return ""
+    return _join(f"FORMAT {identifier_sql(statement.message)}", _options(statement.message_options))
 
 
 def _options(options: Options) -> str:

@@ -14,10 +14,14 @@ _NOWHERE: Span = (0, 0)
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
-    """`price DOUBLE` in the columns of a stream or a table, written at [start, end)."""
+    """`price DOUBLE` in the columns of a stream or a table, written at [start, end).
+
+    `offset BIGINT METADATA`, or `sent TIMESTAMP METADATA FROM 'timestamp'`, is not in a message, but of it.
+    """
 
     name: str
     type_sql: str
+    metadata: str | None = None
     start: int = field(default=0, compare=False)
     end: int = field(default=0, compare=False)
 
@@ -27,7 +31,8 @@ class CreateStream:
     """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... AHEAD ... IDLE CLOCK
     DEDUPLICATE BY ... WITHIN ...`.
 
-    `AHEAD UNBOUNDED` is the longest of all durations.
+    `FORMAT json OPTIONS (...)`, behind the options, says what messages are: `message`, `message_options`. `AHEAD
+    UNBOUNDED` is the longest of all durations.
     """
 
     name: str
@@ -40,6 +45,8 @@ class CreateStream:
     ahead_us: int | None = None
     unique_by: tuple[exp.Expr, ...] = ()
     unique_us: int = 0
+    message: str | None = None
+    message_options: Options = ()
     text: str = field(default="", compare=False, repr=False)
     span: Span = field(default=_NOWHERE, compare=False)
     name_span: Span = field(default=_NOWHERE, compare=False)
@@ -82,13 +89,18 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateSink:
-    """`CREATE SINK name USING format OPTIONS (...)`; where `rejected`, for the bad events of `streams`, or of all."""
+    """`CREATE SINK name USING format OPTIONS (...)`; where `rejected`, for the bad events of `streams`, or of all.
+
+    `FORMAT json`, behind the options, says what messages are: `message`.
+    """
 
     name: str
     format: str
     options: Options = ()
     rejected: bool = False
     streams: tuple[str, ...] = ()
+    message: str | None = None
+    message_options: Options = ()
     text: str = field(default="", compare=False, repr=False)
     span: Span = field(default=_NOWHERE, compare=False)
     name_span: Span = field(default=_NOWHERE, compare=False)

@@ -9,6 +9,8 @@ catalog           What a query may name: streams, tables, clusterings, and the a
 change_names      The names of state over changes, declared as those in `state_names`: a text for each step of a plan
 expiry            How rows of joins, set operators and windows without a slide expire, as users say it
 instants          The instants that an event may have and that an answer can show: those of the years 1 to 9999
+kafka_options     What is said of a topic that is read: a few names of ours, the connector's and the client's own, in
+                  Spark's words
 known_options     The options of the formats that are known well enough to tell a misspelt one
 lateness          How late events may come, as users say it
 memory            How much memory a shard may use: a size as people write it
@@ -18,6 +20,7 @@ sink              Where results go
 state_names       The names that state has in a checkpoint: declared here, word for word, and never how a class happens
                   to print
 timing            How the events of a stream are timed, and what moves its clock on
+topic_options     What is said of a topic that results go to: a few names of ours, and the producer's own, checked
 unique            What makes an event a duplicate, as users say it
 user_aggregates   What a user's aggregate must be, before any query names it
 window_index      A window index as a query: the rows of a stream as its clock passes them, to be found by their keys

@@ -52,12 +52,6 @@ _OTHERS = {
     "answers": (),
     "rate": ("rowsPerSecond", "rampUpTime", "numPartitions"),
     "rate-micro-batch": ("rowsPerBatch", "numPartitions", "startTimestamp", "advanceMillisPerBatch"),
-    "kafka": (
-        *("subscribe", "subscribePattern", "assign", "topic", "startingOffsets", "startingTimestamp", "endingOffsets"),
-        *("startingOffsetsByTimestamp", "startingOffsetsByTimestampStrategy", "endingTimestamp", "failOnDataLoss"),
-        *("endingOffsetsByTimestamp", "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay"),
-        *("minPartitions", "maxRecordsPerPartition", "groupIdPrefix", "includeHeaders", "holds"),
-    ),
 }
 
 

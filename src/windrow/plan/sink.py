@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_duration
 from windrow.places.addresses import same_place
+from windrow.plan.kafka_options import KAFKA
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 
@@ -51,7 +52,9 @@ class Sink:
     @property
     def place(self) -> str | None:
         """The folder or the table that is written to."""
-        return (self.path or "").rstrip("/") or dict(self.options).get("dbtable")
+        options = dict(self.options)
+        topic = f"{options.get('topic')} at {options.get('bootstrap')}" if self.format == KAFKA else None
+        return (self.path or "").rstrip("/") or options.get("dbtable") or topic
 
     @property
     def holds(self) -> str:
@@ -130,11 +133,12 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
         return None
     if sink.holds != HOLDS_ANSWER:
         return f"a sink holds 'changes' or 'answer', not {sink.holds!r}", "holds 'answer', or nothing of it"
-    if sink.format not in (*FORMATS, JDBC):
+    if sink.format not in (*FORMATS, JDBC, KAFKA):
         message = f"a sink of {sink.format} cannot hold the answer, which replaces the one before"
-        return message, f"{', '.join(FORMATS)} and {JDBC} can"
-    if sink.format == JDBC and not sink.key:
-        return "a table that holds the answer needs the columns that tell its rows apart", "key 'column, ...'"
+        return message, f"{', '.join(FORMATS)}, {JDBC} and {KAFKA} can"
+    if sink.format in (JDBC, KAFKA) and not sink.key:
+        what = "table" if sink.format == JDBC else "topic"
+        return f"a {what} that holds the answer needs the columns that tell its rows apart", "key 'column, ...'"
     if emit == SNAPSHOT:
         return "a sink that holds the answer needs changes, and this query sends whole windows", "EMIT CHANGES"
     if emit != CHANGES:
@@ -178,6 +182,8 @@ def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
 
 def written_by_spark(sink: Sink) -> str | None:
     """Why rows go to a sink through Spark, whatever they are; None where it depends on them."""
+    if sink.format == KAFKA:
+        return None
     if sink.holds == HOLDS_ANSWER:
         return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES
     if sink.format == CONSOLE:

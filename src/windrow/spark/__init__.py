@@ -18,6 +18,8 @@ launch           A Spark of our own that keeps quiet: what it writes goes to a l
 long_chains      Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is
                  long
 output           Where a JVM and its workers write: a log of their own, so that they never write over what a user reads
+packages         What Spark itself does not bring: connectors, as jars that were fetched once, or by the names that
+                 Maven knows
 plain_types      The types, and the time zones, in which rows that tasks have read or written are as those of Spark
 quick_jvm        A JVM that is up early: Spark's classes kept in a file as a JVM has them in memory, and less compiling
                  at first

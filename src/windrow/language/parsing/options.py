@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import TokenType
 
 from windrow.language.parsing.types import TypeParser
@@ -22,10 +24,29 @@ class OptionsParser(TypeParser):
             name, span = self._parse_name("column")
             if any(name.lower() == column.name.lower() for column in columns):
                 self._fail_since(index, f"two columns are named {name!r}")
-            columns.append(ColumnDefinition(name, self._parse_type_sql(), span[0], self._prev.end + 1))
+            kind, metadata = self._parse_type_sql(), self._parse_metadata(name)
+            columns.append(ColumnDefinition(name, kind, metadata, span[0], self._prev.end + 1))
         if not self._match(TokenType.R_PAREN):
             self._fail_expecting([",", ")"], f"the column {columns[-1].name!r}")
         return tuple(columns)
+
+    def _parse_metadata(self, name: str) -> str | None:
+        """What of a message a column is, where it is not in it: `METADATA`, perhaps `FROM 'timestamp'`."""
+        if not self._match_text_seq("METADATA"):
+            return None
+        if not self._match(TokenType.FROM):
+            return name
+        if not self._match(TokenType.STRING):
+            self._fail("expected what the column is of a message", hint="METADATA FROM 'timestamp'")
+        return self._prev.text
+
+    def _parse_message(self) -> dict[str, Any]:
+        """`FORMAT json`, perhaps with OPTIONS of its own: what messages are."""
+        if self._word() != "FORMAT":
+            return {}
+        self._advance()
+        message = self._parse_name("format")[0].lower()
+        return {"message": message, "message_options": self._parse_options()}
 
     def _parse_format(self, name: str) -> str:
         """A short name such as parquet, or the full name of a data source's class."""

@@ -104,13 +104,14 @@ class StatementParser(IndexParser):
         columns = () if kind == "SINK" else self._parse_columns()
         source = self._parse_format(name)
         options = self._parse_options()
+        message = {} if kind == "TABLE" else self._parse_message()
         if kind == "STREAM":
-            timing = self._parse_timing()
-            return CreateStream(name, columns, source, options, **timing, **self._placed(index, name_span))
+            about = self._parse_timing() | message
+            return CreateStream(name, columns, source, options, **about, **self._placed(index, name_span))
         if kind == "TABLE":
             return CreateTable(name, columns, source, options, **self._placed(index, name_span))
         rejected, streams, spans = self._parse_rejected()
-        placed = self._placed(index, name_span)
+        placed = message | self._placed(index, name_span)
         return CreateSink(name, source, options, rejected, streams, **placed, stream_spans=spans)
 
     def _placed(self, index: int, name_span: Span) -> dict[str, Any]:

@@ -37,8 +37,13 @@ spark_query       One Spark query of a job: whether it runs, when its batch is d
                   stopped
 state_at          Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
                   checkpoint
+status            How a job is doing, or did when it ended, from what its checkpoint holds: nothing is written, and
+                  nobody is asked
+status_note       How a job is doing, noted in its checkpoint now and then: who looks from outside disturbs nobody, also
+                  afterwards
 stream_run        One stream of a job: the Spark query that runs over it
 table_editions    Tables as a checkpoint has them: which batch joins with which rows, written down before it runs
+waited            How long events have waited for their answers since the job began, as a histogram
 watched           What the batches of a job report, added up: from Spark's own progress and the counts that slide sends
                   along
 words             Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more

@@ -33,6 +33,7 @@ _NETWORK = (
 _OF_THE_JOB = (
     r"Encountered error while reading file",
     r"Invalid batch: path",
+    r"failOnDataLoss",
     r"windrow\.errors\.(?:StateError|MemoryLimitError|SettingsError|StorageError|QueryError)",
     r"java\.lang\.OutOfMemoryError",
 )

@@ -19,8 +19,8 @@ class StreamProgress(Mapping[str, Any]):
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
     seconds, where they did. `seconds` tells where the time went. `rows` are those that each query has given, and
     `rows_per_second` how many lately; rows that Spark finishes are not counted. `waiting`: all that came is worked
-    off.
-        counted["restarts"] = self.restarts
+    off. `lag` is how many messages of each Kafka partition are not read yet, and `waited` a histogram of how long
+    events have waited since the job began.
     """
 
     batches: int
@@ -45,6 +45,8 @@ class StreamProgress(Mapping[str, Any]):
     waiting: bool
     stopped: dict[str, str] = field(default_factory=dict)
     restarts: int = 0
+    lag: dict[str, int] = field(default_factory=dict)
+    waited: dict[str, Any] | None = None
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():
@@ -81,7 +83,7 @@ class StreamProgress(Mapping[str, Any]):
             "missing files": self.missing_files,
         }
         counted |= {"failed": self.failed, "dropped": self.dropped}
-        counted["restarts"] = self.restarts
+        counted |= {"restarts": self.restarts, "not read yet": sum(self.lag.values())}
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]
         told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)

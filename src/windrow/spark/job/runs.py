@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -14,9 +15,11 @@ from windrow.errors import SettingsError
 from windrow.language import parse_query
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.places.reach import check_reached
+from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, INDEX, JDBC, MEMORY, Sink, wrong_holding
+from windrow.plan.topic_options import check_columns, topic_of
 from windrow.plan.window_index import facts_of
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import Kept, QueryEdits
@@ -31,6 +34,8 @@ from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
+from windrow.spark.sinks.topic import TopicSink
+from windrow.spark.sinks.topic_messages import answer_messages, messages_of, rejected_messages
 from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
 
@@ -115,6 +120,8 @@ class Runs:
             own = stream if stream == query.run else f"{stream} in {query.run}"  # another keeper's files stay
             if bad.format in FORMATS:
                 found[stream] = self._rejected_files(stream, bad, self._prefix(f"rejected_{own}"), query.run)
+            elif bad.format.lower() == KAFKA:
+                found[stream] = self._rejected_topic(stream, bad, query.run)
             else:
                 found[stream] = self._writer(f"rejected_{stream}", bad)
         return found
@@ -142,11 +149,36 @@ class Runs:
             return self._index_of(query, sink)
         if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
             return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
+        if sink.format.lower() == KAFKA:
+            return self._topic_of(query, sink)
         if sink.holds != HOLDS_ANSWER and sink.format in FORMATS:
             return self._files_of(query, sink)
         if sink.holds != HOLDS_ANSWER or sink.path is None:
             return self._writer(query.name, sink)
         return AnswerSink(sink, answer_home(self._checkpoint, query), len(query.leading), self._place_of(sink))
+
+    def _topic_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
+        """The topic that a query writes to: its producer goes on where another set of queries begins."""
+        topic, own = topic_of(dict(sink.options)), (query.name, sink)
+        if own not in self._writers:
+            check_columns(topic, tuple(query.shown))
+            if sink.holds == HOLDS_ANSWER:
+                messages = partial(answer_messages, topic=topic, leading=len(query.leading))
+            else:
+                messages = partial(messages_of, topic=topic)
+            mark = job_mark(self._kept.job, query)
+            self._writers[own] = TopicSink(topic, mark, messages, checked=sink.holds != HOLDS_ANSWER)
+        return self._writers[own]
+
+    def _rejected_topic(self, stream: str, sink: Sink, run: str) -> AnyWriter:
+        """A topic of dead letters."""
+        own = (f"rejected_{stream} in {run}", sink)
+        if own not in self._writers:
+            topic = topic_of(dict(sink.options), rejected=True)
+            messages = partial(rejected_messages, of_kafka=self._sources[stream].raw is not None)
+            mark = f"{self._kept.job}-{mark_of(own[0])}"
+            self._writers[own] = TopicSink(topic, mark, messages, checked=False)
+        return self._writers[own]
 
     def _files_of(self, query: AnyQuery, sink: Sink) -> FileSink:
         """The sink of files that all queries over a stream share which name it.

@@ -49,6 +49,22 @@ def finish_batch(query: StreamingQuery) -> None:
         time.sleep(0.02)
 
 
+def lost_messages(text: str) -> str:
+    """What is told of a topic that no longer has what the job was to read next.
+
+    >>> lost_messages("Partition tx-0's offset was changed from 20 to 3. ... failOnDataLoss")[:45]
+    'messages that were not read yet are gone: Par'
+    """
+    said = re.search(
+        r"(Partition \S+'s offset was changed from \d+ to \d+|Cannot fetch records in \[\d+, \d+\)[^.]*)", text
+    )
+    what = f": {said.group(1)}" if said else ""
+    return (
+        f"messages that were not read yet are gone{what}; the topic was cut, or made anew: with failOnDataLoss 'false'"
+        " the job goes on with what is there"
+    )
+
+
 def _batches_done(query: StreamingQuery) -> int:
     progress = query.lastProgress
     return -1 if progress is None else progress["batchId"]
@@ -73,6 +89,8 @@ def reason(error: StreamingQueryException) -> str:
         return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
     if "Invalid batch: path" in text:  # names have other columns than when the stream was declared
         return "folders have come that are named by columns, as in day=2024-01-31: start the job again, which sees them"
+    if "failOnDataLoss" in text:
+        return lost_messages(text)
     own = re.search(r"windrow\.errors\.\w+: (.+)", text)
     if own:
         return own.group(1)

@@ -19,6 +19,8 @@ from windrow.plan.instants import shown_instant
 from windrow.runtime.reject import CAUSES, LATE, UNPLACED
 from windrow.spark.job.measures import METRICS, total_measures
 from windrow.spark.job.progress import Progress, StreamProgress
+from windrow.spark.job.waited import Waited
+from windrow.spark.sources.kafka_lag import lag_of
 from windrow.spark.stages.slice import NO_PROBE
 
 RECENT = 100
@@ -54,6 +56,8 @@ class _Totals:
     recent_rows: deque[dict[str, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
     stopped: dict[str, str] = field(default_factory=dict)
     restarts: int = 0
+    lag: dict[str, int] = field(default_factory=dict)
+    waited: Waited = field(default_factory=Waited)
     missing: int = 0
     writing: float = 0.0
     written: int = 0
@@ -142,6 +146,8 @@ class Watched:
             waiting=_waits(watched.query),
             stopped=dict(watched.stopped),
             restarts=watched.restarts,
+            lag=dict(watched.lag),
+            waited=watched.waited.figures() if self._live else None,
         )
 
     def _update(self, watched: _Totals) -> None:
@@ -196,6 +202,9 @@ def _add(watched: _Totals, batch: Any) -> None:
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
+    watched.lag = lag_of(batch["sources"])
+    if watched.recent and events:
+        watched.waited.add(seconds, started - watched.recent[-1]["started"] + seconds, events)
     watched.recent.append({"events": events, "started": started, "seconds": seconds, "clock": watched.clock})
     parts = {name: measures[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
     for name, value in parts.items():

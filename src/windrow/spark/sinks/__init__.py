@@ -30,6 +30,8 @@ results            Packed results into typed rows, and what is left to do with t
 rolling            Files that gather the batches of a while: their rows wait in the checkpoint, and are shown together
 staged_files       Files that tasks write where no reader looks, under names that no other attempt of a task has
 table_names        Names of tables as a database reads them: what a user calls a table is never read as SQL
+topic              Rows into a topic of Kafka, each once for whoever reads what is committed: one transaction a batch
+topic_messages     Rows as messages of a topic: a key, bytes and headers each; an answer as upserts and tombstones
 value_texts        Values as the files of Spark have them as text: numbers and booleans as Java writes them
 writers            What becomes of a batch's results
 """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pyarrow as pa
 
+from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import ANSWERS, FORMATS, INDEX, MEMORY, Sink, written_by_spark
 
@@ -37,6 +38,8 @@ def _way(query: AnyQuery, sink: Sink, covered: Covered, written: Written) -> str
         return "sorted runs, written by the tasks that slide; the driver publishes a manifest a batch"
     if sink.format in (MEMORY, ANSWERS):
         return "sent to the driver with the batch"
+    if sink.format == KAFKA:
+        return "sent to the driver with the batch, which writes it in one transaction"
     ranked = query.order and sink.format in FORMATS
     return "written by the driver, which ranks the rows of all shards" if ranked else "written by the tasks that slide"
 

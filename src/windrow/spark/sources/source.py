@@ -14,7 +14,8 @@ class Source:
     """A stream on Spark: its rows, when each happened, and the column that holds what could not be read.
 
     `files` are the names of its files where tasks may read them, or why they may not; None where it is not one of
-    files. `time` is the expression that `time_sql` was made of, None where events happen as they arrive.
+    files. `time` is the expression that `time_sql` was made of, None where events happen as they arrive. `raw` is an
+    expression for an event as it came, where that is not its columns as JSON.
     """
 
     frame: DataFrame
@@ -22,12 +23,18 @@ class Source:
     corrupt: str | None = None
     files: NamedFiles | str | None = None
     time: str | None = None
+    raw: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A stream that was opened and is not declared yet: its rows, and as of `Source` the rest."""
+    """A stream that was opened and is not declared yet: its rows, and as of `Source` the rest.
+
+    `hidden` are columns that no query sees.
+    """
 
     frame: DataFrame
     corrupt: str | None
-    files: NamedFiles | str
+    files: NamedFiles | str | None
+    raw: str | None = None
+    hidden: tuple[str, ...] = ()

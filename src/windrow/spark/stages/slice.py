@@ -79,8 +79,7 @@ def slice_stream(
     asked, stage = asked_of(plan), f"slice {number}"
     if tables is None or not first:
         return sliced_source(source, asked, slicer, stage, metrics)
-    about = (source.time_sql, source.corrupt, plan.keeps_rejected, asked.arrives)
-    columns = event_columns(source.frame, (), *about)
+    columns = event_columns(source, (), plan.keeps_rejected, asked.arrives)
     return sliced(joined_first(source.frame, plan, columns, tables), slicer, stage, metrics)
 
 
@@ -92,30 +91,28 @@ def sliced_source(
     if isinstance(reading, Reading):
         assert source.files is not None and not isinstance(source.files, str)
         return sliced(source.files.told(reading.tasks), slicer_of, stage, metrics, reading)
-    columns = event_columns(
-        source.frame, asked.texts, source.time_sql, source.corrupt, asked.keeps_rejected, asked.arrives
-    )
+    columns = event_columns(source, asked.texts, asked.keeps_rejected, asked.arrives)
     return sliced(source.frame.select(*columns), slicer_of, stage, metrics)
 
 
-def event_columns(
-    stream: DataFrame, texts: Sequence[str], time_sql: str, corrupt: str | None, keeps_rejected: bool, arrives: bool
-) -> list[Column]:
-    """What slicers read of the events of `stream`: their times, row expressions, and why some cannot be used.
+def event_columns(source: Source, texts: Sequence[str], keeps_rejected: bool, arrives: bool) -> list[Column]:
+    """What slicers read of the events of a stream: their times, row expressions, and why some cannot be used.
 
     Where it matters when they `arrive`, that is the instant at which their batch began.
     """
-    columns = [F.expr(time_sql).alias(TIME)]
+    stream = source.frame
+    columns = [F.expr(source.time_sql).alias(TIME)]
     columns += [F.expr(guarded(text, stream)).alias(expression_column(i)) for i, text in enumerate(texts)]
     failing = failures(stream, texts)
     if failing is not None:
         columns.append(failing.alias(FAILED))
-    if corrupt is not None:
-        columns.append(F.col(identifier_sql(corrupt)).isNotNull().alias(UNREADABLE))
+    if source.corrupt is not None:
+        columns.append(F.col(identifier_sql(source.corrupt)).isNotNull().alias(UNREADABLE))
     if arrives:
         columns.append(F.expr(NOW_SQL).alias(ARRIVED))
     if keeps_rejected:
-        columns.append(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias(RAW))
+        whole = F.to_json(F.struct("*"), {"ignoreNullFields": "false"}) if source.raw is None else F.expr(source.raw)
+        columns.append(whole.alias(RAW))
     return columns
 
 

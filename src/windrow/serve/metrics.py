@@ -1,0 +1,145 @@
+"""The figures of a job as Prometheus has them: names, types and units by its conventions.
+
+Whoever serves them calls `metrics_text` with what `job.progress()` gives: a port of our own, or a page that has others.
+Nothing is kept between two calls, so that who asks often costs no more than `job.progress()` does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from windrow.errors import SettingsError
+from windrow.plan.nodes.run_names import streams_in
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
+Figures = Mapping[str, Any]
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+COUNTERS = {
+    "windrow_batches": ("batches", "Micro-batches that are done."),
+    "windrow_events": ("events", "Events that were read."),
+    "windrow_windows": ("windows", "Windows that were answered."),
+    "windrow_late_in_part": ("late_in_part", "Events that came when some of their windows had been answered."),
+    "windrow_missing_files": ("missing_files", "Files that were gone when a batch was to read them."),
+    "windrow_failed_values": ("failed", "Values that overflowed or could not be cast, and are NULL."),
+    "windrow_dropped": ("dropped", "Panes and rows that were given up when the clock was set back."),
+    "windrow_restarts": ("restarts", "Times that the Spark query of the stream died and came back."),
+}
+"""By name the figure that only grows, and what it counts."""
+
+GAUGES = {
+    "windrow_events_per_second": ("events_per_second", "Events worked off in a second, over the last batches."),
+    "windrow_groups": ("groups", "Groups in state."),
+    "windrow_state_bytes": ("state_bytes", "State on disk."),
+    "windrow_memory_bytes": ("memory_bytes", "State that workers have in memory."),
+    "windrow_waiting": ("waiting", "1 where all that came is worked off."),
+}
+
+
+def metrics_text(progress: Mapping[str, Figures], now: float | None = None) -> str:
+    """All metrics of a job in Prometheus' text format, from `job.progress()` or its `to_dict()`.
+
+    `now` is the wall clock, in seconds since 1970, to which the clocks of streams are compared.
+    """
+    from_client = _client()
+    registry = from_client.CollectorRegistry()
+    registry.register(_Collected(lambda: families(progress, now)))
+    text: str = from_client.generate_latest(registry).decode()
+    return text
+
+
+class _Collected:
+    def __init__(self, collect: Callable[[], Iterable[Metric]]) -> None:
+        self.collect = collect
+
+
+def families(progress: Mapping[str, Figures], now: float | None = None) -> list[Metric]:
+    """The metrics of all streams of a job, each family once."""
+    core = _client().core
+    instant = time.time() if now is None else now
+    streams = {", ".join(streams_in(run)): figures for run, figures in progress.items()}
+    found: list[Metric] = []
+
+    def counter(name: str, help: str, rows: Iterable[tuple[list[str], float]], labels: list[str]) -> None:
+        family = core.CounterMetricFamily(name, help, labels=labels)
+        for values, value in rows:
+            family.add_metric(values, float(value))
+        found.append(family)
+
+    def gauge(name: str, help: str, rows: Iterable[tuple[list[str], float]], labels: list[str]) -> None:
+        family = core.GaugeMetricFamily(name, help, labels=labels)
+        for values, value in rows:
+            family.add_metric(values, float(value))
+        found.append(family)
+
+    def each(figure: str) -> list[tuple[list[str], float]]:
+        return [([stream], figures[figure]) for stream, figures in streams.items()]
+
+    def by(figure: str) -> list[tuple[list[str], float]]:
+        pairs = ((stream, figures[figure]) for stream, figures in streams.items())
+        return [([stream, label], value) for stream, counts in pairs for label, value in counts.items()]
+
+    for name, (figure, help) in COUNTERS.items():
+        counter(name, help, each(figure), ["stream"])
+    for name, (figure, help) in GAUGES.items():
+        gauge(name, help, each(figure), ["stream"])
+    counter("windrow_rejected_events", "Events that no window took, by cause.", by("rejected"), ["stream", "cause"])
+    counter("windrow_stage_seconds", "Where the time went, by step.", by("seconds"), ["stream", "stage"])
+    counter("windrow_answers", "Rows that each query has given.", by("rows"), ["stream", "query"])
+    gauge("windrow_answers_per_second", "Rows of each query lately.", by("rows_per_second"), ["stream", "query"])
+    stopped = [([stream, query], 1.0) for stream, figures in streams.items() for query in figures["stopped"]]
+    gauge("windrow_query_stopped", "1 for a query that has stopped, while others go on.", stopped, ["stream", "query"])
+    clocks = [(stream, _seconds(figures["clock"])) for stream, figures in streams.items()]
+    known = [(stream, clock) for stream, clock in clocks if clock is not None]
+    gauge(
+        "windrow_clock_timestamp_seconds",
+        "How far the time of the stream has come, in seconds since 1970.",
+        [([stream], clock) for stream, clock in known],
+        ["stream"],
+    )
+    gauge(
+        "windrow_clock_behind_seconds",
+        "How far the time of the stream is behind the wall clock.",
+        [([stream], instant - clock) for stream, clock in known],
+        ["stream"],
+    )
+    gauge(
+        "windrow_kafka_lag_messages",
+        "Messages of a partition that were not read when the last batch began.",
+        [
+            ([stream, *partition.rsplit("/", 1)], lag)
+            for stream, figures in streams.items()
+            for partition, lag in figures["lag"].items()
+        ],
+        ["stream", "topic", "partition"],
+    )
+    delays = core.HistogramMetricFamily(
+        "windrow_delay_seconds", "How long events waited for their answers.", labels=["stream"]
+    )
+    for stream, figures in streams.items():
+        waited = figures["waited"]
+        if waited is not None:
+            buckets = [*waited["counts"].items(), ("+Inf", waited["events"])]
+            delays.add_metric([stream], buckets, waited["seconds"])
+    found.append(delays)
+    return found
+
+
+def _seconds(clock: datetime | str | None) -> float | None:
+    if clock is None:
+        return None
+    return (clock if isinstance(clock, datetime) else datetime.fromisoformat(clock)).timestamp()
+
+
+def _client() -> Any:
+    try:
+        import prometheus_client
+        import prometheus_client.core
+    except ImportError:
+        raise SettingsError("metrics need prometheus-client\nhint: pip install 'windrow[metrics]'") from None
+    return prometheus_client

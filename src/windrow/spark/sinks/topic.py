@@ -1,0 +1,187 @@
+"""Rows into a topic of Kafka, each once for whoever reads what is committed: one transaction a batch."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from windrow.errors import JobError, SettingsError
+from windrow.language.spelling import closest
+from windrow.plan.topic_options import Topic
+from windrow.spark.sinks.staged_files import Staged
+from windrow.spark.sinks.topic_messages import Message, check_messages
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+_TRANSACTION_MS = "60000"
+"""A transaction that nobody ends blocks who reads what is committed; the broker ends it after so long."""
+
+_PATIENCE = 30.0
+_REACH = 8.0
+"""Seconds: for a commit, and for a broker to answer at all."""
+
+Messages = Callable[[pa.Table], Iterator[Message]]
+
+
+class TopicSink:
+    """Sends the rows of a batch in one transaction, together with a note of the batch in a topic of such notes.
+
+    Spark runs a batch again that it has not committed, though we may have sent it. So the note of the last batch is
+    read back whenever a producer begins, and a batch up to that one is passed over. `mark`, of the job and the sink, is
+    the producer's transactional id: who begins with it shuts out whoever had it before, and ends what that one left
+    open. A reader with isolation.level read_committed sees each row once.
+    """
+
+    takes_empty = False
+
+    def __init__(self, topic: Topic, mark: str, messages: Messages, *, checked: bool = True) -> None:
+        """`messages` makes messages of rows; where `checked`, the rows must fit what the topic says of them."""
+        self._topic, self._id, self._messages, self._checked = topic, f"windrow-{mark}", messages, checked
+        self._producer: Producer | None = None
+        self._done = -1
+        check_topic(topic)
+
+    def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
+        if self._checked:
+            check_messages(self._topic, schema)
+        return None
+
+    def write(self, rows: DataFrame, batch: int) -> None:
+        self.take(rows.toArrow(), batch)
+
+    def take(self, rows: pa.Table, batch: int) -> None:
+        """Send a batch, unless it was sent before."""
+        kafka = _client()
+        try:
+            producer = self._producer or self._begin()
+            if batch <= self._done or rows.num_rows == 0:
+                return
+            producer.begin_transaction()
+            for message in self._messages(rows):
+                self._send(producer, self._topic.topic, message)
+            note = Message(self._id.encode(), json.dumps({"batch": batch}).encode(), [])
+            self._send(producer, self._topic.markers, note)
+            producer.commit_transaction(_PATIENCE)
+        except (kafka.KafkaException, BufferError) as error:
+            # whether it is committed is found out by whoever begins next: a new producer ends what this one began
+            self._producer = None
+            place = f"topic {self._topic.topic!r} at {self._topic.bootstrap}"
+            raise JobError(f"{place} takes no rows: {_why(error)}") from error
+        except BaseException:
+            self._producer = None
+            raise
+        self._done = batch
+
+    def _begin(self) -> Producer:
+        kafka = _client()
+        make_markers(self._topic)
+        given = dict(self._topic.client)
+        own = {"transactional.id": self._id, "transaction.timeout.ms": _TRANSACTION_MS, "log_level": "0"}
+        producer: Producer = kafka.Producer({"linger.ms": "5", **given, **own})
+        producer.init_transactions(_PATIENCE)
+        self._done = last_batch(self._topic, self._id)
+        self._producer = producer
+        return producer
+
+    def _send(self, producer: Producer, topic: str, message: Message) -> None:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                producer.produce(topic, message.value, message.key, headers=[*message.headers] or None)
+                producer.poll(0)
+                return
+            except BufferError:  # more than the producer holds: it sends some first
+                if time.monotonic() > until:
+                    raise
+                producer.poll(0.5)
+
+
+def last_batch(topic: Topic, mark: str) -> int:
+    """The last batch that is noted under `mark`; -1 if none is."""
+    kafka = _client()
+    partition = kafka.TopicPartition(topic.markers, 0, 0)
+    common = {key: value for key, value in topic.client if not key.startswith(("linger", "compression", "batch"))}
+    common |= {"group.id": mark, "enable.auto.commit": "false", "log_level": "0"}
+    asked = kafka.Consumer(common | {"isolation.level": "read_uncommitted"})
+    try:
+        _, end = asked.get_watermark_offsets(kafka.TopicPartition(topic.markers, 0), timeout=_PATIENCE)
+    finally:
+        asked.close()
+    found, until = -1, time.monotonic() + 3 * _PATIENCE
+    reader = kafka.Consumer(common | {"isolation.level": "read_committed", "enable.partition.eof": "true"})
+    try:
+        reader.assign([partition])
+        while end > 0:
+            if time.monotonic() > until:
+                raise JobError(f"topic {topic.markers!r} at {topic.bootstrap} has a transaction that does not end")
+            message = reader.poll(1.0)
+            if message is None:
+                continue
+            problem = message.error()
+            if problem is None and message.key() == mark.encode():
+                found = int(json.loads(message.value())["batch"])
+            elif problem is not None and problem.code() == kafka.KafkaError._PARTITION_EOF:
+                if message.offset() >= end:
+                    break  # others may note batches in transactions that are open: what lies behind is not seen yet
+            elif problem is not None:
+                raise kafka.KafkaException(problem)
+    finally:
+        reader.close()
+    return found
+
+
+def check_topic(topic: Topic) -> None:
+    """Refuse a broker that does not answer, or has no such topic."""
+    kafka, known = _client(), {}
+    try:
+        known = _admin(topic).list_topics(timeout=_REACH).topics
+    except kafka.KafkaException as error:
+        raise SettingsError(
+            f"no broker answers at {topic.bootstrap} within seconds: {_why(error)}"
+            "\nhint: is it running, is its address right, and does it want another security.protocol?"
+        ) from None
+    if topic.topic not in known:
+        shown = sorted(name for name in known if not name.startswith("_"))
+        meant = closest(topic.topic, [name.upper() for name in shown])
+        like = next((name for name in shown if name.upper() == meant), None)
+        way = f"did you mean {like}?" if like else f"its topics: {', '.join(shown[:10]) or 'none'}"
+        raise SettingsError(f"the broker {topic.bootstrap} has no topic {topic.topic!r}\nhint: {way}")
+
+
+def make_markers(topic: Topic) -> None:
+    """Make the topic of notes where there is none: compacted, so that it keeps the last note of each sink."""
+    kafka, admin = _client(), _admin(topic)
+    if topic.markers in admin.list_topics(timeout=_REACH).topics:
+        return
+    new = kafka.admin.NewTopic(topic.markers, 1, -1, config={"cleanup.policy": "compact"})
+    try:
+        admin.create_topics([new])[topic.markers].result(_PATIENCE)
+    except kafka.KafkaException as error:
+        if error.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+
+
+def _admin(topic: Topic) -> Any:
+    given = {key: value for key, value in topic.client if not key.startswith(("linger", "compression", "batch"))}
+    own = {"log_level": "0", "socket.connection.setup.timeout.ms": "5000"}
+    return _client().admin.AdminClient({**given, **own})
+
+
+def _why(error: Exception) -> str:
+    first = error.args[0] if error.args else error
+    return str(first.str()) if hasattr(first, "str") else str(error)
+
+
+def _client() -> Any:
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError:
+        raise SettingsError("a sink of Kafka needs confluent-kafka\nhint: pip install 'windrow[kafka]'") from None
+    return confluent_kafka

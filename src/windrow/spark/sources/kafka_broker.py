@@ -1,0 +1,84 @@
+"""Whether a broker answers and has the topics that are asked for: found out before anything starts, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.java_gateway import JavaObject
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from windrow.errors import SettingsError
+from windrow.language.spelling import closest
+from windrow.plan.kafka_options import BOOTSTRAP, client_options, topics_of
+
+_PATIENCE = {"request.timeout.ms": "4000", "default.api.timeout.ms": "7000", "retries": "1"}
+"""A broker that is not there is told of within ten seconds."""
+
+
+def check_topics(spark: SparkSession, options: Mapping[str, str]) -> None:
+    """Ask the broker for the topics, by Kafka's own client with the options of the consumer."""
+    with _Admin(spark, options) as admin:
+        known = admin.topics()
+        for name in topics_of(options):
+            if name not in known:
+                shown = sorted(each for each in known if not each.startswith("_"))
+                meant = closest(name, {each.upper(): each for each in shown})
+                like = next((each for each in shown if each.upper() == meant), None)
+                listed = f"its topics: {', '.join(shown[:10]) or 'none'}{', ...' if len(shown) > 10 else ''}"
+                raise SettingsError(
+                    f"the broker {options[BOOTSTRAP]} has no topic {name!r}"
+                    f"\nhint: {f'did you mean {like}?' if like else listed}"
+                )
+
+
+class _Admin:
+    """Kafka's client for administration, in Spark's JVM."""
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str]) -> None:
+        self._jvm: Any = spark._jvm
+        self._broker = options[BOOTSTRAP]
+        self._given = client_options(options)
+
+    def __enter__(self) -> _Admin:
+        given = self._jvm.java.util.HashMap()
+        for name, value in (_PATIENCE | self._given).items():
+            given.put(name, value)
+        try:
+            self._client = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(given)
+        except Py4JError as error:
+            raise self._refused(error) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close(self._jvm.java.time.Duration.ofSeconds(1))
+
+    def topics(self) -> set[str]:
+        """The names of all topics that we may see."""
+        try:
+            return set(self._client.listTopics().names().get())
+        except Py4JError as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: Py4JError) -> SettingsError:
+        causes = _causes(error.java_exception) if isinstance(error, Py4JJavaError) else []
+        kinds = [cause.getClass().getSimpleName() for cause in causes]
+        said = (causes[-1].getMessage() if causes else None) or str(error)
+        if any(kind in ("TimeoutException", "DisconnectException") for kind in kinds):
+            return SettingsError(
+                f"no broker answers at {self._broker} within seconds"
+                "\nhint: is it running, is its address right, and does it want another security.protocol?"
+            )
+        if any(kind.endswith(("AuthenticationException", "AuthorizationException")) for kind in kinds):
+            return SettingsError(f"the broker {self._broker} does not let us in: {said}")
+        return SettingsError(f"the broker {self._broker} cannot be asked: {said}")
+
+
+def _causes(error: JavaObject) -> list[Any]:
+    """An error of the JVM and what caused it, the innermost last."""
+    found: list[Any] = []
+    while error is not None and len(found) < 10:
+        found.append(error)
+        error = error.getCause()
+    return found

@@ -1,0 +1,77 @@
+"""`windrow status`: what a job has noted of itself, while it runs and afterwards."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from windrow.cli.main import app
+from windrow.spark.job.hold import Hold
+from windrow.spark.job.progress import Progress, StreamProgress
+from windrow.spark.job.status_note import STATUS, StatusNote
+
+FIGURES = StreamProgress(
+    batches=7,
+    events=40,
+    stream_rate=2.0,
+    events_per_second=20.0,
+    clock=None,
+    windows=5,
+    rejected={"late": 3},
+    late_in_part=0,
+    missing_files=0,
+    failed=0,
+    dropped=0,
+    delay=None,
+    groups=9,
+    state_bytes=1000,
+    memory_bytes=500,
+    seconds={"scan": 1.5},
+    rows={"alerts": 12},
+    rows_per_second={},
+    waiting=False,
+    restarts=2,
+    lag={"tx/0": 5},
+)
+
+
+def told(checkpoint: Path) -> dict[str, object]:
+    result = CliRunner().invoke(app, ["status", str(checkpoint), "--json"])
+    assert result.exit_code == 0, result.output
+    found: dict[str, object] = json.loads(result.output)
+    return found
+
+
+def test_a_job_is_running_then_killed_or_stopped(tmp_path: Path) -> None:
+    (tmp_path / "windrow.json").write_text("{}")
+    (tmp_path / "tx" / "spark" / "commits").mkdir(parents=True)
+    for number in range(12):
+        (tmp_path / "tx" / "spark" / "commits" / str(number)).write_text("v1")
+    hold = Hold(tmp_path)
+    hold.take()
+    note = StatusNote(tmp_path, lambda: Progress({"tx": FIGURES}), lambda: ["alerts"], lambda: True)
+    until = time.monotonic() + 20
+    while not (tmp_path / STATUS).exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    running = told(tmp_path)
+    assert running["state"] == "running" and running["queries"] == ["alerts"]
+    assert running["batches"] == {"tx": 11} and running["streams"]["tx"]["lag"] == {"tx/0": 5}  # type: ignore[index]
+    hold.release()
+    assert told(tmp_path)["state"] == "killed"
+    note.end()
+    assert told(tmp_path)["state"] == "stopped"
+    text = CliRunner().invoke(app, ["status", str(tmp_path)]).output
+    assert (
+        "tx: 40 events" in text
+        and "not read yet: tx/0 5" in text
+        and "2 restarts" in text
+        and "last batch: tx 11" in text
+    )
+
+
+def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["status", str(tmp_path)])
+    assert result.exit_code == 2 and "is no checkpoint of a job" in result.output

@@ -1,0 +1,42 @@
+"""A job to be killed: `python killed_kafka_job.py ADDRESS SOURCE SUMS NOW FOLDER` reads one topic and writes two, and files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import windrow
+from quick_spark import SHORT_LIVED
+from windrow.spark.packages import with_packages
+from windrow.spark.settings import local_spark
+
+SUMS = """SELECT card, SUM(amount) AS total, COUNT(*) AS n
+          FROM tx [RANGE 20 SECONDS SLIDE 2 SECONDS] GROUP BY card"""
+NOW = """SELECT card, COUNT(*) AS n, SUM(amount) AS total
+         FROM tx [RANGE 20 SECONDS SLIDE 2 SECONDS] GROUP BY card EMIT CHANGES"""
+
+
+def main(address: str, source: str, sums: str, now: str, folder: Path) -> None:
+    spark = local_spark("local[2]", with_packages(SHORT_LIVED, ["kafka"]))
+    session = windrow.Session(spark, shards=2)
+    schema = "card STRING, amount BIGINT, ts TIMESTAMP"
+    options = {"maxOffsetsPerTrigger": 60}
+    session.stream_kafka("tx", address, source, schema=schema, time="ts", lateness="5 seconds", options=options)
+    session.query("sums", SUMS)
+    session.query("files", SUMS)
+    session.query("now", NOW)
+    sinks = {
+        "sums": windrow.sink("kafka", bootstrap=address, topic=sums, key="card"),
+        "now": windrow.sink("kafka", bootstrap=address, topic=now, key="card", holds="answer"),
+        "files": windrow.sink("parquet", path=folder / "files"),
+    }
+    job = session.start(str(folder / "checkpoint"), sinks, "available now")
+    job.wait()
+    job.flush()
+    job.wait()
+    job.stop()
+    (folder / "done").touch()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5], Path(sys.argv[5]))
