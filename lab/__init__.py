@@ -1,4 +1,5 @@
-"""What papers compare with, and no query can ask for: kept beside the package, and tested with it.
+"""What papers compare with, and no query can ask for, and servers for tests: kept beside the package, tested with it.
 
+broker        A Kafka of one node on this machine: from Maven's jars, in a JVM of its own, gone with its block
 tuple_driven  Slides by the times of events alone
 """

@@ -38,10 +38,12 @@ from windrow.plan.kafka_options import KAFKA
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import (
+    DELTA,
     FORMATS,
     HOLDS_ANSWER,
     HOLDS_CHANGES,
     KEEP_WHAT,
+    LAKES,
     OWN_FORMATS,
     Sink,
     check_partitions,
@@ -220,7 +222,9 @@ class Application:
         if sink.format in FORMATS and "path" not in dict(sink.options):
             way_out = "OPTIONS (path 'out/results')"
             raise self._error(f"a sink of {sink.format} files needs a path", sink.name_span, way_out)
-        if sink.format not in (*OWN_FORMATS, KAFKA):
+        if sink.format == DELTA and "path" not in dict(sink.options):
+            raise self._error("a sink of delta needs a path", sink.name_span, "OPTIONS (path 'lake/results')")
+        if sink.format not in (*OWN_FORMATS, *LAKES, KAFKA):
             self._check_format(sink)
         self._check_folder(sink)
         unrolled = wrong_roll(Sink(sink.format, sink.options))

@@ -1,148 +1,15 @@
-"""A Kafka of one node on this machine, for tests: from Maven's jars, in a JVM of its own, gone with its block."""
+"""The broker of tests; without it, or what else a test needs, the test skips with the reason."""
 
 from __future__ import annotations
 
-import base64
-import os
-import socket
-import subprocess
-import sys
-import time
-import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
 import pytest
+from lab.broker import Broker, missing, running_broker
 
-JARS = Path(sys.prefix) / "jars"
-_SETTINGS = """process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-controller.listener.names=CONTROLLER
-log.dirs={logs}
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-transaction.state.log.num.partitions=1
-group.initial.rebalance.delay.ms=0
-auto.create.topics.enable=false
-"""
-_JAVA = ("-Xmx320m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+__all__ = ["Broker", "needed", "running_broker"]
 
 
 def needed(*kinds: str) -> None:
     """Skip a test that needs jars which are not here."""
-    pytest.importorskip("confluent_kafka")
-    for kind in kinds:
-        if not list((JARS / kind).glob("*.jar")):
-            pytest.skip(f"there are no jars in {JARS / kind}: scripts/fetch_jars.py fetches them where there is Maven")
-
-
-class Broker:
-    """A running broker: topics are made, written and read by Kafka's own client, never by Windrow."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    def topic(self, partitions: int = 2, **config: str) -> str:
-        """A new topic."""
-        from confluent_kafka.admin import AdminClient, NewTopic
-
-        name = f"topic-{uuid.uuid4().hex[:8]}"
-        settings = {key.replace("_", "."): value for key, value in config.items()}
-        admin = AdminClient({"bootstrap.servers": self.address, "log_level": 0})
-        admin.create_topics([NewTopic(name, partitions, 1, config=settings)])[name].result(20)
-        return name
-
-    def send(self, topic: str, messages: Iterable[bytes | Mapping[str, Any] | None]) -> None:
-        """Write messages: bytes, or what `produce` takes."""
-        from confluent_kafka import Producer
-
-        producer = Producer(
-            {"bootstrap.servers": self.address, "message.max.bytes": 20_000_000, "linger.ms": 5, "log_level": 0}
-        )
-        for message in messages:
-            given = message if isinstance(message, Mapping) else {"value": message}
-            producer.produce(topic, **given)
-            producer.poll(0)
-        assert producer.flush(30) == 0
-
-    def committed(self, topic: str, isolation: str = "read_committed") -> list[Any]:
-        """All messages that a reader of what is committed sees, by partition in their order."""
-        from confluent_kafka import Consumer, KafkaError, TopicPartition
-
-        reader = Consumer(
-            {
-                "bootstrap.servers": self.address,
-                "group.id": uuid.uuid4().hex,
-                "isolation.level": isolation,
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-            }
-        )
-        try:
-            partitions = list(reader.list_topics(topic, timeout=20).topics[topic].partitions)
-            reader.assign([TopicPartition(topic, partition, 0) for partition in partitions])
-            found, ended, until = [], set(), time.monotonic() + 60
-            while len(ended) < len(partitions):
-                assert time.monotonic() < until, "the topic has no end"
-                message = reader.poll(1)
-                if message is None:
-                    continue
-                if message.error() is None:
-                    found.append(message)
-                elif message.error().code() == KafkaError._PARTITION_EOF:
-                    ended.add(message.partition())
-            return found
-        finally:
-            reader.close()
-
-
-@contextmanager
-def running_broker(folder: Path) -> Iterator[Broker]:
-    """A broker with its files in `folder`, until the block ends."""
-    needed("broker")
-    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else Path("java")
-    port, controller = _free_port(), _free_port()
-    settings, jars = folder / "server.properties", f"{JARS / 'broker'}/*"
-    settings.write_text(_SETTINGS.format(port=port, controller=controller, logs=folder / "logs"))
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
-    command = [str(java), *_JAVA, "-cp", jars]
-    subprocess.run(
-        [*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
-        check=True,
-        capture_output=True,
-    )
-    with open(folder / "broker.log", "wb") as log:
-        process = subprocess.Popen([*command, "kafka.Kafka", str(settings)], stdout=log, stderr=subprocess.STDOUT)
-    try:
-        _wait_for(f"127.0.0.1:{port}", process)
-        yield Broker(f"127.0.0.1:{port}")
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
-
-    admin, until = AdminClient({"bootstrap.servers": address, "log_level": 0}), time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            admin.list_topics(timeout=1)
-            return
-        except KafkaException:
-            time.sleep(0.1)
-    raise AssertionError("the broker has not started")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    lacks = missing(*kinds)
+    if lacks is not None:
+        pytest.skip(lacks)

@@ -1,4 +1,4 @@
-"""A job to be killed: `python killed_kafka_job.py ADDRESS SOURCE SUMS NOW FOLDER` reads one topic and writes two, and files."""
+"""A job to be killed: `python killed_kafka_job.py ADDRESS SOURCE SUMS NOW FOLDER URL` reads a topic and writes all kinds of sinks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ NOW = """SELECT card, COUNT(*) AS n, SUM(amount) AS total
          FROM tx [RANGE 20 SECONDS SLIDE 2 SECONDS] GROUP BY card EMIT CHANGES"""
 
 
-def main(address: str, source: str, sums: str, now: str, folder: Path) -> None:
-    spark = local_spark("local[2]", with_packages(SHORT_LIVED, ["kafka"]))
+def main(address: str, source: str, sums: str, now: str, folder: Path, url: str) -> None:
+    spark = local_spark("local[2]", with_packages(SHORT_LIVED, ["kafka", "postgresql"]))
     session = windrow.Session(spark, shards=2)
     schema = "card STRING, amount BIGINT, ts TIMESTAMP"
     options = {"maxOffsetsPerTrigger": 60}
     session.stream_kafka("tx", address, source, schema=schema, time="ts", lateness="5 seconds", options=options)
     session.query("sums", SUMS)
-    session.query("files", SUMS)
+    for name in ("files", "lake", "rows"):
+        session.query(name, SUMS)
     session.query("now", NOW)
     sinks = {
         "sums": windrow.sink("kafka", bootstrap=address, topic=sums, key="card"),
         "now": windrow.sink("kafka", bootstrap=address, topic=now, key="card", holds="answer"),
         "files": windrow.sink("parquet", path=folder / "files"),
+        "lake": windrow.sink("delta", path=folder / "lake"),
+        "rows": windrow.sink("jdbc", url=url, dbtable="sums"),
     }
     job = session.start(str(folder / "checkpoint"), sinks, "available now")
     job.wait()
@@ -39,4 +42,4 @@ def main(address: str, source: str, sums: str, now: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], Path(sys.argv[5]))
+    main(*sys.argv[1:5], Path(sys.argv[5]), sys.argv[6])

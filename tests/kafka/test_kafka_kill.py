@@ -1,4 +1,4 @@
-"""A job that reads and writes Kafka is killed again and again: who reads what is committed sees every row once."""
+"""A job that reads Kafka and writes Kafka, Delta, PostgreSQL and files is killed again and again: every row is there once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
+from tests.databases.postgres import Postgres, running_postgres
 
-from .broker import Broker
+from .broker import Broker, needed
 
 HERE = Path(__file__).parent
 EVENTS = [
@@ -27,10 +29,19 @@ KILLS = int(os.environ.get("KILLS", "8"))
 
 @pytest.mark.slow
 def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(broker: Broker, tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    needed("postgresql")
+    folder = tmp_path / "database"
+    folder.mkdir()
+    with running_postgres(folder) as database:
+        _kill_and_compare(broker, database, deltalake, tmp_path)
+
+
+def _kill_and_compare(broker: Broker, database: Postgres, deltalake: Any, tmp_path: Path) -> None:
     source, sums, now = broker.topic(1), broker.topic(2), broker.topic(1, cleanup_policy="compact")
     broker.send(source, ({"value": json.dumps(event)} for event in EVENTS))
     draw, kills = random.Random(7), 0
-    arguments = [broker.address, source, sums, now, str(tmp_path)]
+    arguments = [broker.address, source, sums, now, str(tmp_path), database.url]
     environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path])}
     for _ in range(KILLS * 3):
         with open(tmp_path / "job.log", "ab") as log:
@@ -68,6 +79,12 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(broker: Broker, tmp
             FROM read_parquet('{tmp_path}/files/*.parquet')"""
     ).fetchall()
     assert Counter(files) == expected
+    ends = "to_char(window_end AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.000\"Z\"')"
+    found = database.ask(f"SELECT {ends}, card, total, n FROM sums")
+    assert Counter((end, card, int(total), int(n)) for end, card, total, n in found) == expected
+    rows = deltalake.DeltaTable(str(tmp_path / "lake")).to_pyarrow_table().to_pylist()
+    lake = ((row["window_end"].strftime("%Y-%m-%dT%H:%M:%S.000Z"), row["card"], row["total"], row["n"]) for row in rows)
+    assert Counter(lake) == expected
     answer: dict[bytes, bytes] = {}
     for message in broker.committed(now):
         if message.value() is None:

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow
 from windrow.errors import JobError, SettingsError
 from windrow.spark.sinks.answer_table import AnswerTable
+from windrow.spark.sinks.append_table import AppendTable
 from windrow.spark.sinks.table_names import split_name
-from windrow.spark.sinks.writers import FormatSink
 
 COLUMNS = ["item", "shop", "n"]
 
@@ -86,8 +86,11 @@ def test_the_name_of_a_table_is_never_read_as_sql(spark: SparkSession, tmp_path:
     assert held(spark, tmp_path, '"answer; DELETE FROM answer --"""') == {("nut", 1, 1)}
     appended = windrow.sink("jdbc", url=url, dbTable='APP."a.b"', createTableColumnTypes="item VARCHAR(20)")
     rows = changes(spark, ("+", "nut", 7, 1)).select("item", "n")
-    FormatSink(appended).write(rows, 3)
-    assert held(spark, tmp_path, 'APP."a.b"') == {("nut", 1, 3)}
+    for mark, batch in (("job-a", 3), ("job-a", 3), ("job-a", 2), ("job-b", 3), ("job-a", 4)):
+        AppendTable(appended, mark).write(rows, batch)
+    assert held(spark, tmp_path, 'APP."a.b"') == {("nut", 1)}
+    options = {"url": url, "query": 'SELECT COUNT(*) AS n FROM APP."a.b"'}
+    assert spark.read.format("jdbc").options(**options).load().collect()[0][0] == 3  # each batch of each job once
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,8 @@ _OTHERS = {
     "console": ("numRows", "truncate"),
     "memory": (),
     "answers": (),
+    "delta": ("path", "partitionBy", "compression", "holds"),
+    "iceberg": ("catalog", "table", "path", "holds", "uri", "warehouse", "type"),
     "rate": ("rowsPerSecond", "rampUpTime", "numPartitions"),
     "rate-micro-batch": ("rowsPerBatch", "numPartitions", "startTimestamp", "advanceMillisPerBatch"),
 }

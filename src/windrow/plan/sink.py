@@ -14,6 +14,9 @@ from windrow.plan.kafka_options import KAFKA
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 
+DELTA, ICEBERG = LAKES = ("delta", "iceberg")
+"""Tables of lakes, whose files Windrow itself writes and commits."""
+
 FORMATS = ("parquet", "csv", "json")
 """The files that Windrow itself writes, exactly once."""
 
@@ -66,7 +69,7 @@ class Sink:
         """The options that are Spark's."""
         own = {_HOLDS, _KEY} if self.holds == HOLDS_ANSWER else {_HOLDS}
         own |= _OF_KEEPING
-        own |= {_PARTITION_BY, ROLL} if self.format in FORMATS else set()
+        own |= {_PARTITION_BY, ROLL} if self.format in (*FORMATS, *LAKES) else set()
         return {name: value for name, value in self.options if name.lower() not in own}
 
     @property
@@ -182,7 +185,7 @@ def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
 
 def written_by_spark(sink: Sink) -> str | None:
     """Why rows go to a sink through Spark, whatever they are; None where it depends on them."""
-    if sink.format == KAFKA:
+    if sink.format in (KAFKA, *LAKES):
         return None
     if sink.holds == HOLDS_ANSWER:
         return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES

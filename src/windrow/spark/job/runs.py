@@ -18,7 +18,18 @@ from windrow.places.reach import check_reached
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, HOLDS_CHANGES, INDEX, JDBC, MEMORY, Sink, wrong_holding
+from windrow.plan.sink import (
+    DELTA,
+    FORMATS,
+    HOLDS_ANSWER,
+    HOLDS_CHANGES,
+    INDEX,
+    JDBC,
+    LAKES,
+    MEMORY,
+    Sink,
+    wrong_holding,
+)
 from windrow.plan.topic_options import check_columns, topic_of
 from windrow.plan.window_index import facts_of
 from windrow.spark.fs_settings import spark_place
@@ -30,14 +41,25 @@ from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keeper
 from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
+from windrow.spark.sinks.append_table import AppendTable
+from windrow.spark.sinks.delta_table import DeltaLog
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.iceberg_table import IcebergTable
 from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.keep_answers import Keeping
+from windrow.spark.sinks.lake import LakeSink, LakeTable, lake_place
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
 from windrow.spark.sinks.topic import TopicSink
 from windrow.spark.sinks.topic_messages import answer_messages, messages_of, rejected_messages
 from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
+
+_PARTITION = "partitionBy"
+
+
+def _listed(sink: Sink) -> list[str]:
+    """The columns that folders are named by, as an option has them."""
+    return [", ".join(sink.partition_by)] if sink.partition_by else []
 
 
 class Runs:
@@ -120,6 +142,8 @@ class Runs:
             own = stream if stream == query.run else f"{stream} in {query.run}"  # another keeper's files stay
             if bad.format in FORMATS:
                 found[stream] = self._rejected_files(stream, bad, self._prefix(f"rejected_{own}"), query.run)
+            elif bad.format.lower() == JDBC:
+                found[stream] = AppendTable(bad, self._prefix(f"rejected_{own}"))
             elif bad.format.lower() == KAFKA:
                 found[stream] = self._rejected_topic(stream, bad, query.run)
             else:
@@ -149,8 +173,12 @@ class Runs:
             return self._index_of(query, sink)
         if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
             return AnswerTable(sink, job_mark(self._kept.job, query), len(query.leading), query.shown)
+        if sink.format.lower() == JDBC:
+            return AppendTable(sink, job_mark(self._kept.job, query))
         if sink.format.lower() == KAFKA:
             return self._topic_of(query, sink)
+        if sink.format in LAKES:
+            return self._lake_of(query, sink)
         if sink.holds != HOLDS_ANSWER and sink.format in FORMATS:
             return self._files_of(query, sink)
         if sink.holds != HOLDS_ANSWER or sink.path is None:
@@ -168,6 +196,22 @@ class Runs:
                 messages = partial(messages_of, topic=topic)
             mark = job_mark(self._kept.job, query)
             self._writers[own] = TopicSink(topic, mark, messages, checked=sink.holds != HOLDS_ANSWER)
+        return self._writers[own]
+
+    def _lake_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
+        """The table of a lake that a query writes to."""
+        own, mark = (query.name, sink), job_mark(self._kept.job, query)
+        if own not in self._writers:
+            if sink.format == DELTA:
+                check_path(query.name, sink)
+                place = lake_place(sink.path or "", sink.format)
+                table: LakeTable = DeltaLog(place.path, mark)
+            else:
+                named = IcebergTable(dict(sink.options), mark)
+                place, table = lake_place(named.folder, sink.format), named
+            check_reached(place, f"the folder of a table of {sink.format}")
+            files = Sink("parquet", (("path", place.path), *((_PARTITION, each) for each in _listed(sink))))
+            self._writers[own] = LakeSink(files, self._prefix(f"{sink.format} {query.name}"), self._spark, place, table)
         return self._writers[own]
 
     def _rejected_topic(self, stream: str, sink: Sink, run: str) -> AnyWriter:

@@ -2,23 +2,31 @@
 
 answer_files       The current answer of a query that emits changes, as one file that is replaced whole
 answer_table       The current answer of a query that emits changes, in a table of a database
+append_table       Rows that are appended to a table of a database, each once: the batch is noted in the same
+                   transaction
 blame              Whose rows could not be finished or written: the name goes with the error, so that other queries need
                    not end too
 changed_results    Changes as their reader sees them: `-` what was, `+` what is, where the two differ
 compact            Small files of a sink's folder merged into larger ones, while jobs write beside them and readers read
 covered            Whose rows tasks can finish: those of queries for which our own expressions give what Spark's would
 csv_text           Rows as lines of CSV, byte for byte as Spark writes them
+database_table     What sinks that are tables of a database share: tables made by Spark, and statements in one
+                   transaction
 deliver            A batch's results to their sinks: one Spark job for all that tasks write, and one each for the others
+delta_table        A Delta table that batches are committed to: by `deltalake`, each with an application transaction
 explain_sinks      How the rows of each sink get there, in a line: with the batch's own Spark job, or by one more, and
                    why
 file_format        The formats, options and types of files that tasks write as Spark does, and why others are left to
                    Spark
 files              Result files, moved into place when their batch is committed: a plain reader of the folder sees each
                    row once
+iceberg_table      An Iceberg table that batches are committed to: by `pyiceberg`, each noted in the same commit
 index_files        An index as a sink: tasks write sorted runs, and a manifest that the driver replaces whole says which
                    are valid
 keep_answers       Current answers on their way from a batch to the driver, beside what goes to the sinks of their
                    queries
+lake               Tables of lakes: tasks write Parquet files, and the driver commits those of a batch to the table,
+                   once
 merge_files        Files of one format as one file: rows of Parquet, or lines of text
 outlets            What tasks do with the rows of a batch by themselves: finish them, and write them to files or send
                    them on

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
 
 from windrow.errors import JobError, SettingsError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.sink import ANSWER_TABLE, Sink
 from windrow.spark.sinks.answer_files import UNKNOWN, net_rows, signed_rows
-from windrow.spark.sinks.table_names import TableNames, split_name
-from windrow.spark.sinks.writers import WrittenBySpark
+from windrow.spark.sinks.database_table import BATCHES, TYPES, DatabaseTable, Run
+from windrow.spark.sinks.table_names import TableNames
 
 _OP = "windrow_op"
-_CHANGES, _BATCHES = "_changes", "_batch"
-_TYPES = "createTableColumnTypes"
+_CHANGES = "_changes"
 
 
-class AnswerTable(WrittenBySpark):
+class AnswerTable(DatabaseTable):
     """Upserts by key: rows that went are deleted, rows that came inserted, in one transaction a batch.
 
     Spark writes the net changes of a batch into a table beside (`..._changes`), so that types are its own affair; what
@@ -35,34 +31,30 @@ class AnswerTable(WrittenBySpark):
 
     def __init__(self, sink: Sink, mark: str, leading: int, columns: Sequence[str]) -> None:
         """`mark` is the name under which batches are noted; the first `leading` columns are not of the answer."""
-        self._options, self._mark, self._leading = sink.spark_options, mark, leading
-        missing = [name for name in ("url", "dbtable") if name not in self._options]
-        if missing:
-            raise SettingsError(f"a table that holds the answer needs {' and '.join(missing)}")
+        super().__init__(sink.spark_options, "a table that holds the answer")
+        self._mark, self._leading = mark, leading
         unknown = [name for name in sink.key if name not in columns]
         if unknown:
             raise SettingsError(f"key {unknown[0]!r} is no column of the query; its columns: {', '.join(columns)}")
         self._key, self._made = sink.key, False
-        split_name(self._options["dbtable"])  # raises what is wrong with it
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """Bring the table to the answer after `batch`."""
         spark, fields = rows.sparkSession, rows.schema.fields[self._leading :]
         names = TableNames(spark, self._options["url"], self._options["dbtable"])
         if not self._made:
-            self._create(spark, names.table(), fields, self._options.get(_TYPES))
-            noted = StructType().add("job", "string").add("batch", "long").fields
-            self._create(spark, names.table(_BATCHES), noted, "job VARCHAR(64)")
+            self._create(spark, names.table(), fields, self._options.get(TYPES))
+            self._create_notes(spark, names)
             self._made = True
         net = net_rows(signed_rows(rows, self._leading)).coalesce(1)
         told = net.withColumn("copies", F.when(F.col("copies") > 0, "+").otherwise("-"))
-        types = ", ".join(filter(None, (self._options.get(_TYPES), f"{_OP} VARCHAR(1)")))
+        types = ", ".join(filter(None, (self._options.get(TYPES), f"{_OP} VARCHAR(1)")))
         named = told.toDF(*(field.name for field in fields), _OP)
         self._writing(named, names.table(_CHANGES), types).mode("overwrite").save()
         self._in_transaction(spark, names, lambda run: self._apply(run, names, batch, [f.name for f in fields]))
 
     def _apply(self, run: Run, names: TableNames, batch: int, columns: Sequence[str]) -> None:
-        table, changes, batches = names.table(), names.table(_CHANGES), names.table(_BATCHES)
+        table, changes, batches = names.table(), names.table(_CHANGES), names.table(BATCHES)
         quoted = names.quoted
         job, number, op = quoted("job"), quoted("batch"), quoted(_OP)
         last = run(f"SELECT {number} FROM {batches} WHERE {job} = '{self._mark}'")
@@ -83,47 +75,6 @@ class AnswerTable(WrittenBySpark):
         listed = ", ".join(map(quoted, columns))
         run(f"INSERT INTO {table} ({listed}) SELECT {listed} FROM {changes} WHERE {op} = '+'")
         run(f"UPDATE {batches} SET {number} = {batch}")
-
-    def _create(self, spark: SparkSession, table: str, fields: list[StructField], types: str | None) -> None:
-        """Make a table that is not there yet, with the types that Spark has for the database."""
-        self._writing(spark.createDataFrame([], StructType(fields)), table, types).mode("ignore").save()
-
-    def _writing(self, rows: DataFrame, table: str, types: str | None) -> Any:
-        options = {name: value for name, value in self._options.items() if name != _TYPES} | {"dbtable": table}
-        return rows.write.format("jdbc").options(**options | ({_TYPES: types} if types else {}))
-
-    def _in_transaction(self, spark: SparkSession, names: TableNames, work: Callable[[Run], None]) -> None:
-        """Do all of `work` in the database, or nothing, over a connection of Spark's making."""
-        jvm: Any = spark._jvm
-        options = jvm.java.util.HashMap()
-        for name, value in self._options.items():
-            options.put(name, value)
-        parsed = jvm.org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions(jvm.PythonUtils.toScalaMap(options))
-        connection = names.dialect.createConnectionFactory(parsed).apply(-1)
-        try:
-            connection.setAutoCommit(False)
-            work(Run(connection.createStatement()))
-            connection.commit()
-        except BaseException:
-            with suppress(Exception):  # what went wrong first is told
-                connection.rollback()
-            raise
-        finally:
-            connection.close()
-
-
-class Run:
-    """Runs statements one after the other: gives the first value that one selects, or how many rows it changed."""
-
-    def __init__(self, statement: Any) -> None:
-        self._statement = statement
-
-    def __call__(self, sql: str) -> int | None:
-        if not self._statement.execute(sql):
-            changed: int = self._statement.getUpdateCount()
-            return changed
-        found = self._statement.getResultSet()
-        return found.getLong(1) if found.next() else None
 
 
 def job_mark(job: str, query: QueryPlan | ChangePlan) -> str:

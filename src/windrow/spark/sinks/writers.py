@@ -10,10 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
-from windrow.plan.sink import ANSWERS, JDBC, MEMORY, NOOP, SHOWN, SPARKS_FORMAT, Sink
+from windrow.plan.sink import ANSWERS, MEMORY, NOOP, SHOWN, SPARKS_FORMAT, Sink
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.staged_files import Nowhere, Staged
-from windrow.spark.sinks.table_names import TableNames
 
 
 class Writer(Protocol):
@@ -111,10 +110,6 @@ class FormatSink(WrittenBySpark):
     def write(self, rows: DataFrame, batch: int) -> None:
         rows = rows.withColumn("batch", F.lit(batch))
         options = self._sink.spark_options
-        if self._sink.format.lower() == JDBC:
-            options = {name.lower(): value for name, value in options.items()}
-            if "dbtable" in options and "url" in options:
-                options["dbtable"] = TableNames(rows.sparkSession, options["url"], options["dbtable"]).table()
         rows.write.format(self._sink.format).options(**options).mode("append").save()
 
 

@@ -1,0 +1,153 @@
+"""A Kafka of one node on this machine: from Maven's jars, in a JVM of its own, gone with its block."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+JARS = Path(sys.prefix) / "jars"
+_SETTINGS = """process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={logs}
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+"""
+_JAVA = ("-Xmx320m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+def missing(*kinds: str) -> str | None:
+    """What is not here of that which a broker, or a job that reads it, needs; None where all of it is."""
+    if importlib.util.find_spec("confluent_kafka") is None:
+        return "there is no confluent-kafka: pip install 'windrow[kafka]'"
+    for kind in kinds:
+        if not list((JARS / kind).glob("*.jar")):
+            return f"there are no jars in {JARS / kind}: scripts/fetch_jars.py fetches them where there is Maven"
+    return None
+
+
+class Broker:
+    """A running broker: topics are made, written and read by Kafka's own client, never by Windrow."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def topic(self, partitions: int = 2, name: str | None = None, **config: str) -> str:
+        """A new topic, by a name of its own where none is given."""
+        import confluent_kafka.admin
+
+        kafka: Any = confluent_kafka.admin
+
+        name = name or f"topic-{uuid.uuid4().hex[:8]}"
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin = kafka.AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+        admin.create_topics([kafka.NewTopic(name, partitions, 1, config=settings)])[name].result(20)
+        return name
+
+    def send(self, topic: str, messages: Iterable[bytes | Mapping[str, Any] | None]) -> None:
+        """Write messages: bytes, or what `produce` takes."""
+        from confluent_kafka import Producer
+
+        producer = Producer(
+            {"bootstrap.servers": self.address, "message.max.bytes": 20_000_000, "linger.ms": 5, "log_level": 0}
+        )
+        for message in messages:
+            given = message if isinstance(message, Mapping) else {"value": message}
+            producer.produce(topic, **given)
+            producer.poll(0)
+        assert producer.flush(30) == 0
+
+    def committed(self, topic: str, isolation: str = "read_committed") -> list[Any]:
+        """All messages that a reader of what is committed sees, by partition in their order."""
+        from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+        reader = Consumer(
+            {
+                "bootstrap.servers": self.address,
+                "group.id": uuid.uuid4().hex,
+                "isolation.level": isolation,
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+            }
+        )
+        try:
+            partitions = list(reader.list_topics(topic, timeout=20).topics[topic].partitions)
+            reader.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+            found: list[Any] = []
+            ended: set[int] = set()
+            until = time.monotonic() + 60
+            while len(ended) < len(partitions):
+                assert time.monotonic() < until, "the topic has no end"
+                message = reader.poll(1)
+                if message is None:
+                    continue
+                problem: Any = message.error()
+                if problem is None:
+                    found.append(message)
+                elif problem.code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition() or 0)
+            return found
+        finally:
+            reader.close()
+
+
+@contextmanager
+def running_broker(folder: Path) -> Iterator[Broker]:
+    """A broker with its files in `folder`, until the block ends."""
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else Path("java")
+    port, controller = _free_port(), _free_port()
+    settings, jars = folder / "server.properties", f"{JARS / 'broker'}/*"
+    settings.write_text(_SETTINGS.format(port=port, controller=controller, logs=folder / "logs"))
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
+    command = [str(java), *_JAVA, "-cp", jars]
+    subprocess.run(
+        [*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
+        check=True,
+        capture_output=True,
+    )
+    with open(folder / "broker.log", "wb") as log:
+        process = subprocess.Popen([*command, "kafka.Kafka", str(settings)], stdout=log, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(f"127.0.0.1:{port}", process)
+        yield Broker(f"127.0.0.1:{port}")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
+
+    admin, until = AdminClient({"bootstrap.servers": address, "log_level": 0}), time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            admin.list_topics(timeout=1)
+            return
+        except KafkaException:
+            time.sleep(0.1)
+    raise AssertionError("the broker has not started")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,76 @@
+"""A Delta table that batches are committed to: by `deltalake`, each with an application transaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from windrow.errors import JobError, SettingsError
+from windrow.plan.sink import differing_columns
+from windrow.spark.sinks.lake import LakeFile
+
+
+class DeltaLog:
+    """The log of a Delta table in a folder; `mark` is the application whose batches are noted."""
+
+    def __init__(self, path: str, mark: str) -> None:
+        self._path, self._mark, self._lake = path, mark, _library()
+
+    def last_batch(self) -> int:
+        if not self._lake.DeltaTable.is_deltatable(self._path):
+            return -1
+        noted = self._opened().transaction_version(self._mark)
+        return -1 if noted is None else int(noted)
+
+    def check(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
+        if not self._lake.DeltaTable.is_deltatable(self._path):
+            return
+        table = self._opened()
+        known = pa.schema(table.schema().to_arrow())
+        told = pa.schema(self._lake.Schema.from_arrow(schema).to_arrow())
+        differ = differing_columns(told, known)
+        if differ is not None:
+            raise SettingsError(
+                f"the rows do not fit the table {self._path}: {differ}"
+                "\nhint: select its columns in its order, with CAST where types differ, or name another table"
+            )
+        folders = tuple(table.metadata().partition_columns)
+        if folders != partition_by:
+            named = ", ".join(folders)
+            way = f"partitionBy '{named}'" if folders else "leave out partitionBy"
+            raise SettingsError(f"the table {self._path} is partitioned by {named or 'nothing'}\nhint: {way}")
+
+    def commit(self, files: Sequence[LakeFile], schema: pa.Schema, partition_by: tuple[str, ...], batch: int) -> None:
+        from deltalake.exceptions import DeltaError
+        from deltalake.transaction import AddAction
+
+        lake, own = self._lake, list(partition_by)
+        now = int(time.time() * 1000)
+        added = [
+            AddAction(file.relative, file.size, file.values, now, True, json.dumps({"numRecords": file.rows}))
+            for file in files
+        ]
+        noted = lake.CommitProperties(app_transactions=[lake.Transaction(self._mark, batch)])
+        try:
+            kind = lake.Schema.from_arrow(schema)
+            if not lake.DeltaTable.is_deltatable(self._path):
+                lake.DeltaTable.create(self._path, kind, mode="ignore", partition_by=own)
+            self._opened().create_write_transaction(added, "append", kind, own, commit_properties=noted)
+        except DeltaError as error:
+            why = str(error).splitlines()[0]
+            raise JobError(f"the table {self._path} takes no rows: {why}") from error
+
+    def _opened(self) -> Any:
+        return self._lake.DeltaTable(self._path)
+
+
+def _library() -> Any:
+    try:
+        import deltalake
+    except ImportError:
+        raise SettingsError("a sink of delta needs deltalake\nhint: pip install 'windrow[delta]'") from None
+    return deltalake

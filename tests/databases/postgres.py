@@ -1,0 +1,89 @@
+"""A PostgreSQL on this machine, for tests: Debian's, with its files in a folder, gone with its block."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+class Postgres:
+    """A running server, asked by its own client."""
+
+    def __init__(self, port: int, psql: str) -> None:
+        self.url = f"jdbc:postgresql://127.0.0.1:{port}/postgres?user=postgres"
+        self._asking = [
+            psql,
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(port),
+            "-U",
+            "postgres",
+            "-d",
+            "postgres",
+            "-qAtX",
+            "-F",
+            "|",
+        ]
+
+    def ask(self, sql: str) -> list[list[str]]:
+        """The rows that a statement gives, as texts."""
+        told = subprocess.run([*self._asking, "-c", sql], check=True, capture_output=True, text=True)
+        return [line.split("|") for line in told.stdout.splitlines()]
+
+
+def _programs() -> Path:
+    homes = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    found = next((home for home in homes if (home / "initdb").exists()), None)
+    if found is None:
+        pytest.skip("there is no PostgreSQL here: Debian's package postgresql has it")
+    return found
+
+
+@contextmanager
+def running_postgres(folder: Path) -> Iterator[Postgres]:
+    """A server with its files in `folder`, until the block ends. It does not run as root, so another user has it then."""
+    programs, data = _programs(), folder / "data"
+    psql = shutil.which("psql") or str(programs / "psql")
+    as_user: list[str] = []
+    if os.getuid() == 0:
+        if subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode != 0:
+            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        data.mkdir()
+        shutil.chown(data, "postgres", "postgres")
+        for parent in (folder, *folder.parents):
+            if parent.stat().st_uid == 0 and parent != Path("/"):
+                parent.chmod(parent.stat().st_mode | 0o001)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"]
+    subprocess.run([*as_user, str(programs / "initdb"), "-D", str(data), *options], check=True, capture_output=True)
+    sockets = ["-c", "unix_socket_directories=", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+    server = subprocess.Popen(
+        [*as_user, str(programs / "postgres"), "-D", str(data), "-p", str(port), *sockets],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        found, until = Postgres(port, psql), time.monotonic() + 30
+        while True:
+            try:
+                found.ask("SELECT 1")
+                break
+            except subprocess.CalledProcessError:
+                assert time.monotonic() < until and server.poll() is None, "PostgreSQL has not started"
+                time.sleep(0.1)
+        yield found
+    finally:
+        server.terminate()
+        server.wait()

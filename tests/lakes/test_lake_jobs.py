@@ -1,0 +1,85 @@
+"""Jobs that write tables of lakes: rows are there once, also where a batch comes again that the table has already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow
+from windrow.application import Application
+from windrow.spark.sinks.lake import LakeSink
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCRIPT = """
+CREATE STREAM ticks (ts TIMESTAMP, k STRING, x BIGINT) USING parquet OPTIONS (path '{home}/in', maxFilesPerTrigger 1)
+  TIMESTAMP BY ts;
+CREATE SINK sums USING delta OPTIONS (path '{home}/delta', partitionBy 'k');
+CREATE SINK copies USING iceberg OPTIONS (catalog 'here', table 'db.copies', path '{home}/iceberg', type 'sql',
+                                          uri 'sqlite:///{home}/catalog.db');
+INSERT INTO sums SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+INSERT INTO copies SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+"""
+
+
+def events(first: int, last: int) -> pa.Table:
+    numbers = range(first, last)
+    times = [START + timedelta(seconds=number) for number in numbers]
+    return pa.table({"ts": times, "k": [f"k {number % 3}" for number in numbers], "x": list(numbers)})
+
+
+def test_rows_are_in_the_table_once_though_a_batch_comes_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    catalog = pytest.importorskip("pyiceberg.catalog")
+    pytest.importorskip("sqlalchemy")
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        pq.write_table(events(number * 30, number * 30 + 30), tmp_path / "in" / f"{number}.parquet")
+
+    def run() -> None:
+        session = windrow.Session(spark, shards=2)
+        application = Application(session, SCRIPT.format(home=tmp_path))
+        job = session.start(
+            str(tmp_path / "checkpoint"), application.sinks, "available now", on_error="stop", restarts=0
+        )
+        try:
+            job.wait()
+        finally:
+            job.stop()
+
+    shown, died = LakeSink.show, []
+
+    def die_after(self, staged, batch):  # type: ignore[no-untyped-def]
+        shown(self, staged, batch)
+        if batch == 1 and not died:
+            died.append(batch)
+            raise RuntimeError("killed after the first of two tables has the batch")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LakeSink, "show", die_after)
+        with pytest.raises(windrow.JobError):
+            run()
+    assert died == [1]
+    run()
+    expected = Counter(
+        duckdb.sql(
+            """WITH events AS (SELECT TIMESTAMP '2026-01-01' + INTERVAL (i) SECOND AS ts, 'k ' || (i % 3) AS k, i AS x FROM range(90) r(i)),
+               ends AS (SELECT UNNEST(generate_series(TIMESTAMP '2026-01-01 00:00:05', TIMESTAMP '2026-01-01 00:01:25', INTERVAL 5 SECOND)) AS w)
+               SELECT w, k, SUM(x)::BIGINT, COUNT(*) FROM events JOIN ends ON ts < w AND ts >= w - INTERVAL 20 SECOND GROUP BY ALL"""
+        ).fetchall()
+    )
+    delta = deltalake.DeltaTable(str(tmp_path / "delta"))
+    iceberg = catalog.load_catalog("here", type="sql", uri=f"sqlite:///{tmp_path}/catalog.db").load_table("db.copies")
+    for table in (pa.table(delta.to_pyarrow_table()), iceberg.scan().to_arrow()):
+        rows = table.select(["window_end", "k", "total", "n"]).to_pylist()
+        told = Counter((row["window_end"].replace(tzinfo=None), row["k"], row["total"], row["n"]) for row in rows)
+        assert told == expected
+    assert delta.version() == 3  # made, and a commit a batch
