@@ -1,4 +1,4 @@
-"""Kafka: events per second of a job that reads JSON, beside Spark that reads and decodes the same topic and does no more."""
+"""Kafka: events per second of a job that reads JSON, beside Spark that reads and decodes the same topic, and no more."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+from lab.broker import Broker, missing, running_broker
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
 import windrow
-from lab.broker import Broker, missing, running_broker
 from windrow.spark.packages import with_packages
 from windrow.spark.settings import local_spark
 

@@ -25,6 +25,7 @@ FIGURES = StreamProgress(
     missing_files=0,
     failed=0,
     dropped=0,
+    duplicates=0,
     delay=None,
     groups=9,
     state_bytes=1000,

@@ -44,6 +44,7 @@ def progress() -> Progress:
         missing_files=1,
         failed=4,
         dropped=0,
+        duplicates=6,
         delay=None,
         groups=9,
         state_bytes=1000,
@@ -78,6 +79,7 @@ def test_every_figure_is_there_with_its_type_and_its_labels() -> None:
     assert found["windrow_kafka_lag_messages", (("partition", "11"), stream, ("topic", "a/b"))] == 0
     assert found["windrow_query_stopped", (("query", "other"), stream)] == 1
     assert found["windrow_restarts_total", (stream,)] == 2
+    assert found["windrow_duplicate_events_total", (stream,)] == 6
     assert found["windrow_delay_seconds_bucket", (("le", "0.5"), stream)] == 10
     assert found["windrow_delay_seconds_bucket", (("le", "+Inf"), stream)] == 40
     assert found["windrow_delay_seconds_count", (stream,)] == 40

@@ -28,6 +28,7 @@ COUNTERS = {
     "windrow_missing_files": ("missing_files", "Files that were gone when a batch was to read them."),
     "windrow_failed_values": ("failed", "Values that overflowed or could not be cast, and are NULL."),
     "windrow_dropped": ("dropped", "Panes and rows that were given up when the clock was set back."),
+    "windrow_duplicate_events": ("duplicates", "Events that had come before, and were left out."),
     "windrow_restarts": ("restarts", "Times that the Spark query of the stream died and came back."),
 }
 """By name the figure that only grows, and what it counts."""
