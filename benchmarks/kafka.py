@@ -1,4 +1,4 @@
-"""Kafka: events per second of a job that reads JSON, beside Spark that reads and decodes the same topic, and no more."""
+"""Kafka: events per second of a job that reads JSON, beside Spark that reads and decodes the same topic only."""
 
 from __future__ import annotations
 

@@ -15,6 +15,9 @@ MARKERS = "windrow-batches"
 MESSAGE = "message"
 _OWN = ("bootstrap", "topic", "key", "headers", "value", "holds", "markers", "compression", MESSAGE)
 _TEXTS = ("dateFormat", "timestampFormat", "ignoreNullFields", "sep", "quote", "escape", "nullValue")
+_KEEPING = ("keep", "keeprows", "keepmb", "keepbatches")
+"""Options of every sink, for answers that the job keeps besides."""
+
 _TAKEN = {
     "transactional.id": "it is made of the job and the sink, which is what makes rows come once",
     "enable.idempotence": "a transaction has it",
@@ -54,6 +57,8 @@ def topic_of(options: Mapping[str, str], *, rejected: bool = False) -> Topic:
         bare = key.removeprefix("kafka.")
         if bare in _TAKEN:
             raise SettingsError(f"a sink of Kafka does not take {key!r}: {_TAKEN[bare]}\nhint: leave it out")
+        if key.lower() in _KEEPING:
+            continue
         if key.lower() in _OWN:
             own[key.lower()] = value
         elif bare == "bootstrap.servers":
