@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.databases.postgres import Postgres, running_postgres
+from lab.postgres import Postgres, missing_postgres, running_postgres
 
 from .broker import Broker, needed
 
@@ -31,6 +31,9 @@ KILLS = int(os.environ.get("KILLS", "8"))
 def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(broker: Broker, tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake")
     needed("postgresql")
+    lacks = missing_postgres()
+    if lacks is not None:
+        pytest.skip(lacks)
     folder = tmp_path / "database"
     folder.mkdir()
     with running_postgres(folder) as database:

@@ -1,4 +1,4 @@
-"""A PostgreSQL on this machine, for tests: Debian's, with its files in a folder, gone with its block."""
+"""A PostgreSQL on this machine: Debian's, with its files in a folder, gone with its block."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
 
 
 class Postgres:
@@ -40,23 +38,28 @@ class Postgres:
         return [line.split("|") for line in told.stdout.splitlines()]
 
 
-def _programs() -> Path:
+def missing_postgres() -> str | None:
+    """What is not here of that which a server needs; None where all of it is."""
+    if _programs() is None:
+        return "there is no PostgreSQL here: Debian's package postgresql has it"
+    if os.getuid() == 0 and subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode != 0:
+        return "PostgreSQL does not run as root, and there is no user postgres"
+    return None
+
+
+def _programs() -> Path | None:
     homes = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    found = next((home for home in homes if (home / "initdb").exists()), None)
-    if found is None:
-        pytest.skip("there is no PostgreSQL here: Debian's package postgresql has it")
-    return found
+    return next((home for home in homes if (home / "initdb").exists()), None)
 
 
 @contextmanager
 def running_postgres(folder: Path) -> Iterator[Postgres]:
-    """A server with its files in `folder`, until the block ends. It does not run as root, so another user has it then."""
+    """A server with its files in `folder`, until the block ends. Not as root: another user has it then."""
     programs, data = _programs(), folder / "data"
+    assert programs is not None, missing_postgres()
     psql = shutil.which("psql") or str(programs / "psql")
     as_user: list[str] = []
     if os.getuid() == 0:
-        if subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode != 0:
-            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
         data.mkdir()
         shutil.chown(data, "postgres", "postgres")
