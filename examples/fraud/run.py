@@ -51,8 +51,8 @@ def compare(broker: Broker, folder: Path, events: list[dict[str, Any]]) -> None:
         f"CREATE TABLE limits AS SELECT 'card-' || i AS card, 1000.0 * (1 + i % 12) AS most FROM range({CARDS}) r(i)"
     )
     duckdb.sql(
-        """CREATE TABLE ends AS SELECT UNNEST(generate_series(TIMESTAMP '2026-01-01 00:01', TIMESTAMP '2026-01-01 04:00',
-           INTERVAL 1 MINUTE)) AS e"""
+        """CREATE TABLE ends AS SELECT UNNEST(generate_series(
+           TIMESTAMP '2026-01-01 00:01', TIMESTAMP '2026-01-01 04:00', INTERVAL 1 MINUTE)) AS e"""
     )
     window = "FROM tx JOIN ends ON ts < e AND ts >= e - INTERVAL {} MINUTE"
     end = "strftime(e, '%Y-%m-%dT%H:%M:%S.000Z')"
@@ -93,7 +93,8 @@ def main(folder: Path) -> int:
     with running_broker(folder / "broker") as broker, running_postgres(folder / "database") as database:
         for topic in ("tx", "tx-dead", "alerts", "places"):
             broker.topic(1, topic)
-        limits = f"SELECT 'card-' || i AS card, 1000.0::float8 * (1 + i % 12) AS most FROM generate_series(0, {CARDS - 1}) i"
+        numbers = f"generate_series(0, {CARDS - 1}) i"
+        limits = f"SELECT 'card-' || i AS card, 1000.0::float8 * (1 + i % 12) AS most FROM {numbers}"
         database.ask(f"CREATE TABLE limits AS {limits}")
         events = transactions()
         broker.send(
