@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from lab.broker import missing
 from lab.postgres import missing_postgres
 
