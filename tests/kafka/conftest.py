@@ -2,6 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
+import windrow.expressions.families  # noqa: F401  which a test would leave behind, loaded by its job
+
 from .broker import Broker, needed, running_broker
 
 
