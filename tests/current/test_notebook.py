@@ -23,7 +23,9 @@ def window(end: int) -> pa.Table:
 
 def test_an_answer_shows_itself_with_its_batch_and_clock():
     shown = Answer("q", window(10), 3, 12, 1, cut=7)._repr_html_()
-    assert "&lt;script&gt;" in shown and "<script>" not in shown and "7 more are not kept" in shown and "batch 3" in shown
+    assert (
+        "&lt;script&gt;" in shown and "<script>" not in shown and "7 more are not kept" in shown and "batch 3" in shown
+    )
 
 
 def test_a_watched_answer_follows_the_batches_until_it_is_closed():
