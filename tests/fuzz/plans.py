@@ -178,7 +178,10 @@ class Plans:
             inner = f"SELECT 1 AS {self._fresh('c')} FROM {right.text}" + (f" WHERE {correlated}" if correlated else "")
             condition = f"{negated}EXISTS ({inner})"
         more = self._where(left).removeprefix(" WHERE ")
-        where = f" WHERE {condition}" + (f" AND ({more})" if more else "")
+        word = "AND"
+        if more and (" IN (" in condition or " = " in condition.partition(" ON ")[0].rpartition(" WHERE ")[2]):
+            word = self.chance.choice(["AND", "OR", "OR NOT"])
+        where = f" WHERE {condition}" + (f" {word} ({more})" if more else "")
         return self._select(left, self._some(left), where)
 
     def _scalar(self, depth: int) -> Relation:

@@ -19,6 +19,7 @@ from oracle.judge import TIME, cursor
 from windrow.errors import WindrowError
 
 from .plans import Plans, Relation, for_duckdb, for_windrow
+from .window_plans import tried_window
 
 REACH = 26
 """Rows of windows of 12 are gone so long after the last event."""
@@ -61,6 +62,8 @@ def wanted(plan: Relation, given: Drawn, instant: int, before: bool) -> Counter[
 def tried(seed: str) -> str:
     """What became of the plan of a seed: answered as DuckDB does, or refused; a difference is raised."""
     drawn = Plans(seed)
+    if drawn.chance.random() < 0.35:
+        return _tried_window(drawn.chance, seed)
     plan, chance = drawn.drawn(), drawn.chance
     given = streams(chance)
     slide = chance.choice([None, None, 2, 3, 5])
@@ -89,6 +92,16 @@ def tried(seed: str) -> str:
             continue  # a flush answers the windows that hold an event: what leaves after that is not told
         if mine != theirs:
             raise DifferenceError(f"at {instant}: more {mine - theirs}, less {theirs - mine}\n{text}")
+    return "answered"
+
+
+def _tried_window(chance: random.Random, seed: str) -> str:
+    try:
+        text, mine, theirs = tried_window(chance, streams(chance, 30), seed)
+    except WindrowError as error:
+        return "refused: " + " ".join(str(error).split("\n")[0].split(" (line ")[0].split()[:9])
+    if mine != theirs:
+        raise DifferenceError(f"more {mine - theirs}, less {theirs - mine}\n{text}")
     return "answered"
 
 

@@ -90,5 +90,5 @@ def test_early_answers_are_ranked_by_themselves_and_can_be_left_out():
     top = Replay(f"{counted} ORDER BY n DESC LIMIT 1", ticks=ticks).run()
     assert [(row["final"], row["k"], row["n"]) for row in rows_of([top])] == [(False, "b", 2), (True, "a", 3)]
     finals = Replay(f"SELECT k, n FROM ({counted}) AS counts WHERE final", ticks=ticks).run()
-    assert finals.column_names == ["window_start", "window_end", "final", "k", "n"]
+    assert finals.column_names == ["window_start", "window_end", "final", "as_of", "k", "n"]
     assert sorted((row["k"], row["n"]) for row in rows_of([finals])) == [("a", 3), ("b", 2)]

@@ -35,6 +35,11 @@ QUERIES = (
     "SELECT k, n FROM a {6} WHERE EXISTS (SELECT 1 FROM b {4} WHERE b.k = a.k AND b.n > a.n)",
     "SELECT k, n FROM a {6} WHERE NOT EXISTS (SELECT * FROM b {4} WHERE b.n = a.n) AND k IS NOT NULL",
     "SELECT n, COUNT(*) AS c FROM a {6} WHERE EXISTS (SELECT 1 FROM b {4}) GROUP BY n",
+    "SELECT k, n FROM a {7} WHERE n > 2 OR k IN (SELECT k FROM b {5})",
+    "SELECT k, n FROM a {7} WHERE n > 2 OR k NOT IN (SELECT k FROM b {5} WHERE n > 1)",
+    "SELECT k, n FROM a {7} WHERE NOT (n > 2 OR k IN (SELECT k FROM b {5}))",
+    "SELECT k, n FROM a {7} WHERE n > 2 OR NOT EXISTS (SELECT 1 FROM b {5} WHERE b.k = a.k AND b.x > 0.7)",
+    "SELECT k, n IN (SELECT n FROM b {4}) AS hit FROM a {7}",
     "SELECT k, n FROM a {6} WHERE n IN (SELECT MAX(n) FROM b {4} GROUP BY k UNION SELECT n + 1 FROM b {2})",
     "SELECT k, n, (SELECT MAX(n) FROM b {4}) AS top FROM a {6}",
     "SELECT k, n FROM a {6} WHERE n > (SELECT AVG(n) FROM b {4})",
@@ -89,7 +94,8 @@ def test_a_join_without_an_equality_is_refused_above_a_size(monkeypatch):
 
 WRONG = {
     "SELECT b.n FROM a {5} SEMI JOIN b {5} ON a.k = b.k": "unknown stream 'b'",
-    "SELECT k FROM a {5} WHERE n > 1 OR n IN (SELECT n FROM b {5})": "IN (SELECT ...) stands in WHERE, alone or",
+    "SELECT k FROM a {5} WHERE n > 1 OR (n, k) IN (SELECT n, k FROM b {5})": "IN of several columns beside other",
+    "SELECT k FROM a {5} WHERE n > 1 OR EXISTS (SELECT 1 FROM b {5} WHERE b.n < a.n)": "found by equalities",
     "SELECT k FROM a {5} WHERE n IN (SELECT n, k FROM b {5})": "the sub-query has 2 columns, and 1 can be",
     "SELECT k, (SELECT MAX(n) FROM b {5} WHERE b.n < a.n) AS m FROM a {5}": "is found by equalities",
     "SELECT k, (SELECT MAX(b.n + a.n) FROM b {5}) AS m FROM a {5}": "may name columns of the query around it in its WHERE",

@@ -174,7 +174,7 @@ class StageReplay:
         if not tables:
             return []
         rows = pa.concat_tables(tables)
-        early = isinstance(query, QueryPlan) and query.leading[-1] == "final"
+        early = isinstance(query, QueryPlan) and "final" in query.leading
         return [_shown(rows.sort_by("due") if early else rows, query)]
 
 

@@ -51,7 +51,7 @@ class SubQueries:
         if where is not None and len(kept) < len(conditions):
             tree.set("where", exp.Where(this=all_of(kept)) if kept else None)
         for part in _clauses(tree):
-            self._refuse_membership(part)
+            self._count_members(part, tree)
             for node in list(part.find_all(exp.Subquery)):
                 if node.root() is part.root() and not isinstance(node.parent, exp.From | exp.Join):
                     value = self._value(node)
@@ -64,12 +64,54 @@ class SubQueries:
             tree.set("joins", [*(tree.args.get("joins") or []), *self.joins])
         return tree
 
-    def _refuse_membership(self, part: exp.Expr) -> None:
-        for node in part.find_all(exp.Exists, exp.In):
-            if isinstance(node, exp.Exists) or node.args.get("query"):
-                word = "EXISTS" if isinstance(node, exp.Exists) else "IN (SELECT ...)"
-                message = f"{word} stands in WHERE, alone or joined with others by AND"
-                raise error_at(node, message, self.scope.text, "WHERE a.k IN (SELECT ...) AND a.x > 0")
+    def _count_members(self, part: exp.Expr, tree: exp.Select) -> None:
+        """Where IN or EXISTS is not all of a condition, as under OR, how many rows there are says whether it holds."""
+        for node in list(part.find_all(exp.Exists, exp.In)):
+            if node.find_ancestor(exp.Query) is not tree:
+                continue
+            if isinstance(node, exp.Exists):
+                some = self._counting(self._plain(node.this.unnest(), [], node), None, node)
+                node.replace(placed_as(exp.paren(exp.GT(this=some, expression=exp.Literal.number(0))), node))
+            elif node.args.get("query"):
+                node.replace(placed_as(exp.paren(self._is_among(node)), node))
+
+    def _is_among(self, node: exp.In) -> exp.Expr:
+        """Whether a value is among those of a sub-query: NULL where a NULL may be the one that is looked for."""
+        if isinstance(node.this, exp.Tuple):
+            raise not_yet(node, "IN of several columns beside other conditions", self.scope.text, "EXISTS (SELECT ...)")
+        inner, asked = self._plain(node.args["query"].unnest(), [node.this], node), node.this
+        value = exp.paren(inner.selects[0].unalias().copy())
+        missing = self._counting(inner, exp.Is(this=value.copy(), expression=exp.Null()), node)
+        unknown = exp.Is(this=exp.paren(asked.copy()), expression=exp.Null())
+        cases = [
+            (exp.And(this=unknown, expression=_some(self._counting(inner, None, node))), exp.Null()),
+            (self._has_equal(inner, value, asked, node), exp.true()),
+            (_some(missing), exp.Null()),
+        ]
+        return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in cases], default=exp.false())
+
+    def _has_equal(self, inner: exp.Select, value: exp.Expr, asked: exp.Expr, place: exp.Expr) -> exp.Expr:
+        """Whether a sub-query has a row whose `value` is what is `asked` for: a join with one row for each value."""
+        made, alias = inner.copy(), self._alias()
+        correlated = self._correlated(made)
+        conditions, columns = self._renamed(correlated, made, alias)
+        for condition in correlated:
+            _refuse_unequal(condition, self.scope)
+        outputs = {**columns, "v": value, "n": exp.Count(this=exp.Star())}
+        made.set("expressions", [exp.alias_(part.copy(), name, quoted=True) for name, part in outputs.items()])
+        made.set("group", exp.Group(expressions=[part.copy() for part in (*columns.values(), value)]))
+        equal = exp.EQ(this=asked.copy(), expression=_column(alias, "v"))
+        self._add(made, alias, "LEFT", [equal, *conditions], place)
+        return exp.Not(this=exp.Is(this=_column(alias, "n"), expression=exp.Null()))
+
+    def _counting(self, inner: exp.Select, more: exp.Expr | None, place: exp.Expr) -> exp.Subquery:
+        """How many rows a sub-query has, of those for which `more` holds."""
+        counted = inner.copy()
+        counted.set("expressions", [exp.Count(this=exp.Star())])
+        if more is not None:
+            where = counted.args.get("where")
+            counted.set("where", exp.Where(this=all_of([*(conjuncts_of(where.this) if where else []), more])))
+        return placed_as(exp.Subquery(this=counted), place)
 
     def _member(self, node: exp.In | exp.Exists, negated: bool) -> None:
         """Let the rows through for which IN or EXISTS holds, or does not."""
@@ -239,6 +281,10 @@ def _membership(condition: exp.Expr) -> tuple[bool, exp.In | exp.Exists] | None:
     if isinstance(condition, exp.Exists) or (isinstance(condition, exp.In) and condition.args.get("query")):
         return negated, condition
     return None
+
+
+def _some(counted: exp.Expr) -> exp.Expr:
+    return exp.GT(this=counted, expression=exp.Literal.number(0))
 
 
 def _columns(node: exp.Expr) -> Iterable[exp.Column]:

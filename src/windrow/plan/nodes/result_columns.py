@@ -28,7 +28,8 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
         return ("window_start", "window_end", "window_row", *level)
     if isinstance(window, NestedWindow):
         return ("window_start", "window_end", "level")
-    return ("window_start", "window_end") if window.every_us is None else ("window_start", "window_end", "final")
+    early = () if window.every_us is None else ("final", "as_of")
+    return ("window_start", "window_end", *early)
 
 
 def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
@@ -49,6 +50,7 @@ def emitted_schema(
     time = pa.timestamp("us", tz="UTC")
     columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
     early = [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
+    early.append(pa.field("as_of", time, nullable=False))
     level = pa.field("level", pa.int32(), nullable=False)
     if isinstance(window, PredicateWindow):
         columns.append(pa.field("window_number", pa.int64(), nullable=False))

@@ -40,6 +40,8 @@ def answer_rows(
         columns.append(pa.repeat(answers.instants is None, len(answers.ends)))
     if "due" in schema.names:
         columns.append(pa.array(answers.ends if answers.instants is None else answers.instants))
+    if "as_of" in schema.names:
+        columns.append(columns[-1].cast(schema.field("as_of").type))
     columns += groups.keys_of(answers.slots)
     for aggregate in query.aggregates:
         if clusters is not None:
