@@ -137,7 +137,6 @@ WRONG = [
     "SELECT k FROM e {} WHERE COUNT(*) > 1",
     "SELECT n FROM e {} GROUP BY k",
     "SELECT k, COUNT(*) OVER (PARTITION BY k) AS c FROM e {}",
-    "SELECT k FROM e {} WHERE n > 1 OR k IN (SELECT k FROM e {})",
     "SELECT k FROM e {} SORT BY k",
     "SELECT map('a', n) AS m, COUNT(*) AS c FROM e {} GROUP BY map('a', n)",
 ]
