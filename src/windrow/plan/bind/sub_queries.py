@@ -72,7 +72,7 @@ class SubQueries:
             if isinstance(node, exp.Exists):
                 some = self._counting(self._plain(node.this.unnest(), [], node), None, node)
                 node.replace(placed_as(exp.paren(exp.GT(this=some, expression=exp.Literal.number(0))), node))
-            elif node.args.get("query"):
+            elif isinstance(node, exp.In) and node.args.get("query"):
                 node.replace(placed_as(exp.paren(self._is_among(node)), node))
 
     def _is_among(self, node: exp.In) -> exp.Expr:
@@ -111,7 +111,9 @@ class SubQueries:
         if more is not None:
             where = counted.args.get("where")
             counted.set("where", exp.Where(this=all_of([*(conjuncts_of(where.this) if where else []), more])))
-        return placed_as(exp.Subquery(this=counted), place)
+        made = exp.Subquery(this=counted)
+        placed_as(made, place)
+        return made
 
     def _member(self, node: exp.In | exp.Exists, negated: bool) -> None:
         """Let the rows through for which IN or EXISTS holds, or does not."""
