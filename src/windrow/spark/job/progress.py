@@ -17,10 +17,10 @@ class StreamProgress(Mapping[str, Any]):
     windows had been answered, and are in the others; `duplicates` those that DEDUPLICATE BY has left out; `failed`
     values that overflowed or could not be cast;
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
-    seconds, where they did. `seconds` tells where the time went. `rows` are those that each query has given, and
-    `rows_per_second` how many lately; rows that Spark finishes are not counted. `waiting`: all that came is worked
-    off. `lag` is how many messages of each Kafka partition are not read yet, and `waited` a histogram of how long
-    events have waited since the job began.
+    seconds, where they did, without the first batches, which load and compile what the others find ready. `seconds`
+    tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
+    that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages of each
+    Kafka partition are not read yet, and `waited` a histogram of how long events have waited since the job began.
     """
 
     batches: int

@@ -26,6 +26,9 @@ from windrow.spark.stages.slice import NO_PROBE
 RECENT = 100
 """So many batches make up the figures for speed and delay."""
 
+COLD = 3
+"""The first batches of a job load and compile what all others find ready: their delays are told apart from the rest."""
+
 _OFTEN = 25
 """After so many batches their reports are added up, asked for or not: Spark forgets all but the last hundred."""
 
@@ -205,7 +208,9 @@ def _add(watched: _Totals, batch: Any) -> None:
     watched.lag = lag_of(batch["sources"])
     if watched.recent and events:
         watched.waited.add(seconds, started - watched.recent[-1]["started"] + seconds, events)
-    watched.recent.append({"events": events, "started": started, "seconds": seconds, "clock": watched.clock})
+    cold = watched.batches <= COLD
+    about = {"events": events, "started": started, "seconds": seconds, "clock": watched.clock, "cold": cold}
+    watched.recent.append(about)
     parts = {name: measures[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
     for name, value in parts.items():
         watched.seconds[name] += value
@@ -233,14 +238,16 @@ def stream_rate(batches: list[dict[str, Any]]) -> float | None:
 def delays(batches: list[dict[str, float]]) -> dict[str, float] | None:
     """How long events waited for their results, in seconds, if they arrived evenly between the batches' starts.
 
-    An event that arrives while a batch runs waits for the next one, and then for that one's end.
+    An event that arrives while a batch runs waits for the next one, and then for that one's end. Batches that are
+    `cold` are left out, where there are others.
 
     >>> delays([{"started": 0.0, "seconds": 1.0, "events": 5}, {"started": 1.0, "seconds": 2.0, "events": 5}])
     {'p50': 2.5, 'p99': 2.99, 'max': 3.0}
     """
     waits = []
+    warm = any(batch["events"] and not batch.get("cold") for batch in batches[1:])
     for before, batch in pairwise(batches):
-        if batch["events"]:
+        if batch["events"] and not (warm and batch.get("cold")):
             longest = batch["started"] - before["started"] + batch["seconds"]
             waits.append(np.linspace(batch["seconds"], longest, 101))
     if not waits:
