@@ -59,7 +59,7 @@ class TopicSink:
         """Send a batch, unless it was sent before."""
         kafka = _client()
         try:
-            producer = self._producer or self._begin()
+            producer = self._begin() if self._producer is None else self._producer
             if batch <= self._done or rows.num_rows == 0:
                 return
             producer.begin_transaction()
