@@ -86,12 +86,13 @@ async function look() {
   if (asking || document.hidden) return;
   asking = true;
   try {
-    const points = Object.values(state.history).flat();
-    const since = points.length ? Math.max(...Object.values(state.history).map((own) => (own.length ? own[own.length - 1][0] : 0))) : 0;
+    const since = Math.max(0, ...Object.values(state.history).map((own) => (own.length ? own[own.length - 1][0] : 0)));
     const told = await get(`/overview?since=${since}`);
     if (state.overview && state.overview.epoch !== told.epoch) state.history = {};
     for (const [name, more] of Object.entries(told.history)) {
-      state.history[name] = [...(state.history[name] || []), ...more].slice(-900);
+      const own = (state.history[name] ||= []);
+      own.push(...more);
+      if (own.length > 900) own.splice(0, own.length - 900);
     }
     Object.assign(state, { overview: told, at: Date.now(), status: "live" });
     if (notice.firstChild) fill(notice);

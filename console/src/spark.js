@@ -32,4 +32,12 @@ export function sparkline(canvas, values, color, floor = 0) {
   draw.globalAlpha = 1;
 }
 
-export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// A colour of the theme; asking the document for it each time would cost more than drawing with it.
+let theme = null;
+let colours = new Map();
+export function css(name) {
+  const now = document.documentElement.dataset.theme;
+  if (theme !== now) [theme, colours] = [now, new Map()];
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return colours.get(name);
+}

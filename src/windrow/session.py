@@ -21,7 +21,7 @@ from windrow.compile.read_choose import read_choose
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.current.answers import Answers
-from windrow.current.html import html_table
+from windrow.current.html import Explained, html_table
 from windrow.errors import QueryError, SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
@@ -575,9 +575,9 @@ class Session:
         queries = self._queries if text is None else {"query": self.plan("query", text)}
         told = self.explain_runs(list(self._compiler.program(queries, self._measured()).values()))
         if not sinks:
-            return told
+            return Explained(told)
         covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
-        return f"{told}\n\n{explain_sinks(list(queries.values()), sinks, covered, written)}"
+        return Explained(f"{told}\n\n{explain_sinks(list(queries.values()), sinks, covered, written)}")
 
     def explain_runs(self, plans: Sequence[StagePlan]) -> str:
         """What runs, and why it was chosen, of plans that there are."""

@@ -3,7 +3,7 @@ import { h, setText } from "../dom.js";
 import { bytes, count, instant, rate, seconds, windowLabel } from "../format.js";
 import { css, sparkline } from "../spark.js";
 
-const MOST = 200;
+const MOST = 100;
 
 export function overview({ body, state, go }) {
   const cards = h("div", { class: "cards" });
@@ -15,6 +15,11 @@ export function overview({ body, state, go }) {
   const table = h("table", {}, h("thead", {}, h("tr", {}, head.map((name, at) => h("th", { class: at === 3 || at === 4 ? "num" : at === 5 ? "hide-small" : "" }, name)))), rows);
   body.append(cards, h("section", { class: "panel" }, h("div", { class: "bar" }, h("h2", { style: { margin: "0" } }, "Queries"), total, h("span", { class: "gap" }), filter), h("div", { class: "scroll" }, table), h("div", { class: "bar", style: { margin: "10px 0 0" } }, more)));
   const known = new Map();
+  const visible = new Set();
+  const seen = new IntersectionObserver((entries) => { // of many streams, those on the screen are drawn
+    for (const entry of entries) (entry.isIntersecting ? visible.add(entry.target) : visible.delete(entry.target));
+    update();
+  }, { rootMargin: "200px" });
   const lines = new Map();
   let shown = MOST;
 
@@ -30,8 +35,9 @@ export function overview({ body, state, go }) {
     const told = state.overview;
     if (!told) return;
     for (const stream of told.streams) {
-      if (!known.has(stream.name)) { known.set(stream.name, card(stream.name)); cards.append(known.get(stream.name).element); }
+      if (!known.has(stream.name)) { known.set(stream.name, card(stream.name)); cards.append(known.get(stream.name).element); seen.observe(known.get(stream.name).element); }
       const own = known.get(stream.name);
+      if (!visible.has(own.element)) continue;
       const points = state.history[stream.name] || [];
       const recent = points.slice(-10).map((point) => point[2]);
       setText(own.big, rate(recent.length ? recent.reduce((a, b) => a + b, 0) / recent.length : null));
@@ -51,14 +57,14 @@ export function overview({ body, state, go }) {
       setText(own.facts.state, stream.state_bytes ? bytes(stream.state_bytes) : "–");
       setText(own.facts.batches, count(stream.batches));
     }
-    for (const [name, own] of known) if (!told.streams.some((stream) => stream.name === name)) { own.element.remove(); known.delete(name); }
+    for (const [name, own] of known) if (!told.streams.some((stream) => stream.name === name)) { seen.unobserve(own.element); visible.delete(own.element); own.element.remove(); known.delete(name); }
     const wanted = filter.value.trim().toLowerCase();
     const fitting = told.queries.filter((query) => query.name.toLowerCase().includes(wanted) || query.stream.toLowerCase().includes(wanted));
     setText(total, `${count(told.queries.length)}${fitting.length < told.queries.length ? `, ${count(fitting.length)} fit` : ""}`);
-    const visible = fitting.slice(0, shown);
-    const names = new Set(visible.map((query) => query.name));
+    const drawn = fitting.slice(0, shown);
+    const names = new Set(drawn.map((query) => query.name));
     for (const [name, line] of lines) if (!names.has(name)) { line.element.remove(); lines.delete(name); }
-    visible.forEach((query, at) => {
+    drawn.forEach((query, at) => {
       if (!lines.has(query.name)) lines.set(query.name, line(query.name));
       const own = lines.get(query.name);
       if (rows.children[at] !== own.element) rows.insertBefore(own.element, rows.children[at] || null);
@@ -81,5 +87,5 @@ export function overview({ body, state, go }) {
     cells[6].append(h("span", { class: "mark bad" }));
     return { cells, element: h("tr", { ondblclick: () => go(`query/${encodeURIComponent(name)}`) }, cells) };
   }
-  return { update, theme: update };
+  return { update, theme: update, close: () => seen.disconnect() };
 }

@@ -30,6 +30,7 @@ from windrow.plan.instants import shown_instant
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.schedule import schedule_costs
 from windrow.serve.history import History
+from windrow.serve.metrics import metrics_text
 from windrow.serve.overview import overview_of, window_of
 from windrow.serve.plan_graph import plan_graph
 from windrow.serve.values import epoch
@@ -154,7 +155,7 @@ class ReplayBackend:
         return {"start_us": state.start_us, "end_us": state.end_us}, state.rows
 
     def metrics(self) -> str:
-        return "".join(f'windrow_events{{stream="{name}"}} {count}\n' for name, count in self._events.items())
+        return metrics_text(self._figures())
 
     def _known(self, name: str) -> StageReplay:
         if name not in self._running:
@@ -236,6 +237,7 @@ class ReplayBackend:
                 "missing_files": 0,
                 "failed": 0,
                 "dropped": 0,
+                "duplicates": 0,
                 "delay": {"p50": STEP_SECONDS / 2, "p99": STEP_SECONDS, "max": STEP_SECONDS},
                 "groups": 0,
                 "state_bytes": sum(

@@ -97,6 +97,11 @@ class Answers:
         """The updates after batch `since`, and those to come, one by one."""
         return Subscription(lambda listener: self.listen(name, listener, since), self.limits(self.kept(name).name))
 
+    def since(self, name: str, batch: int | None) -> list[Update]:
+        """The updates that there are after a batch; where they do not reach back to it, the whole answer."""
+        with self._lock:
+            return self.kept(name).since(batch)
+
     def listen(
         self, name: str, listener: Listener, since: int | None = None
     ) -> tuple[list[Update], Callable[[], None]]:

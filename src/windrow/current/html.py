@@ -28,3 +28,12 @@ def _cell(value: Any) -> str:
     text = "NULL" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
     short = text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…"
     return f'<td style="{_CELL.format(side)}">{html.escape(short)}</td>'
+
+
+class Explained(str):
+    """A text that keeps its lines in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"

@@ -23,6 +23,7 @@ from windrow.serve.openapi import DOCUMENT, PAGE
 from windrow.serve.values import arrow_bytes, csv_bytes, json_bytes, json_rows
 
 LOGGER = logging.getLogger("windrow.serve")
+FEW = 256
 ARROW, CSV, JSON = "application/vnd.apache.arrow.stream", "text/csv", "application/json"
 
 
@@ -62,7 +63,9 @@ async def _failed(request: Request, error: Exception) -> Response:
         LOGGER.error("%s %s failed", request.method, request.url.path, exc_info=error)
     status = error.status if isinstance(error, Wrong) else getattr(error, "status_code", 500)
     message = str(error) if isinstance(error, Wrong) else getattr(error, "detail", "it failed here")
-    return told({"error": {"code": "REQUEST", "message": message}}, status)
+    answer = told({"error": {"code": "REQUEST", "message": message}}, status)
+    answer.headers.update(getattr(error, "headers", None) or {})  # which methods there are
+    return answer
 
 
 class Routes:
@@ -148,7 +151,10 @@ class Routes:
         keys = dict(request.query_params)
         limit = int(_number(keys.pop("limit", "1000000000")))
         answer = self._backend.answers.answer(request.path_params["name"], keys)
-        return await run_in_threadpool(_shown, answer, limit, request.headers.get("accept", ""))
+        accept = request.headers.get("accept", "")
+        if min(len(answer), limit) <= FEW:  # done before another thread would have begun
+            return _shown(answer, limit, accept)
+        return await run_in_threadpool(_shown, answer, limit, accept)
 
     async def history(self, request: Request) -> Response:
         kept = self._backend.answers.kept(request.path_params["name"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 from starlette.responses import Response
@@ -14,6 +15,7 @@ from windrow.current.answers import Answers
 from windrow.errors import AskError
 from windrow.serve.values import json_bytes, json_rows
 
+Put = Callable[[Update], None]
 MOST_WAITING = 64
 """So many updates wait for a reader; one that lets more wait has stopped reading, and is dropped."""
 
@@ -26,6 +28,7 @@ class Readers:
 
     def __init__(self, answers: Answers) -> None:
         self._answers, self.count = answers, 0
+        self._rooms: dict[str, tuple[list[Put], Callable[[], None]]] = {}
         self._encoded: OrderedDict[int, tuple[Update, bytes]] = OrderedDict()
 
     def open(self, name: str, last_id: str | None) -> EventStream:
@@ -37,8 +40,7 @@ class Readers:
 
     async def send(self, name: str, since: int | None, send: Send) -> None:
         """Send events until the reader is gone, or has let too many wait."""
-        loop, waiting, behind = asyncio.get_running_loop(), deque[Update](), asyncio.Event()
-        more = asyncio.Event()
+        waiting, more, behind = deque[Update](), asyncio.Event(), asyncio.Event()
 
         def put(update: Update) -> None:
             if len(waiting) < MOST_WAITING:
@@ -47,23 +49,46 @@ class Readers:
             else:
                 behind.set()
 
-        found, end = self._answers.listen(name, lambda update: _call(loop, put, update), since)
+        self._join(name, put)
         self.count += 1
+        found = self._answers.since(name, since)
         sending = asyncio.create_task(self._sending(send, found, waiting, more))
         dropping = asyncio.create_task(behind.wait())
         try:
             await asyncio.wait({sending, dropping}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.count -= 1
-            end()
+            self._leave(name, put)
             for task in (sending, dropping):
                 task.cancel()
             await asyncio.gather(sending, dropping, return_exceptions=True)
 
+    def _join(self, name: str, put: Put) -> None:
+        """Have a reader told of updates. A batch wakes the loop of the server once, however many read."""
+        if name not in self._rooms:
+            loop, puts = asyncio.get_running_loop(), list[Put]()
+
+            def tell(update: Update) -> None:
+                for own in list(puts):
+                    own(update)
+
+            _, end = self._answers.listen(name, lambda update: _call(loop, tell, update))
+            self._rooms[name] = (puts, end)
+        self._rooms[name][0].append(put)
+
+    def _leave(self, name: str, put: Put) -> None:
+        puts, end = self._rooms[name]
+        puts.remove(put)
+        if not puts:
+            del self._rooms[name]
+            end()
+
     async def _sending(self, send: Send, found: list[Update], waiting: deque[Update], more: asyncio.Event) -> None:
         await _body(send, b"retry: 1000\n\n")
+        sent = -1
         for update in found:
             await _body(send, self._event(update))
+            sent = update.batch
         while True:
             try:
                 await asyncio.wait_for(more.wait(), QUIET_SECONDS)
@@ -71,7 +96,9 @@ class Readers:
                 await _body(send, b": quiet\n\n")
             more.clear()
             while waiting:
-                await _body(send, self._event(waiting.popleft()))
+                update = waiting.popleft()
+                if update.batch > sent:  # what came while the first were looked up is among them
+                    await _body(send, self._event(update))
 
     def _event(self, update: Update) -> bytes:
         """An update as it is sent, made once for all readers that are about as far."""

@@ -47,13 +47,15 @@ def _asked(
     return operation
 
 
-def _parameter(name: str, description: str, *, place: str = "query", required: bool = False) -> dict[str, Any]:
+def _parameter(
+    name: str, description: str, *, place: str = "query", required: bool = False, kind: str = "string"
+) -> dict[str, Any]:
     return {
         "name": name,
         "in": place,
         "required": required,
         "description": description,
-        "schema": {"type": "string"},
+        "schema": {"type": kind} | ({} if kind == "string" else {"minimum": 0, "maximum": 1e17}),
     }
 
 
@@ -85,7 +87,9 @@ DOCUMENT: dict[str, Any] = {
         "/overview": {
             "get": _asked(
                 "Streams and queries with their figures, and the history of these",
-                parameters=(_parameter("since", "Only history after this instant, in seconds since 1970."),),
+                parameters=(
+                    _parameter("since", "Only history after this instant, seconds since 1970.", kind="number"),
+                ),
             )
         },
         "/queries": {
@@ -109,7 +113,7 @@ DOCUMENT: dict[str, Any] = {
                 "The current answer; any column may be asked for as ?column=value",
                 _ROWS,
                 named=True,
-                parameters=(_parameter("limit", "At most so many rows."),),
+                parameters=(_parameter("limit", "At most so many rows.", kind="integer"),),
             )
         },
         "/answers/{name}/history": {"get": _asked("The rows that the last batches have brought", named=True)},

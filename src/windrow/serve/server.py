@@ -6,6 +6,7 @@ import errno
 import gzip
 import secrets
 import socket
+from asyncio import CancelledError
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -50,8 +51,8 @@ class Server:
         self.token = token or secrets.token_urlsafe(24)
         self._socket = _bound(host, port)
         self.host, self.port = host, self._socket.getsockname()[1]
-        routes = Routes(backend, loaded(static))
-        guarded = Guard(routes.app(), self.token, host, hosts)
+        self.routes = Routes(backend, loaded(static))
+        guarded = Guard(self.routes.app(), self.token, host, hosts)
         config = uvicorn.Config(
             guarded,
             log_config=None,
@@ -69,7 +70,7 @@ class Server:
         self._thread.start()
 
     def _run(self) -> None:
-        with suppress(SystemExit, OSError):
+        with suppress(SystemExit, OSError, RuntimeError, CancelledError):  # readers are cut off where it ends
             self._server.run(sockets=[self._socket])
 
     @property
