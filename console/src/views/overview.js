@@ -27,7 +27,7 @@ export function overview({ body, state, go }) {
     const own = { clock: h("span", { class: "clock" }), mark: h("span", { class: "mark" }), big: h("span", {}), canvas: h("canvas", { class: "spark", role: "img", "aria-label": `events a second of ${name}` }), delays: h("canvas", { class: "spark", role: "img", "aria-label": `delay of ${name}` }), facts: {} };
     const fact = (title) => { own.facts[title] = h("dd", {}); return h("div", {}, h("dt", {}, title), own.facts[title]); };
     own.delayTitle = h("span", { class: "soft" });
-    own.element = h("section", { class: "panel" }, h("div", { class: "card-head" }, h("strong", {}, name), own.mark, own.clock), h("div", { class: "big" }, own.big, h("small", {}, " events/s")), own.canvas, own.delayTitle, own.delays, h("dl", { class: "facts", style: { margin: "0" } }, ["behind", "lateness", "events", "rejected", "state", "batches"].map(fact)));
+    own.element = h("section", { class: "panel" }, h("div", { class: "card-head" }, h("strong", {}, name), own.mark, own.clock), h("div", { class: "big" }, own.big, h("small", {}, " events/s")), own.canvas, own.delayTitle, own.delays, h("dl", { class: "facts", style: { margin: "0" } }, ["behind", "lateness", "lag", "events", "rejected", "state"].map(fact)));
     return own;
   }
 
@@ -55,7 +55,8 @@ export function overview({ body, state, go }) {
       setText(own.facts.events, count(stream.events));
       setText(own.facts.rejected, counts.length ? counts.map(([cause, number]) => `${count(number)} ${cause}`).join(", ") : "none");
       setText(own.facts.state, stream.state_bytes ? bytes(stream.state_bytes) : "–");
-      setText(own.facts.batches, count(stream.batches));
+      const lags = Object.values(stream.lag || {});
+      setText(own.facts.lag, lags.length ? `${count(lags.reduce((a, b) => a + b, 0))} messages` : stream.waiting ? "none" : "–");
     }
     for (const [name, own] of known) if (!told.streams.some((stream) => stream.name === name)) { seen.unobserve(own.element); visible.delete(own.element); own.element.remove(); known.delete(name); }
     const wanted = filter.value.trim().toLowerCase();

@@ -34,6 +34,7 @@ from windrow.serve.metrics import metrics_text
 from windrow.serve.overview import overview_of, window_of
 from windrow.serve.plan_graph import plan_graph
 from windrow.serve.values import epoch
+from windrow.spark.job.progress import StreamProgress
 
 STEP_SECONDS, WARM_SECONDS, RECENT_SECONDS = 0.25, 45, 60
 MOST_QUERIES = 200
@@ -221,37 +222,33 @@ class ReplayBackend:
             self._rejected[next(iter(own))] = max(self._rejected[next(iter(own))], 0) + outcome.late
         self._windows += outcome.windows
 
-    def _figures(self) -> dict[str, dict[str, Any]]:
-        age = max(epoch() - self._began, 1.0)
-        rates = {name: count / (age + WARM_SECONDS) for name, count in self._rows.items()}
+    def _figures(self) -> dict[str, StreamProgress]:
+        """What a job would tell of its streams; steps take as long as they do, and each event waits for the next."""
+        age = max(epoch() - self._began, 1.0) + WARM_SECONDS
+        rates = {name: count / age for name, count in self._rows.items()}
         return {
-            stream: {
-                "batches": self._batch,
-                "events": events,
-                "stream_rate": events / (age + WARM_SECONDS),
-                "events_per_second": events / (age + WARM_SECONDS),
-                "clock": _instant(self._clocks.get(stream)),
-                "windows": self._windows,
-                "rejected": {"late": self._rejected[stream]},
-                "late_in_part": 0,
-                "missing_files": 0,
-                "failed": 0,
-                "dropped": 0,
-                "duplicates": 0,
-                "delay": {"p50": STEP_SECONDS / 2, "p99": STEP_SECONDS, "max": STEP_SECONDS},
-                "groups": 0,
-                "state_bytes": sum(
-                    replayed.blocks.nbytes if hasattr(replayed.blocks, "nbytes") else 0
-                    for replayed in list(self._running.values())
-                ),
-                "memory_bytes": 0,
-                "seconds": {"slide": self._spent},
-                "rows": self._rows if stream == "ticks" else {},
-                "rows_per_second": rates if stream == "ticks" else {},
-                "waiting": False,
-                "stopped": {},
-                "restarts": 0,
-            }
+            stream: StreamProgress(
+                batches=self._batch,
+                events=events,
+                stream_rate=events / age,
+                events_per_second=events / age,
+                clock=_instant(self._clocks.get(stream)),
+                windows=self._windows,
+                rejected={"late": self._rejected[stream]},
+                late_in_part=0,
+                duplicates=0,
+                missing_files=0,
+                failed=0,
+                dropped=0,
+                delay={"p50": STEP_SECONDS / 2, "p99": STEP_SECONDS, "max": STEP_SECONDS},
+                groups=0,
+                state_bytes=0,
+                memory_bytes=0,
+                seconds={"slide": self._spent},
+                rows=dict(self._rows) if stream == "ticks" else {},
+                rows_per_second=rates if stream == "ticks" else {},
+                waiting=False,
+            )
             for stream, events in self._events.items()
         }
 
