@@ -40,7 +40,6 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
-from windrow.plan.window_index import bind_index, index_sink
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sources.asked import asked_of, columns_of, way_told
@@ -195,6 +194,11 @@ class Draft:
 
     def create_index(self, index: CreateIndex) -> Sink:
         """Register an index; returns where its rows go."""
+        from windrow.plan.window_index import (
+            bind_index,
+            index_sink,
+        )  # its loops are compiled, which takes a while to load
+
         bound = bind_index(index, self._compiler.catalog)
         self.register(index.name, bound.query)
         return index_sink(bound.facts)
