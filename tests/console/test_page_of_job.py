@@ -18,6 +18,7 @@ import pytest
 import windrow
 from console.browser import opened, until, written
 
+COMMAND = (sys.executable, "-c", "from windrow.cli.main import app; app()")
 SCRIPT = """
 CREATE STREAM ticks (ts TIMESTAMP, symbol STRING, price DOUBLE)
   USING parquet OPTIONS (path '{folder}/in') TIMESTAMP BY ts LATENESS 1 SECOND;
@@ -42,7 +43,7 @@ def write_events(folder: Path, ended: threading.Event) -> None:
 
 
 def start(folder: Path, port: int) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-c", "from windrow.cli.main import app; app()", "run", str(folder / "app.sql")]
+    command = [*COMMAND, "run", str(folder / "app.sql")]
     command += ["--checkpoint", str(folder / "checkpoint"), "--console", "--listen", f"127.0.0.1:{port}"]
     job = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert job.stdout is not None
@@ -103,6 +104,8 @@ def test_the_page_of_a_job_that_is_killed_and_started_again(tmp_path):
             job, link = start(tmp_path, port)
             jobs.append(job)
             page.wait_for_selector(".pill.live", timeout=30_000)
+            asked = [*COMMAND, "console", str(tmp_path / "checkpoint")]
+            assert link in subprocess.run(asked, capture_output=True, text=True, check=True).stdout
             page.goto(f"http://localhost:{port}/#/query/most")
             page.wait_for_selector("td >> text=S3", timeout=60_000)
             client = windrow.connect(link)

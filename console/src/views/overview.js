@@ -31,10 +31,26 @@ export function overview({ body, state, go }) {
     return own;
   }
 
+  // A frame makes so many cards or lines, and the next one goes on: of a thousand, none keeps the page from answering.
+  const [MOST_CARDS, MOST_LINES] = [10, 40];
+  let asked = 0;
+  function again() {
+    cancelAnimationFrame(asked);
+    asked = requestAnimationFrame(update);
+  }
+
   function update() {
+    updateStreams();
+    cancelAnimationFrame(asked);
+    asked = requestAnimationFrame(updateQueries);
+  }
+
+  function updateStreams() {
     const told = state.overview;
     if (!told) return;
+    let made = 0;
     for (const stream of told.streams) {
+      if (!known.has(stream.name) && ++made > MOST_CARDS) break;
       if (!known.has(stream.name)) { known.set(stream.name, card(stream.name)); cards.append(known.get(stream.name).element); seen.observe(known.get(stream.name).element); }
       const own = known.get(stream.name);
       if (!visible.has(own.element)) continue;
@@ -59,6 +75,12 @@ export function overview({ body, state, go }) {
       setText(own.facts.lag, lags.length ? `${count(lags.reduce((a, b) => a + b, 0))} messages` : stream.waiting ? "none" : "–");
     }
     for (const [name, own] of known) if (!told.streams.some((stream) => stream.name === name)) { seen.unobserve(own.element); visible.delete(own.element); own.element.remove(); known.delete(name); }
+  }
+
+  function updateQueries() {
+    const told = state.overview;
+    if (!told) return;
+    let made = 0;
     const wanted = filter.value.trim().toLowerCase();
     const fitting = told.queries.filter((query) => query.name.toLowerCase().includes(wanted) || query.stream.toLowerCase().includes(wanted));
     setText(total, `${count(told.queries.length)}${fitting.length < told.queries.length ? `, ${count(fitting.length)} fit` : ""}`);
@@ -66,6 +88,7 @@ export function overview({ body, state, go }) {
     const names = new Set(drawn.map((query) => query.name));
     for (const [name, line] of lines) if (!names.has(name)) { line.element.remove(); lines.delete(name); }
     drawn.forEach((query, at) => {
+      if (!lines.has(query.name) && ++made > MOST_LINES) return;
       if (!lines.has(query.name)) lines.set(query.name, line(query.name));
       const own = lines.get(query.name);
       if (rows.children[at] !== own.element) rows.insertBefore(own.element, rows.children[at] || null);
@@ -80,6 +103,7 @@ export function overview({ body, state, go }) {
     });
     more.hidden = fitting.length <= shown;
     setText(more, `${count(fitting.length - shown)} more`);
+    if (made > MOST_LINES || told.streams.some((stream) => !known.has(stream.name))) again();
   }
 
   function line(name) {
@@ -88,5 +112,5 @@ export function overview({ body, state, go }) {
     cells[6].append(h("span", { class: "mark bad" }));
     return { cells, element: h("tr", { ondblclick: () => go(`query/${encodeURIComponent(name)}`) }, cells) };
   }
-  return { update, theme: update, close: () => seen.disconnect() };
+  return { update, theme: update, close: () => { cancelAnimationFrame(asked); seen.disconnect(); } };
 }
