@@ -118,7 +118,7 @@ def test_a_broker_or_a_topic_that_is_not_there_is_named_before_anything_starts(
     assert time.monotonic() - began < 20
     with pytest.raises(SettingsError, match=f"has no topic '{topic}x'\nhint: did you mean {topic}"):
         declare(broker.address, f"{topic}x")
-    with pytest.raises(SettingsError, match=r"no broker answers|does not let us in"):
+    with pytest.raises(SettingsError, match="does not let us in"):
         jaas = "org.apache.kafka.common.security.plain.PlainLoginModule required username='a' password='b';"
         options = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
         declare(broker.address, topic, **options)
@@ -153,8 +153,9 @@ def test_a_topic_that_was_cut_stops_the_job_unless_it_may_lose(
     broker.send(topic, send)
     run()
     broker.send(topic, send)
-    AdminClient({"bootstrap.servers": broker.address}).delete_records([TopicPartition(topic, 0, 15)])
-    time.sleep(1)
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    for cut in admin.delete_records([TopicPartition(topic, 0, 15)]).values():
+        cut.result(20)
     with pytest.raises(JobError, match=r"messages .*are gone.*failOnDataLoss"):
         run()
     assert run(failOnDataLoss="false").progress()["tx"].events == 5

@@ -17,6 +17,9 @@ _PATIENCE = {"request.timeout.ms": "4000", "default.api.timeout.ms": "7000", "re
 """A broker that is not there is told of within ten seconds."""
 
 
+_REFUSALS = ("AuthenticationException", "AuthorizationException")
+
+
 def check_topics(spark: SparkSession, options: Mapping[str, str]) -> None:
     """Ask the broker for the topics, by Kafka's own client with the options of the consumer."""
     with _Admin(spark, options) as admin:
@@ -70,7 +73,7 @@ class _Admin:
                 f"no broker answers at {self._broker} within seconds"
                 "\nhint: is it running, is its address right, and does it want another security.protocol?"
             )
-        if any(kind.endswith(("AuthenticationException", "AuthorizationException")) for kind in kinds):
+        if any("Sasl" in kind or kind.endswith(_REFUSALS) for kind in kinds):
             return SettingsError(f"the broker {self._broker} does not let us in: {said}")
         return SettingsError(f"the broker {self._broker} cannot be asked: {said}")
 
