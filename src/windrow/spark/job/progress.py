@@ -8,6 +8,21 @@ from datetime import datetime
 from typing import Any
 
 
+@dataclass(slots=True)
+class ShardProgress:
+    """The figures of one shard, in all stages: where a few take most of the time, keys are unevenly spread.
+
+    `seconds` were spent in its tasks and `received_bytes` sent to it since the start; `memory_bytes` it has now;
+    `moved` is how often it was read anew, since another worker, or another executor, had run it last.
+    """
+
+    seconds: float = 0.0
+    last_seconds: float = 0.0
+    received_bytes: int = 0
+    memory_bytes: int = 0
+    moved: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamProgress(Mapping[str, Any]):
     """The figures of one stream, up to its last finished batch. They are read as attributes, or by name.
@@ -21,6 +36,7 @@ class StreamProgress(Mapping[str, Any]):
     tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
     that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages of each
     Kafka partition are not read yet, and `waited` a histogram of how long events have waited since the job began.
+    `shards` has the figures of each shard, by number.
     """
 
     batches: int
@@ -47,6 +63,7 @@ class StreamProgress(Mapping[str, Any]):
     restarts: int = 0
     lag: dict[str, int] = field(default_factory=dict)
     waited: dict[str, Any] | None = None
+    shards: dict[int, ShardProgress] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():
@@ -85,8 +102,32 @@ class StreamProgress(Mapping[str, Any]):
         counted |= {"failed": self.failed, "dropped": self.dropped}
         counted |= {"restarts": self.restarts, "not read yet": sum(self.lag.values())}
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]
+        slow = uneven(self.shards)
+        if slow is not None:
+            told.append(slow)
         told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)
+
+
+def uneven(shards: Mapping[int, ShardProgress]) -> str | None:
+    """Which shard holds up the others: the last batch took it more than twice their mean, and time that is felt.
+
+    >>> uneven({0: ShardProgress(last_seconds=0.2), 1: ShardProgress(last_seconds=3.0), 2: ShardProgress()})
+    'shard 1 takes 3.0 s of a batch, 2.8 times the mean of 3 shards'
+    """
+    if len(shards) < 2:
+        return None
+    slowest = max(shards, key=lambda shard: shards[shard].last_seconds)
+    longest = shards[slowest].last_seconds
+    mean = sum(shard.last_seconds for shard in shards.values()) / len(shards)
+    if longest < _FELT or longest < 2 * mean:
+        return None
+    return (
+        f"shard {slowest} takes {longest:.1f} s of a batch, {longest / mean:.1f} times the mean of {len(shards)} shards"
+    )
+
+
+_FELT = 0.5
 
 
 class Progress(Mapping[str, StreamProgress]):

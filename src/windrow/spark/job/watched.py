@@ -6,7 +6,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise, takewhile
 from threading import Lock
@@ -17,8 +17,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.plan.instants import shown_instant
 from windrow.runtime.reject import CAUSES, LATE, UNPLACED
-from windrow.spark.job.measures import METRICS, total_measures
-from windrow.spark.job.progress import Progress, StreamProgress
+from windrow.spark.job.measures import METRICS, shard_measures, total_measures
+from windrow.spark.job.progress import Progress, ShardProgress, StreamProgress
 from windrow.spark.job.waited import Waited
 from windrow.spark.sources.kafka_lag import lag_of
 from windrow.spark.stages.slice import NO_PROBE
@@ -61,6 +61,7 @@ class _Totals:
     restarts: int = 0
     lag: dict[str, int] = field(default_factory=dict)
     waited: Waited = field(default_factory=Waited)
+    shards: dict[int, ShardProgress] = field(default_factory=dict)
     missing: int = 0
     writing: float = 0.0
     written: int = 0
@@ -151,6 +152,7 @@ class Watched:
             restarts=watched.restarts,
             lag=dict(watched.lag),
             waited=watched.waited.figures() if self._live else None,
+            shards={number: replace(shard) for number, shard in sorted(watched.shards.items())},
         )
 
     def _update(self, watched: _Totals) -> None:
@@ -202,6 +204,7 @@ def _add(watched: _Totals, batch: Any) -> None:
         operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
         for operator in batch["stateOperators"]
     )
+    _add_shards(watched.shards, shard_measures(batch["observedMetrics"]))
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
@@ -215,6 +218,20 @@ def _add(watched: _Totals, batch: Any) -> None:
     for name, value in parts.items():
         watched.seconds[name] += value
     watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))
+
+
+def _add_shards(shards: dict[int, ShardProgress], measures: list[dict[str, int]]) -> None:
+    """Note what a batch measured of each shard, in each stage."""
+    for shard in shards.values():
+        shard.last_seconds, shard.memory_bytes = 0.0, 0
+    for measure in measures:
+        shard = shards.setdefault(measure["shard"], ShardProgress())
+        seconds = (measure["slide_us"] + measure["state_us"]) / 1e6
+        shard.seconds += seconds
+        shard.last_seconds += seconds
+        shard.received_bytes += measure["received"]
+        shard.memory_bytes += measure["memory"]
+        shard.moved += measure["moved"]
 
 
 def _events(batch: Any, control: str) -> int:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from windrow.plan.nodes.stage import StagePlan, without_tables
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
-from windrow.spark.job.measures import METRICS, SLIDE_MEASURES
+from windrow.spark.job.measures import METRICS, SLIDE_MEASURES, by_shard
 from windrow.spark.sources.asked import JOINED_FIRST, asked_of, way_told
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.sources.source import Source
@@ -65,7 +65,7 @@ def packed_results(
         if any(query.look_up for query in stream.queries):
             packed = look_up(packed, shipped[stream.stream])
     totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
-    return packed.observe(metrics, *totals, _windows().alias("windows"))
+    return packed.observe(metrics, *totals, _windows().alias("windows"), by_shard())
 
 
 def _shipped(sources: Sources, plan: StagePlan, editions: Sequence[Edition]) -> dict[str, ShippedTables]:

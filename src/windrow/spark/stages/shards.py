@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 _MASK = 0xFFFFFFFF
 
 
@@ -17,6 +19,12 @@ def shard_keys(count: int) -> list[int]:
         keys.setdefault(spark_hash(number) % count, number)
         number += 1
     return [keys[partition] for partition in range(count)]
+
+
+@cache
+def shard_number(key: int, count: int) -> int:
+    """Which of `count` shards has this key, counted from 0 as Spark counts partitions."""
+    return shard_keys(count).index(key)
 
 
 def spark_hash(number: int) -> int:

@@ -27,7 +27,7 @@ from windrow.runtime.payload import EARLIER, TALLIES, Payload
 from windrow.runtime.shard import Shard
 from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.spark.stages.editions import Editions
-from windrow.spark.stages.shards import shard_keys
+from windrow.spark.stages.shards import shard_keys, shard_number
 from windrow.spark.stages.ship_tables import carried_joins
 from windrow.spark.stages.slice import NO_PROBE, packed
 from windrow.spark.stages.slide import COUNTED, COUNTS, SHARED
@@ -70,10 +70,11 @@ class StoredShard:
         stored = self.version.get() if self.version.exists() else None
         version = stored[0] if stored else 0
         blocks = held[1] if held else StateBlocks()
-        blocks.state, blocks.bytes_read, blocks.bytes_written = self.blocks, 0, 0
+        blocks.state, blocks.bytes_read, blocks.bytes_written, blocks.was_read = self.blocks, 0, 0, False
         if held and held[0].version == version and held[2] == self.digest:
             return held[0], blocks
         snapshot = blocks.read("snapshot", 0) if version else None
+        blocks.was_read = bool(version)
         self._check_shards(blocks, version)
         return Shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
 
@@ -124,9 +125,13 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
         "clock": NO_PROBE if shard.clock is None else shard.clock,
     }
     measures = {
-        "memory": shard.bytes_in_memory,
+        "shard": shard_number(stored.key, stored.shards),
         "slide_us": (slid - opened) // 1000,
         "state_us": (opened - began + saved - slid) // 1000,
+        "received": sum(len(payload.body) for payload in payloads),
+        "memory": shard.bytes_in_memory,
+        "moved": int(blocks.was_read),
+        "ran": 1,
         "state_read": blocks.bytes_read,
         "state_written": blocks.bytes_written,
     }

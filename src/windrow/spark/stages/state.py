@@ -8,7 +8,7 @@ from windrow.errors import StateError
 
 
 class StateBlocks:
-    """Blocks in a `MapState`, with the time they took and the bytes they moved.
+    """Blocks in a `MapState`, with the bytes they moved, and whether their shard was read from there in this batch.
 
     `state` is set anew for each batch: a worker keeps what it has decoded, and the store hands out a new handle.
     """
@@ -19,6 +19,7 @@ class StateBlocks:
     def __init__(self) -> None:
         self.state: MapState | None = None
         self.bytes_read = self.bytes_written = 0
+        self.was_read = False
 
     def read(self, family: str, number: int) -> bytes:
         found = self._state.getValue((f"{family}/{number}",))
