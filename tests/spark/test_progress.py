@@ -102,9 +102,10 @@ def test_a_shard_that_holds_up_the_others_is_seen_and_so_are_those_that_move():
     def batch(number: int, slow_us: int, moved: int) -> dict[str, Any]:
         told = report(number)
         shards = [
-            Row(shard=n, slide_us=[slow_us, 100_000][n], state_us=0, received=9, memory=7, moved=moved) for n in (0, 1)
+            dict(number=n, slide_us=[slow_us, 100_000][n], state_us=0, received=9, memory=7, moved=moved)
+            for n in (0, 1)
         ]
-        first = Row(by_shard=[Row(shard=1, slide_us=50_000, state_us=50_000, received=1, memory=1, moved=0)])
+        first = Row(by_shard=[dict(number=1, slide_us=50_000, state_us=50_000, received=1, memory=1, moved=0)])
         metrics = told["observedMetrics"]
         metrics[METRICS] = Row(**metrics[METRICS].asDict(), by_shard=shards)
         metrics[f"{METRICS} stage 0"] = first
@@ -120,5 +121,7 @@ def test_a_shard_that_holds_up_the_others_is_seen_and_so_are_those_that_move():
         20,
         8,
     )
-    assert "shard 0 takes 2.0 s of a batch, 1.8 times" not in str(figures)  # two shards: it is not twice the mean
+    assert "shard 0 takes" not in str(
+        figures
+    )  # of two shards none can take twice their mean, if the other works at all
     assert json.loads(json.dumps(watched.progress().to_dict()))["ticks"]["shards"]["0"]["moved"] == 1

@@ -69,7 +69,7 @@ def test_a_job_that_was_stopped_goes_on_where_it_was(spark: SparkSession, tmp_pa
             assert not job.wait(0.1) and time.monotonic() < deadline
         shards_seen = job.progress()["ticks"].shards
         assert list(shards_seen) == [0, 1] and all(shard.received_bytes > 0 for shard in shards_seen.values())
-        assert all(shard.seconds > 0 and (shard.moved > 0) == (shards == 3) for shard in shards_seen.values())
+        assert all(shard.seconds > 0 for shard in shards_seen.values())
         job.stop()
         assert not job.is_active
     put(tmp_path / "in", *batches[4:])

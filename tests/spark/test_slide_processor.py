@@ -121,3 +121,13 @@ def test_a_block_that_is_missing_is_named():
     slide_shard._HELD.clear()
     with pytest.raises(StateError, match=rf"block 0 of {SPACE.name}\S* is missing in the checkpoint"):
         shard.testInPandas(SHARD, payloads(7, 11))
+
+
+def test_a_shard_that_another_worker_ran_last_is_read_once_and_counted_as_moved():
+    shard, moved = opened(), []
+    for seconds, elsewhere in (((1, 2), False), ((7, 11), True), ((12, 30), False)):
+        if elsewhere:
+            slide_shard._HELD.clear()
+        first = shard.testInPandas(SHARD, payloads(*seconds)).iloc[0]
+        moved.append((first["moved"], first["ran"], first["number"], first["received"] > 0))
+    assert moved == [(0, 1, 0, True), (1, 1, 0, True), (0, 1, 0, True)]

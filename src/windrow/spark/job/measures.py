@@ -18,7 +18,7 @@ METRICS = "windrow"
 that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
 SLICE_MEASURES = ("scan_us", "slice_us", "events")
-SHARD_MEASURES = ("shard", "slide_us", "state_us", "received", "memory", "moved")
+SHARD_MEASURES = ("number", "slide_us", "state_us", "received", "memory", "moved")
 SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "state_written", "ran")
 """`received` are bytes of payloads; `moved` is 1 where a shard had to be read, since another worker ran it last; `ran`
 is 1 in the one row of a shard that carries its measures."""
@@ -62,4 +62,4 @@ def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
 def shard_measures(observed: Mapping[str, Any]) -> list[dict[str, int]]:
     """What each shard has measured in each stage of a batch, from Spark's report of the batch."""
     rows = [row for name, row in observed.items() if name.startswith(METRICS) and row is not None]
-    return [shard.asDict() for row in rows for shard in row.asDict().get(BY_SHARD) or ()]
+    return [dict(shard) for row in rows for shard in row.asDict().get(BY_SHARD) or ()]

@@ -225,7 +225,7 @@ def _add_shards(shards: dict[int, ShardProgress], measures: list[dict[str, int]]
     for shard in shards.values():
         shard.last_seconds, shard.memory_bytes = 0.0, 0
     for measure in measures:
-        shard = shards.setdefault(measure["shard"], ShardProgress())
+        shard = shards.setdefault(measure["number"], ShardProgress())
         seconds = (measure["slide_us"] + measure["state_us"]) / 1e6
         shard.seconds += seconds
         shard.last_seconds += seconds

@@ -125,7 +125,7 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
         "clock": NO_PROBE if shard.clock is None else shard.clock,
     }
     measures = {
-        "shard": shard_number(stored.key, stored.shards),
+        "number": shard_number(stored.key, stored.shards),
         "slide_us": (slid - opened) // 1000,
         "state_us": (opened - began + saved - slid) // 1000,
         "received": sum(len(payload.body) for payload in payloads),
