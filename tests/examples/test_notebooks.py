@@ -33,6 +33,7 @@ def test_the_cells_that_replay():
     assert tail["n"].tolist() == [12] * 5
 
 
+@pytest.mark.slow
 def test_the_cells_of_a_job(spark, monkeypatch):
     pytest.importorskip("anywidget", reason="anywidget is not installed: requirements-browser.txt")
     monkeypatch.setattr("windrow.session.local_spark", lambda **_: spark)
