@@ -67,7 +67,7 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
 
 def measure_all(size: Size, console: Console) -> Iterator[Measurement]:
     """Figures 4 to 12: every structure over both kinds of keys, in steps."""
-    most, steps = size.of(20_000, 2_000_000, 16_000_000), size.of(2, 2, 4)
+    most, steps = size.of(20_000, 2_000_000, 16_000_000), size.of(2, 4, 8)
     for kind in (LRB, RANDOM):
         words = keys_of(kind, most)
         values = np.arange(len(words), dtype=np.uint32) % 101

@@ -40,6 +40,7 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
+from windrow.plan.window_index import BoundIndex, bind_index, index_sink
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sources.asked import asked_of, columns_of, way_told
@@ -113,9 +114,17 @@ class Draft:
         self._opened: dict[str, OpenedFiles] = {}
         self._tables: dict[str, pa.Schema] = {}
         self._views: dict[str, Query] = {}
+        self._indexes: dict[str, BoundIndex] = {}
         self._queries: dict[str, AnyQuery] = {}
         catalog = Catalog(
-            DraftEngine(), self._streams, self._tables, {}, LaterClusterings(), LocalEngine(), self._views
+            DraftEngine(),
+            self._streams,
+            self._tables,
+            {},
+            LaterClusterings(),
+            LocalEngine(),
+            self._views,
+            self._indexes,
         )
         wishes = Wishes(memory_bytes, wanted, self.shards * memory_bytes, self.shards)
         self._compiler = Compiler(catalog, _unread, wishes)
@@ -194,13 +203,9 @@ class Draft:
 
     def create_index(self, index: CreateIndex) -> Sink:
         """Register an index; returns where its rows go."""
-        from windrow.plan.window_index import (
-            bind_index,
-            index_sink,
-        )  # its loops are compiled, which takes a while to load
-
         bound = bind_index(index, self._compiler.catalog)
         self.register(index.name, bound.query)
+        self._indexes[index.name] = bound
         return index_sink(bound.facts)
 
     def register(self, name: str, query: Query) -> AnyQuery:

@@ -126,7 +126,7 @@ class Session:
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         self._views: dict[str, Query] = {}
-        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views)
+        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views, self._indexes)
         wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
         self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
 

@@ -110,6 +110,40 @@ def test_a_job_is_asked_as_replay_is_batch_by_batch_and_after_a_restart(spark: S
         job.scan("spdees")
 
 
+def test_requests_of_a_stream_are_answered_inside_of_the_job_as_in_replay(spark: SparkSession, tmp_path: Path) -> None:
+    files = [positions(number, 15 * number, 15 * number + 15, 200) for number in range(3)]
+    random = np.random.default_rng(5)
+    asked = pa.table(
+        {
+            "ts": instants(START + np.sort(random.integers(0, 45 * SECOND, 60))),
+            "id": np.arange(60),
+            "xway": pa.array(random.integers(0, 2, 60), pa.int32()),
+            "seg": pa.array(random.integers(0, 7, 60), pa.int32()),
+        }
+    )
+    put(tmp_path / "in", *files)
+    put(tmp_path / "asked", *(asked.slice(20 * number, 20) for number in range(3)))
+    question = """SELECT r.id, AVG(p.speed) AS mean, COUNT(p.speed) AS n
+        FROM requests AS r LEFT JOIN speeds AS p ON p.xway = r.xway AND p.seg = r.seg GROUP BY r.id"""
+    session = windrow.Session(spark, shards=2)
+    files_of = {"positions": ("in", SCHEMA), "requests": ("asked", "ts TIMESTAMP, id BIGINT, xway INT, seg INT")}
+    for name, (folder, schema) in files_of.items():
+        path = str(tmp_path / folder)
+        session.stream_files(name, path, schema=schema, time="ts", lateness="4 seconds", maxFilesPerTrigger=1)
+    declared = {"range": "40 seconds", "slide": "10 seconds"}
+    session.index("speeds", "positions", ["xway", "seg", "vid"], include=["speed"], **declared)
+    session.query("answered", question)
+    job = session.start(str(tmp_path / "kept"), {"answered": windrow.sink("memory")}, "available now")
+    finish(job)
+    found = {row.id: (row.n, row.mean) for row in spark.table("answered").collect()}
+    assert spark.table("answered").count() == len(found) == 60, "each request is answered once"
+    streams = {"positions": pa.concat_tables(files), "requests": asked}
+    expected = windrow.replay(
+        question, streams=streams, lateness="4 seconds", indexes=[INDEX], batch_rows=40, flush=True
+    ).to_pylist()
+    assert found == {row["id"]: (row["n"], pytest.approx(row["mean"])) for row in expected}
+
+
 def test_an_index_is_declared_in_python_and_what_cannot_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "in", positions(1, 0, 20))
     session = windrow.Session(spark, shards=2)

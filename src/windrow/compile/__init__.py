@@ -31,6 +31,8 @@ explain_stages          Stages, and streams that are made of answers, as text: o
 explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
                         what was asked for
 inline_views            Views: queries with a name, read as WITH by those that name them
+join_indexes            Requests joined with an index: each is answered once, in the batch in which both streams have
+                        passed it
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes

@@ -16,6 +16,7 @@ from windrow.compile.count_stages import count_stages
 from windrow.compile.derive_streams import derive_streams, stream_of
 from windrow.compile.expire_rows import expire_rows
 from windrow.compile.inline_views import inline_views
+from windrow.compile.join_indexes import join_indexes
 from windrow.compile.keep_rows import Figures
 from windrow.compile.look_up_tables import look_up_tables
 from windrow.compile.over_events import over_events
@@ -94,7 +95,8 @@ class Compiler:
         """What one query asks for, to be run beside others; `choose` is asked for it alone, before what all ask."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
-        query = read_others_windows(inline_views(query, self.catalog.views), self.catalog)
+        query = join_indexes(inline_views(query, self.catalog.views), self.catalog)
+        query = read_others_windows(query, self.catalog)
         refuse_chance(query.tree, query.text)
         query = over_events(query, self.catalog)
         query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))

@@ -15,7 +15,7 @@ from windrow.indexes.choose import MakeStructure
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
-from windrow.local.replay_index import ReplayedIndex, index_in
+from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
 from windrow.plan.expiry import read_expiry
 from windrow.plan.nodes.changes import Expiry
@@ -59,6 +59,7 @@ def replay(
     tables: Mapping[str, Events] | None = None,
     derived: Mapping[str, str] | None = None,
     views: Mapping[str, str] | None = None,
+    indexes: Sequence[str] = (),
     expiry: str | Expiry | None = None,
     choose: Mapping[str, Any] | None = None,
     **named: Events,
@@ -86,7 +87,8 @@ def replay(
     every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
     `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
     pickles; `tables` do not change and can be joined; `derived` are streams whose events are the answers of queries, by
-    name, and `views` queries that others name. `deduplicate` says of streams by what, and within which time, events are
+    name, and `views` queries that others name; `indexes` are texts such as "CREATE INDEX ...", which requests are
+    joined with. `deduplicate` says of streams by what, and within which time, events are
     duplicates: {"clicks": ("id", "1 hour")}. `expiry` is how rows of joins and set operators expire, if not as is
     cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}.
 
@@ -109,6 +111,7 @@ def replay(
     settings |= {"times": times, "deduplicate": deduplicate}
     catalog = local_catalog(events, static, **settings, **plugged)
     catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
+    catalog = replace(catalog, indexes={bound.facts.name: bound for bound in read_indexes(indexes, catalog)})
     way = read_expiry(expiry)
     wanted = read_choose(choose, expiry=way and way.value)
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,15 @@ def index_in(text: str | Query, catalog: Catalog) -> BoundIndex | None:
         return bind_index(statements[0], catalog)
     parse_query(text)
     return None
+
+
+def read_indexes(texts: Sequence[str], catalog: Catalog) -> list[BoundIndex]:
+    """The indexes that some texts declare."""
+    found = [index_in(text, catalog) for text in texts]
+    for text, bound in zip(texts, found):
+        if bound is None:
+            raise SettingsError(f"{text!r} declares no index\nhint: CREATE INDEX name ON stream [...] (columns)")
+    return [bound for bound in found if bound is not None]
 
 
 class ReplayedIndex:

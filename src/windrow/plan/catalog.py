@@ -15,6 +15,7 @@ from windrow.plan.timing import Timing
 if TYPE_CHECKING:
     from windrow.language import Query
     from windrow.plan.nodes.stage import AnyQuery
+    from windrow.plan.window_index import BoundIndex
 
 REJECTED_ROWS = "#rejected"
 """As what rejected events travel among the rows of queries, so that no query may be called so."""
@@ -109,6 +110,8 @@ class Catalog:
     """Evaluates expressions above joins, groups and set operators, where the engine itself does not."""
     views: Mapping[str, Query] = field(default_factory=dict)
     """Queries that others read as if they stood in their WITH."""
+    indexes: Mapping[str, BoundIndex] = field(default_factory=dict)
+    """Window indexes, which requests may be joined with."""
 
     def with_stream(self, stream: Stream) -> Catalog:
         """The same, and one more stream."""

@@ -1,0 +1,93 @@
+"""Requests joined with an index: each answered once, with the events of [t - range, t), as DuckDB joins them."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import windrow
+from windrow.errors import NotSupportedYet, QueryError
+
+SECOND = 1_000_000
+INDEX = "CREATE INDEX speeds ON positions [RANGE 20 SECONDS SLIDE 5 SECONDS] (way, seg) INCLUDE (speed)"
+ROWS = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 2), st.none() | st.integers(0, 2)), min_size=1, max_size=30
+)
+KINDS = {
+    "SELECT r.id, AVG(p.speed) AS mean, COUNT(p.speed) AS n FROM requests AS r {join} ON p.way = r.way AND p.seg = r.seg"
+    " GROUP BY r.id": True,
+    "SELECT r.id, COUNT(p.speed) AS n, MAX(p.speed) AS most FROM requests r {join} ON p.way = r.way GROUP BY r.id": True,
+    "SELECT r.id, p.speed AS n FROM requests AS r {join} ON p.way = r.way AND p.seg <= r.seg AND p.speed > 3": False,
+}
+
+
+def instants(rows: list[tuple[int, int, int | None]]) -> pa.Array:
+    return pa.array([row[0] * SECOND for row in rows], pa.timestamp("us", tz="UTC"))
+
+
+@settings(deadline=None)
+@given(ROWS, ROWS, st.sampled_from(sorted(KINDS)), st.sampled_from(["JOIN", "LEFT JOIN"]), st.integers(1, 40))
+def test_each_request_is_answered_once_as_duckdb_joins(
+    events: list[tuple[int, int, int | None]],
+    asked: list[tuple[int, int, int | None]],
+    text: str,
+    kind: str,
+    batch_rows: int,
+) -> None:
+    events, asked = sorted(events, key=lambda row: row[0]), sorted(asked, key=lambda row: row[0])
+    positions = pa.table(
+        {
+            "ts": instants(events),
+            "way": [row[1] for row in events],
+            "seg": pa.array([row[2] for row in events], pa.int64()),
+            "speed": list(range(len(events))),
+        }
+    )
+    requests = pa.table(
+        {
+            "at": instants(asked),
+            "id": list(range(len(asked))),
+            "way": [row[1] for row in asked],
+            "seg": pa.array([row[2] for row in asked], pa.int64()),
+        }
+    )
+    found = windrow.replay(
+        text.format(join=f"{kind} speeds AS p"),
+        streams={"positions": positions, "requests": requests},
+        times={"positions": "ts", "requests": "at"},
+        indexes=[INDEX],
+        batch_rows=batch_rows,
+        flush=True,
+    )
+    within = "p.ts >= r.at - INTERVAL 20 SECONDS AND p.ts < r.at"
+    plain = text.format(join=f"{kind} positions AS p").replace(" ON ", f" ON {within} AND ")
+    expected = duckdb.connect().sql(plain).to_arrow_table().to_pylist()
+    told = [{name: row[name] for name in expected[0]} for row in found.to_pylist()] if expected else found.to_pylist()
+    order = lambda row: [str(value) for value in row.values()]  # noqa: E731
+    assert sorted(told, key=order) == sorted(expected, key=order)
+    if KINDS[text] and kind == "LEFT JOIN":
+        assert [row["id"] for row in sorted(told, key=lambda row: row["id"])] == list(range(len(asked)))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("SELECT p.speed FROM speeds AS p", "joined with one stream of requests"),
+        ("SELECT r.id FROM requests [RANGE 5 SECONDS] AS r JOIN speeds AS p ON p.way = r.way", "has no window"),
+        (
+            "SELECT r.id FROM requests AS r JOIN speeds [RANGE 5 SECONDS] AS p ON p.way = r.way",
+            "has its window already",
+        ),
+        ("SELECT r.id FROM speeds AS p LEFT JOIN requests AS r ON p.way = r.way", "no event of an index"),
+        ("SELECT r.id FROM requests AS r FULL JOIN speeds AS p ON p.way = r.way", "no event of an index"),
+        ("SELECT r.id FROM requests AS r JOIN speeds AS p USING (way)", "say what is equal with ON"),
+        ("SELECT r.id FROM requests AS r JOIN speeds AS p ON p.way = r.way EMIT CHANGES", "answered once"),
+    ],
+)
+def test_what_cannot_be_joined_is_told(text: str, why: str) -> None:
+    empty = pa.table({"ts": instants([(1, 1, 1)]), "id": [1], "way": [1], "seg": [1], "speed": [1]})
+    with pytest.raises((QueryError, NotSupportedYet), match=why):
+        windrow.replay(text, streams={"positions": empty, "requests": empty}, indexes=[INDEX])
