@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.indexes.asking import IndexFacts, key_range
+from windrow.indexes.asking import key_range
+from windrow.indexes.facts import IndexFacts
 from windrow.indexes.published import MANIFEST, PublishedIndex
 from windrow.indexes.runs import BLOCK_ROWS, RunFile, encode_run, in_key_order
 from windrow.places.place import place_of

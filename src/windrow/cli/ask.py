@@ -9,7 +9,7 @@ import pyarrow.csv as csv
 import typer
 
 from windrow.errors import SettingsError
-from windrow.indexes.asking import IndexFacts
+from windrow.indexes.facts import IndexFacts
 from windrow.indexes.published import PublishedIndex
 from windrow.local.ask import ask
 from windrow.places.outside_spark import settings_outside_spark

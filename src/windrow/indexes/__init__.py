@@ -5,6 +5,7 @@ b_plus_tree    A B+-tree over flat arrays: nodes are rows of a matrix, links are
 choose         Which structures there are, what each is good for, and which is taken where nobody asks for one
 csb_tree       A cache-sensitive B+-tree: the children of a node lie side by side, so that one link finds them all
 expiring_tree  The baseline: one tree on time and key, from which entries are deleted one by one
+facts          What there is to know of an index before anything is in it
 hash_points    A hash table: for look-ups of whole keys alone
 key_steps      The compiled steps that write keys as bytes
 keys           Keys of several columns as bytes that sort as the keys do, and as words of their first eight bytes

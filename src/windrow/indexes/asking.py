@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.errors import SettingsError
+from windrow.indexes.facts import IndexFacts
 from windrow.indexes.keys import WORD_BYTES, encode_keys, prefix_range
-
-TIME = "time"
-"""The column with the time of each event, before those that the index has."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexFacts:
-    """What there is to know of an index: its columns, of which the first are its key, and its window."""
-
-    name: str
-    keys: tuple[str, ...]
-    schema: pa.Schema
-    range_us: int
-    slide_us: int
-
-    @property
-    def rows(self) -> pa.Schema:
-        """The columns of what is found."""
-        return pa.schema([pa.field(TIME, pa.timestamp("us", tz="UTC")), *self.schema])
 
 
 class KeyRange(NamedTuple):

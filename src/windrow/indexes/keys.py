@@ -48,17 +48,6 @@ class Keys:
         return bytes(self.data[self.offsets[row] : self.offsets[row + 1]])
 
 
-def is_orderable(kind: pa.DataType) -> bool:
-    """Whether columns of a type can be part of a key.
-
-    >>> is_orderable(pa.string()), is_orderable(pa.list_(pa.int64()))
-    (True, False)
-    """
-    checks = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_date)
-    texts = (pa.types.is_timestamp, pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
-    return any(check(kind) for check in (*checks, *texts))
-
-
 def encode_keys(columns: Sequence[pa.Array | pa.ChunkedArray]) -> Keys:
     """The keys that some columns make, row by row.
 

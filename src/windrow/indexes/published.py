@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import JobError, SettingsError
-from windrow.indexes.asking import IndexFacts, KeyRange, key_range, whole_key
+from windrow.indexes.asking import KeyRange, key_range, whole_key
+from windrow.indexes.facts import IndexFacts
 from windrow.indexes.runs import RunFile, in_window
 from windrow.places.place import Place
 

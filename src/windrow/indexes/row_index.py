@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.indexes.asking import TIME, IndexFacts, KeyRange, key_range, whole_key
+from windrow.indexes.asking import KeyRange, key_range, whole_key
 from windrow.indexes.choose import MakeStructure, structure_named
+from windrow.indexes.facts import TIME, IndexFacts
 from windrow.indexes.keys import encode_keys
 from windrow.indexes.ring import Ring
 from windrow.indexes.runs import KEY, in_window, within

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.indexes.asking import TIME, IndexFacts, KeyRange
+from windrow.indexes.asking import KeyRange
+from windrow.indexes.facts import TIME, IndexFacts
 from windrow.indexes.keys import encode_keys
 from windrow.places.place import Place
 

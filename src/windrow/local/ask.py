@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from windrow.compile.compile import Wishes, compile_queries
 from windrow.errors import QueryError, SettingsError
-from windrow.indexes.asking import TIME, IndexFacts, key_range
+from windrow.indexes.asking import key_range
+from windrow.indexes.facts import TIME, IndexFacts
 from windrow.language import Query, duration_sql, error_at, parse_query, to_sql
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_stages import StageReplay

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import SettingsError
-from windrow.indexes.asking import TIME
 from windrow.indexes.choose import MakeStructure
+from windrow.indexes.facts import TIME
 from windrow.indexes.row_index import RowIndex
 from windrow.language import CreateIndex, Query, parse_query, parse_script
 from windrow.local.ask import aggregate, ask

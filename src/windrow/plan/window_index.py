@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from windrow.errors import QueryError, SettingsError
-from windrow.indexes.asking import TIME, IndexFacts
-from windrow.indexes.keys import is_orderable
+from windrow.indexes.facts import TIME, IndexFacts, is_orderable
 from windrow.language import CreateIndex, Query, duration_sql, identifier_sql, parse_query
 from windrow.language.spelling import closest
 from windrow.language.statements import IndexedColumn

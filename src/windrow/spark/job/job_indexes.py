@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import SettingsError
-from windrow.indexes.asking import IndexFacts
+from windrow.indexes.facts import IndexFacts
 from windrow.indexes.published import PublishedIndex
 from windrow.places.place import Place
 from windrow.spark.job.file_names import file_name

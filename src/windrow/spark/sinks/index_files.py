@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
-from windrow.indexes.asking import TIME, IndexFacts
+from windrow.indexes.facts import TIME, IndexFacts
 from windrow.indexes.published import MANIFEST, Manifest, RunFacts
 from windrow.indexes.runs import WORD, RunFile, encode_run, merged, pane_runs
 from windrow.places.place import Place
