@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from drawn_order import drawn
-from left_behind import ProcessState, SparkState, stop_streams
+from left_behind import ModuleState, ProcessState, SparkState, stop_streams
 from quick_spark import SHORT_LIVED, see_tests, use_installed_modules
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ def spark_as_it_was(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(scope="module", autouse=True)
 def nothing_left_in_modules() -> Iterator[None]:
     """A file ends with the names in Windrow's modules as it found them."""
-    process = ProcessState()
+    modules = ModuleState()
     yield
-    left = process.changes()
+    left = modules.changes()
     assert not left, f"the tests of this file leave behind: {'; '.join(left)}"
 
 
@@ -110,7 +110,7 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     It is the first to be set up for a test and the last to be torn down: what fixtures of the test undo is undone.
     """
     spark = request.getfixturevalue("spark") if "spark" in request.fixturenames else None
-    process = ProcessState(modules=False)
+    process = ProcessState()
     yield
     left = process.changes() + (stop_streams(spark) if spark is not None else [])
     assert not left, f"the test leaves behind: {'; '.join(left)}"

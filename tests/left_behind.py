@@ -20,14 +20,24 @@ NOT_OURS = ("PYTEST_", "KMP_", "PYSPARK_", "SPARK_", "WINDROW_WARM", "MALLOC_ARE
 
 
 class ProcessState:
-    """The process as it is now: environment, folder, path, signals, user, and, if asked, the names in Windrow's modules.
+    """The process as it is now: environment, folder, path, signals, user."""
 
-    To look at the names of hundreds of modules takes longer than most tests.
-    """
-
-    def __init__(self, *, modules: bool = True) -> None:
+    def __init__(self) -> None:
         self._process, self._environment = _process(), _environment()
-        self._modules = [(name, names, names.copy()) for name, names in (_windrow() if modules else ())]
+
+    def changes(self) -> list[str]:
+        """What is not as it was."""
+        now = _process()
+        found = [f"{what} is {now[what]}, not {was}" for what, was in self._process.items() if now[what] != was]
+        found += [f"the variable {name} is another" for name in _differing(self._environment, _environment())]
+        return found
+
+
+class ModuleState:
+    """The names in Windrow's modules as they are now. To look at hundreds of modules takes longer than most tests."""
+
+    def __init__(self) -> None:
+        self._modules = [(name, names, names.copy()) for name, names in _windrow()]
         self._filled = [
             (f"{module}.{name}", value, len(value))
             for module, _, names in self._modules
@@ -37,9 +47,7 @@ class ProcessState:
 
     def changes(self) -> list[str]:
         """What is not as it was; modules that were loaded since are new, and changed nothing."""
-        now = _process()
-        found = [f"{what} is {now[what]}, not {was}" for what, was in self._process.items() if now[what] != was]
-        found += [f"the variable {name} is another" for name in _differing(self._environment, _environment())]
+        found: list[str] = []
         for module, held, names in self._modules:
             if not all(map(is_, map(held.get, names), names.values())):
                 found += [f"{module}.{name} is another" for name in names if held.get(name) is not names[name]]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from drawn_order import drawn
-from left_behind import ProcessState
+from left_behind import ModuleState, ProcessState
 from windrow.runtime import shard
 from windrow.spark.stages import slide_shard
 
@@ -32,13 +32,17 @@ FOR_A_WHOLE_PROCESS = ("quick_spark.py",)
     ids=["module", "environment", "folder", "path", "kept"],
 )
 def test_what_is_left_behind_is_told(change, told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = ProcessState()
-    assert before.changes() == []
+    process, modules = ProcessState(), ModuleState()
+
+    def changes() -> list[str]:
+        return process.changes() + modules.changes()
+
+    assert changes() == []
     change(monkeypatch, tmp_path)
-    (found,) = before.changes()
+    (found,) = changes()
     assert told in found
     monkeypatch.undo()
-    assert before.changes() == []
+    assert changes() == []
 
 
 def test_a_handler_of_signals_that_stays_is_told() -> None:
