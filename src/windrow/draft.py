@@ -194,7 +194,9 @@ class Draft:
         self._check_name(name)
         if name.startswith((CHANGES_OF, "#")):
             raise SettingsError(f"no stream can be called {name!r}: give it another name")
-        self._streams[name] = self._compiler.derived(name, parse_query(query) if isinstance(query, str) else query)
+        self._streams[name] = self._compiler.derive_stream(
+            name, parse_query(query) if isinstance(query, str) else query
+        )
 
     def view(self, name: str, query: str | Query) -> None:
         """Register a query by a name that others may read."""
@@ -212,7 +214,7 @@ class Draft:
         """Register a query; returns its plan."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._compiler.query(name, query, self._queries.values())
+        self._queries[name] = self._compiler.compile_query(name, query, self._queries.values())
         return self._queries[name]
 
     def missing_format(self, format: str) -> str | None:
@@ -236,7 +238,7 @@ class Draft:
 
     def explain(self, sinks: Mapping[str, Sink]) -> str:
         """What would run for all registered queries, and why it was chosen; and how rows get to their sinks."""
-        plans = list(self._compiler.program(self._queries).values())
+        plans = list(self._compiler.compile_all(self._queries).values())
         streams = [stream for plan in plans for stream in plan.stages[0].read]
         ways = {stream.stream: way_told(self._way(stream)) for stream in streams}
         told = explain_plans(plans, self.shards, self._compiler.wishes.keeping, {}, ways, _schedule_costs)

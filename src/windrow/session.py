@@ -326,7 +326,9 @@ class Session:
         self._check_name(name)
         if name.startswith((CHANGES_OF, "#")):
             raise SettingsError(f"no stream can be called {name!r}: give it another name")
-        self._streams[name] = self._compiler.derived(name, parse_query(query) if isinstance(query, str) else query)
+        self._streams[name] = self._compiler.derive_stream(
+            name, parse_query(query) if isinstance(query, str) else query
+        )
 
     def view(self, name: str, query: str | Query) -> None:
         """Register a query by a name that others may read, as if it stood in their WITH."""
@@ -417,7 +419,7 @@ class Session:
         """Register a query that has been read already; returns its plan."""
         if name in self._queries:
             raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._compiler.query(name, query, self._queries.values(), choose)
+        self._queries[name] = self._compiler.compile_query(name, query, self._queries.values(), choose)
         self._texts[name] = query
         return self._queries[name]
 
@@ -549,9 +551,9 @@ class Session:
         aside = {name: queries.pop(name) for name in away if name in queries}
         for name, way in kept_expiry(changes, queries, self._expiry and self._expiry.value).items():
             wanted = Wanted((("expiry", way),))
-            queries[name] = self._compiler.query(name, self._texts[name], choose=wanted)
+            queries[name] = self._compiler.compile_query(name, self._texts[name], choose=wanted)
         for name, added in changes.added.items():
-            plan = self._compiler.query(name, parse_query(added.text), queries.values(), Wanted(added.choose))
+            plan = self._compiler.compile_query(name, parse_query(added.text), queries.values(), Wanted(added.choose))
             if added.slide_us is not None and isinstance(plan, QueryPlan):
                 plan = with_slide(plan, added.slide_us)
             sinks[name] = added.sink
@@ -573,7 +575,7 @@ class Session:
         With `sinks`, as for `start`, it also tells how the rows of each get there.
         """
         queries = self._queries if text is None else {"query": self.plan("query", text)}
-        told = self.explain_runs(list(self._compiler.program(queries, self._measured()).values()))
+        told = self.explain_runs(list(self._compiler.compile_all(queries, self._measured()).values()))
         if not sinks:
             return Explained(told)
         covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
@@ -587,7 +589,7 @@ class Session:
 
     def plan(self, name: str, text: str | Query, beside: Iterable[AnyQuery] = ()) -> AnyQuery:
         """The plan of one query, to run beside others."""
-        return self._compiler.query(name, parse_query(text) if isinstance(text, str) else text, beside)
+        return self._compiler.compile_query(name, parse_query(text) if isinstance(text, str) else text, beside)
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -614,14 +616,14 @@ class Session:
 
     def _shared(self) -> dict[str, AnyQuery]:
         """The registered queries, which may share clusters."""
-        return self._compiler.sharing(self._queries)
+        return self._compiler.share(self._queries)
 
     def stream_plan(
         self, queries: Sequence[AnyQuery], *, keeps_rejected: bool = False, live: bool = False
     ) -> StagePlan:
         """What runs over one scan of the streams that all `queries` read; `live` is a job that goes on by itself."""
         figures = self._measured().get(queries[0].run, Figures())
-        return self._compiler.scan(queries, keeps_rejected=keeps_rejected, live=live, figures=figures)
+        return self._compiler.compile_scan(queries, keeps_rejected=keeps_rejected, live=live, figures=figures)
 
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:

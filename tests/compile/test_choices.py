@@ -254,7 +254,7 @@ def planned(text: str, events: pa.Table, memory: int = 1 << 30, **choose: str):
         {"ticks": events}, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates={}, clusterings={}
     )
     compiler = Compiler(catalog, {}.__getitem__, Wishes(memory, read_choose(choose)))
-    plan = compiler.scan([compiler.query("query", parse_query(text))])
+    plan = compiler.compile_scan([compiler.compile_query("query", parse_query(text))])
     assert isinstance(plan, StagePlan)
     return plan, catalog.streams["ticks"]
 
@@ -337,22 +337,25 @@ def test_what_a_query_is_asked_by_name_goes_before_what_all_are_asked_and_must_b
     )
     compiler = Compiler(catalog, {}.__getitem__, Wishes(wanted=read_choose({"maintenance": "tree"})))
     text = "SELECT COUNT(*) AS n, MAX(volume) AS v FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS]"
-    named = compiler.query("a", parse_query(text), choose=read_choose({"maintenance": "DABA"}))
-    assert compiler.scan([named]).streams[0].spaces[0].folds[0].maintenance == ("daba", "daba")
-    assert compiler.scan([compiler.query("b", parse_query(text))]).streams[0].spaces[0].folds[0].maintenance == (
+    named = compiler.compile_query("a", parse_query(text), choose=read_choose({"maintenance": "DABA"}))
+    assert compiler.compile_scan([named]).streams[0].spaces[0].folds[0].maintenance == ("daba", "daba")
+    assert compiler.compile_scan([compiler.compile_query("b", parse_query(text))]).streams[0].spaces[0].folds[
+        0
+    ].maintenance == (
         "tree",
         "tree",
     )
     with pytest.raises(SettingsError, match="query 'c' cannot have maintenance 'subtract'"):
-        compiler.query("c", parse_query(text), choose=read_choose({"maintenance": "subtract"}))
-    other = compiler.query("d", parse_query(text), choose=read_choose({"maintenance": "binary"}))
+        compiler.compile_query("c", parse_query(text), choose=read_choose({"maintenance": "subtract"}))
+    other = compiler.compile_query("d", parse_query(text), choose=read_choose({"maintenance": "binary"}))
     with pytest.raises(SettingsError, match="'a' and 'd' share"):
-        compiler.scan([named, other])
+        compiler.compile_scan([named, other])
     plain, graph = (
-        compiler.query(way, parse_query(text), choose=read_choose({"schedule": way})) for way in ("plain", "graph")
+        compiler.compile_query(way, parse_query(text), choose=read_choose({"schedule": way}))
+        for way in ("plain", "graph")
     )
     with pytest.raises(SettingsError, match="one schedule"):
-        compiler.scan([plain, graph])
+        compiler.compile_scan([plain, graph])
 
 
 @pytest.mark.parametrize("after", ["tree", "refold", "binary", "two stacks", "DABA", "repetitive"])

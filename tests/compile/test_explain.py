@@ -93,7 +93,7 @@ def test_it_tells_what_streams_are_made_of_and_which_keys_take_one_more_stage():
         local_catalog({"ticks": SCHEMA.empty_table()}, {}, **settings), {}.__getitem__, Wishes(shards=2)
     )
     each = "SELECT symbol, volume, COUNT(*) AS n FROM ticks [RANGE 1 SECOND SLIDE 1 SECOND] GROUP BY symbol, volume"
-    compiler.catalog = compiler.catalog.with_stream(compiler.derived("each", parse_query(each)))
+    compiler.catalog = compiler.catalog.with_stream(compiler.derive_stream("each", parse_query(each)))
     texts = {
         "same": "SELECT volume, symbol, MAX(n) AS m FROM each [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY 1, 2",
         "fewer": "SELECT symbol, MAX(n) AS m FROM each [RANGE 9 SECONDS SLIDE 3 SECONDS] GROUP BY symbol",
@@ -101,7 +101,7 @@ def test_it_tells_what_streams_are_made_of_and_which_keys_take_one_more_stage():
         "deep": "SELECT SUM(m) AS s FROM (SELECT symbol, MAX(n) AS m FROM each [RANGE 3 SECONDS SLIDE 3 SECONDS]"
         " GROUP BY symbol) AS q [RANGE 9 SECONDS SLIDE 3 SECONDS]",
     }
-    plans = [compiler.scan([compiler.query(name, parse_query(text))]) for name, text in texts.items()]
+    plans = [compiler.compile_scan([compiler.compile_query(name, parse_query(text))]) for name, text in texts.items()]
     told = [explain_plans([plan], shards=2) for plan in plans]
     made = "stream each: made of the answers of query #each; its clock is that of ticks, and none is late"
     assert all(made in text.splitlines() for text in told)

@@ -175,7 +175,11 @@ def spaces_of(texts: dict[str, str], rates: pa.Table) -> tuple:
     known = {"lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog({"ticks": events_of([])}, {"rates": rates}, time="ts", **known)
     compiler = Compiler(catalog, {"rates": rates}.__getitem__, Wishes())
-    return compiler.scan([compiler.query(name, parse_query(text)) for name, text in texts.items()]).streams[0].spaces
+    return (
+        compiler.compile_scan([compiler.compile_query(name, parse_query(text)) for name, text in texts.items()])
+        .streams[0]
+        .spaces
+    )
 
 
 WINDOWS = [

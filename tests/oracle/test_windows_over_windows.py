@@ -112,8 +112,8 @@ class Staged:
     def __init__(self, text: str, table: pa.Table) -> None:
         settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
         compiler = Compiler(local_catalog({"ev": table}, {}, **settings), {}.__getitem__, Wishes(shards=len(SHARDS)))
-        self.query = compiler.query("q", parse_query(text))
-        self.plan: StagePlan = compiler.scan([self.query])
+        self.query = compiler.compile_query("q", parse_query(text))
+        self.plan: StagePlan = compiler.compile_scan([self.query])
         self.blocks = [[MemoryBlocks() for _ in SHARDS] for _ in self.plan.stages]
         self.snapshots: list[list[bytes | None]] = [[None] * len(SHARDS) for _ in self.plan.stages]
         self.rows: list[dict] = []

@@ -240,7 +240,7 @@ def test_what_operators_hold_counts_against_the_limit(text: str):
     streams = {name: Stream(name, ticks.schema, "ts", 0) for name in events}
     catalog = Catalog(LocalEngine(), streams, {}, {}, KnownClusterings())
     compiler = Compiler(catalog, {}.__getitem__, Wishes())
-    replayed = StageReplay(compiler.scan([compiler.query("query", parse_query(text))]), streams, events)
+    replayed = StageReplay(compiler.compile_scan([compiler.compile_query("query", parse_query(text))]), streams, events)
     replayed.run(batch_rows=100)
     operators = replayed.shard._pipelines._groups[0].pipeline._operators.values()
     held = [operator for operator in operators if operator.nbytes >= rows * 24]

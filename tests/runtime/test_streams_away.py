@@ -43,8 +43,8 @@ class Lives:
         settings = {"time": "ts", "lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
         table = events(start, stop)
         compiler = Compiler(local_catalog({"ev": table}, {}, **settings), {}.__getitem__, Wishes())
-        compiler.catalog = compiler.catalog.with_stream(compiler.derived("each", parse_query(EACH)))
-        plan = compiler.scan([compiler.query(name, parse_query(QUERIES[name])) for name in names])
+        compiler.catalog = compiler.catalog.with_stream(compiler.derive_stream("each", parse_query(EACH)))
+        plan = compiler.compile_scan([compiler.compile_query(name, parse_query(QUERIES[name])) for name in names])
         plan = replace(plan, forgets=tuple(forgets))
         replayed = StageReplay(plan, compiler.catalog.streams, {"ev": table}, self.blocks)
         replayed.shard = Shard(plan, self.blocks, self.snapshot)

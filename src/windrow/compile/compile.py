@@ -1,8 +1,8 @@
 """Compiles SQL text to the stages that run for it: read this first. Sessions, replay, `check` and `explain` come here.
 
-Text is read (`language/`) and bound (`plan/bind/bind.py`). Each query then goes through RULES, beside those that came
-before it; the queries of one scan share what they can, and are cut into stages (`plan_stages.py`). A rule is a file of
-this room, and says why it changes a plan.
+Text is read (`language/`), goes through WRITTEN_RULES and is bound (`plan/bind/bind.py`). Each query then goes through
+RULES, beside those that came before it; the queries of one scan share what they can, and are cut into stages
+(`plan_stages.py`). A rule is a file of this room or of `plan/bind`, and says why it changes a query.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.push_distinct import push_distinct
 from windrow.compile.refuse_large import refuse_large
 from windrow.compile.round_slide import round_slide
-from windrow.compile.rule import Arriving, Rule, over_changes, over_folds
+from windrow.compile.rule import Arriving, Rule, WrittenRule, over_changes, over_folds
 from windrow.compile.share_clusters import join_clusters, share_clusters
 from windrow.compile.wishes import Tables, Wishes
 from windrow.errors import SettingsError
@@ -42,6 +42,15 @@ __all__ = ["RULES", "Compiler", "Tables", "Wishes", "compile_queries", "plan_que
 MADE_OF = "#"
 """The name of a query whose answers only feed another stream; no sink sees it."""
 
+WRITTEN_RULES: tuple[WrittenRule, ...] = (
+    inline_views,
+    join_indexes,
+    read_others_windows,
+    refuse_chance,
+    over_events,
+)
+"""What is done to the text of a query before it is bound: it is said in the words that are bound."""
+
 RULES: tuple[Rule, ...] = (
     over_changes(count_distinct),
     over_changes(push_distinct),
@@ -51,8 +60,9 @@ RULES: tuple[Rule, ...] = (
     over_folds(join_clusters),
     refuse_wishes,
 )
-"""What is done to each query as it comes, in this order. The queries of a scan then share clusters (`share_clusters`),
-look tables up for answers (`look_up_tables`), and share panes and rows (`share_panes`, `number_rows`, `keep_rows`)."""
+"""What is done to each bound query as it comes, in this order. The queries of a scan then share clusters
+(`share_clusters`), look tables up for answers (`look_up_tables`), and share panes and rows (`share_panes`,
+`number_rows`, `keep_rows`)."""
 
 
 def compile_queries(
@@ -68,11 +78,11 @@ def compile_queries(
     """
     compiler, queries = Compiler(catalog, tables, wishes), dict[str, AnyQuery]()
     for name, text in derived.items():
-        compiler.catalog = compiler.catalog.with_stream(compiler.derived(name, parse_query(text)))
+        compiler.catalog = compiler.catalog.with_stream(compiler.derive_stream(name, parse_query(text)))
     for name, asked in texts.items():
         parsed = parse_query(asked) if isinstance(asked, str) else asked
-        queries[name] = compiler.query(name, parsed, queries.values())
-    return compiler.program(queries)
+        queries[name] = compiler.compile_query(name, parsed, queries.values())
+    return compiler.compile_all(queries)
 
 
 def plan_query(
@@ -91,37 +101,37 @@ class Compiler:
     def __init__(self, catalog: Catalog, tables: Tables, wishes: Wishes) -> None:
         self.catalog, self._tables, self.wishes = catalog, tables, wishes
 
-    def query(self, name: str, query: Query, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING) -> AnyQuery:
+    def compile_query(
+        self, name: str, query: Query, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING
+    ) -> AnyQuery:
         """What one query asks for, to be run beside others; `choose` is asked for it alone, before what all ask."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
-        query = join_indexes(inline_views(query, self.catalog.views), self.catalog)
-        query = read_others_windows(query, self.catalog)
-        refuse_chance(query.tree, query.text)
-        query = over_events(query, self.catalog)
-        query, catalog = derive_streams(query, self.catalog, lambda inner: self.query(MADE_OF, inner))
+        for rule in WRITTEN_RULES:
+            query = rule(query, self.catalog)
+        query, catalog = derive_streams(query, self.catalog, lambda inner: self.compile_query(MADE_OF, inner))
         return plan_query(name, bind(query, catalog), beside, choose, self.wishes.wanted)
 
-    def derived(self, name: str, query: Query) -> Stream:
+    def derive_stream(self, name: str, query: Query) -> Stream:
         """A stream whose events are the answers of a query."""
-        return stream_of(name, self.query(MADE_OF, query), query.tree, query.text)
+        return stream_of(name, self.compile_query(MADE_OF, query), query.tree, query.text)
 
-    def sharing(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
+    def share(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
         """The same queries, those that cluster alike with one summary. Wishes that none can have are refused."""
         refuse_vain(list(queries.values()), self.wishes.wanted)
         return share_clusters(queries)
 
-    def program(
+    def compile_all(
         self, queries: Mapping[str, AnyQuery], figures: Mapping[str, Figures] = MappingProxyType({})
     ) -> dict[str, StagePlan]:
         """For each set of `queries` that runs together, the last of its stages; `figures` are what is measured."""
         running: dict[str, list[AnyQuery]] = {}
-        for query in self.sharing(queries).values():
+        for query in self.share(queries).values():
             running.setdefault(query.run, []).append(query)
         known = {run: figures.get(run, Figures()) for run in running}
-        return {run: self.scan(together, figures=known[run]) for run, together in running.items()}
+        return {run: self.compile_scan(together, figures=known[run]) for run, together in running.items()}
 
-    def scan(
+    def compile_scan(
         self,
         queries: Sequence[AnyQuery],
         *,

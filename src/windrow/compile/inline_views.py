@@ -8,17 +8,20 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.language import Query
+from windrow.plan.catalog import Catalog
 
 
-def inline_views(query: Query, views: Mapping[str, Query]) -> Query:
-    """The query with a WITH for each view that it reads, by itself or through another; `views` are as they were made.
+def inline_views(query: Query, catalog: Catalog) -> Query:
+    """The query with a WITH for each view that it reads, by itself or through another, as the views were made.
 
     >>> from windrow.language import expression_sql, parse_query
-    >>> views = {"up": parse_query("SELECT k FROM s WHERE x > 0")}
+    >>> from windrow.expressions.local_engine import LocalEngine
+    >>> catalog = Catalog(LocalEngine(), views={"up": parse_query("SELECT k FROM s WHERE x > 0")})
     >>> query = parse_query("SELECT COUNT(*) AS n FROM up [RANGE 1 HOUR SLIDE 1 HOUR]")
-    >>> expression_sql(inline_views(query, views).tree)
+    >>> expression_sql(inline_views(query, catalog).tree)
     'WITH up AS (SELECT k FROM s WHERE x > 0) SELECT COUNT(*) AS n FROM up [RANGE 1 HOUR SLIDE 1 HOUR]'
     """
+    views = catalog.views
     if not views:
         return query
     needed: set[str] = set()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from windrow.language import Query
+from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Node
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -27,6 +29,9 @@ class Arriving:
 
 
 Rule = Callable[[AnyQuery, Arriving], AnyQuery]
+
+WrittenRule = Callable[[Query, Catalog], Query]
+"""Gives the same query in other words."""
 
 
 def over_changes(rewrite: Callable[[Node], Node]) -> Rule:

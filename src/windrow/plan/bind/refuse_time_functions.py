@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from windrow.language import error_at
+from windrow.language import Query, error_at
+from windrow.plan.catalog import Catalog
 
 _SPARK_WINDOWS = ("window", "session_window", "window_time")
 _CHANCE = (exp.Rand, exp.Randn, exp.Uuid, exp.Shuffle)
@@ -19,16 +20,21 @@ def refuse_spark_windows(part: exp.Expr, text: str) -> None:
             raise error_at(call, f"{call.name.upper()} is Spark's own window, and has no meaning here", text, way_out)
 
 
-def refuse_chance(tree: exp.Expr, text: str) -> None:
-    """Raise for a function that gives another value each time: a batch that runs again has to give the same bits.
+def refuse_chance(query: Query, catalog: Catalog) -> Query:
+    """The same query; raises for a function that gives another value each time.
+
+    A batch that runs again has to give the same bits.
 
     `current_timestamp()` is none of them: Spark has one for each batch, and keeps it.
     """
-    for node in tree.walk():
+    for node in query.tree.walk():
         name = _chance(node)
         if name is not None:
             message = f"{name} is another one each time: a batch that runs again would answer otherwise"
-            raise error_at(node, message, text, "hash(...) of columns scatters rows, too, and is the same each time")
+            raise error_at(
+                node, message, query.text, "hash(...) of columns scatters rows, too, and is the same each time"
+            )
+    return query
 
 
 def _chance(node: exp.Expr) -> str | None:

@@ -110,14 +110,14 @@ class Runs:
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
         """The plan of one query, to run beside others; `choose` is asked for it alone."""
-        return self._compiler.query(name, parse_query(text), beside, choose)
+        return self._compiler.compile_query(name, parse_query(text), beside, choose)
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
         """What runs for `queries`, which are all over one stream, of which `figures` are measured."""
         run = queries[0].run
         rejected = self._rejecting(queries[0])
         known = figures or self._figures.get(run, Figures())
-        plan = self._compiler.scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
+        plan = self._compiler.compile_scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
         return StreamRun(
             self._spark,
             forgetting(plan, QueryEdits.read(self._checkpoint)),
