@@ -9,6 +9,8 @@ from multiprocessing import get_context
 import numpy as np
 import pyarrow as pa
 
+from windrow.indexes.choose import STRUCTURES
+from windrow.indexes.mapper import fold_range
 from windrow.local.replay import replay
 
 METHODS = ("C_BIRCH(5)", "C_BIRCH(5, 2)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)")
@@ -73,11 +75,26 @@ def _split(text: str) -> list[str]:
 
 def compile_loops() -> Iterator[float]:
     """Yields which part of all loops is compiled, as it grows."""
-    asked = texts()
+    asked = [*STRUCTURES, *texts()]
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         for number, _ in enumerate(pool.map(_run, asked), start=1):
             yield number / len(asked)
 
 
 def _run(text: str) -> None:
+    if text in STRUCTURES:
+        _fill(text)
+        return
     replay(text, a=events(1), b=events(2), batch_rows=60, flush=True)
+
+
+def _fill(name: str) -> None:
+    """An index of either width of words, filled and asked."""
+    for width in (np.uint32, np.uint64):
+        index = STRUCTURES[name](width)
+        words = np.random.default_rng(1).integers(0, 2**32, 4_000).astype(width)
+        for at in range(0, len(words), 500):
+            index.insert(words[at : at + 500], np.arange(500, dtype=np.uint32))
+        index.last(words[:10])
+        if index.ordered:
+            fold_range(index.spans(0, 2**31))
