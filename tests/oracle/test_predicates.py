@@ -113,7 +113,8 @@ def check(stream: Stream, conditions, partition, cases, group, where: str, every
             for row in theirs:
                 row |= {f"agg_{i}": case.read(row[f"agg_{i}"]) for i, case in enumerate(cases)}
             own = [row for row in mine if row.get("final", True) == final]
-            hidden = ("window_number", "window_row", "final", "due")
+            assert {row.get("as_of") for row in own if not final} <= {one.instant for one in told}
+            hidden = ("window_number", "window_row", "final", "as_of", "due")
             shown = [[{n: v for n, v in row.items() if n not in hidden} for row in rows] for rows in (own, theirs)]
             assert_same(*shown, [0.0] * (2 + len(keys)) + [case.relative for case in cases])
     held = [len(state._owners) for shard in core.shards for state in shard.streams["ticks"].spaces.values()]

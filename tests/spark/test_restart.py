@@ -170,7 +170,7 @@ def test_streams_of_any_name_stay_in_their_checkpoint(spark: SparkSession, tmp_p
     assert sum(row["n"] for row in rows_of(tmp_path / "out")) == 4 * BATCH_ROWS
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "deep"}
     assert [path.name for path in (tmp_path / "deep" / "deeper").iterdir()] == ["checkpoint"]
-    own = {"windrow.json", "script.json", "lock.json", "letters", *map(file_name, names)}
+    own = {"windrow.json", "script.json", "lock.json", "status.json", "letters", *map(file_name, names)}
     assert {path.name: path.stat().st_mode & 0o77 for path in place.iterdir()} == dict.fromkeys(own, 0)
 
 
