@@ -30,7 +30,7 @@ W = "[RANGE 5 SECONDS SLIDE 5 SECONDS]"
 def compiled(text: str) -> QueryPlan | ChangePlan:
     known = {"lateness": "0 seconds", "idle_clock": False, "aggregates": {}, "clusterings": {}}
     catalog = local_catalog({"s": EVENTS, "r": EVENTS}, TABLES, time="ts", **known)
-    return Compiler(catalog, TABLES.__getitem__, Wishes()).query("q", parse_query(text))
+    return Compiler(catalog, TABLES.__getitem__, Wishes()).compile_query("q", parse_query(text))
 
 
 STREAMS = [
