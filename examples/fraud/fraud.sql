@@ -1,7 +1,7 @@
 -- Cards that spend more than their limit, or from several countries at once: alerts once into a topic, all sums into a lake.
 CREATE STREAM tx (card STRING, country STRING, amount DOUBLE, ts TIMESTAMP, `offset` BIGINT METADATA)
   USING kafka OPTIONS (bootstrap '${broker}', topic 'tx') FORMAT json TIMESTAMP BY ts LATENESS 5 SECONDS;
-CREATE TABLE limits USING jdbc OPTIONS (url '${database}', dbtable 'limits', driver 'org.postgresql.Driver');
+CREATE TABLE limits USING jdbc OPTIONS (url '${database}', dbtable 'limits');
 
 CREATE SINK dead USING kafka OPTIONS (bootstrap '${broker}', topic 'tx-dead') FOR REJECTED OF tx;
 CREATE SINK alerts USING kafka OPTIONS (bootstrap '${broker}', topic 'alerts', key 'card') FORMAT json;

@@ -7,6 +7,8 @@ aggregate_plugin  What a user's aggregate is: what it must have, what it may hav
 ahead             How far ahead of its batch an event may be, as users say it
 catalog           What a query may name: streams, tables, clusterings, and the aggregates that users have registered
 change_names      The names of state over changes, declared as those in `state_names`: a text for each step of a plan
+database_driver   The driver of a database: Java finds one by itself among the classes it began with, not among Spark's
+                  jars
 expiry            How rows of joins, set operators and windows without a slide expire, as users say it
 instants          The instants that an event may have and that an answer can show: those of the years 1 to 9999
 kafka_options     What is said of a topic that is read: a few names of ours, the connector's and the client's own, in

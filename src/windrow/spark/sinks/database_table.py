@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from windrow.errors import SettingsError
+from windrow.plan.database_driver import with_driver
 from windrow.spark.sinks.table_names import TableNames, split_name
 from windrow.spark.sinks.writers import WrittenBySpark
 
@@ -23,7 +24,7 @@ class DatabaseTable(WrittenBySpark):
     """A table of a database: Spark writes rows beside it, so that types are its own affair."""
 
     def __init__(self, options: Mapping[str, str], what: str) -> None:
-        self._options = dict(options)
+        self._options = with_driver(options)
         missing = [name for name in ("url", "dbtable") if name not in self._options]
         if missing:
             raise SettingsError(f"{what} needs {' and '.join(missing)}")

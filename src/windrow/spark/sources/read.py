@@ -17,6 +17,7 @@ from pyspark.sql.types import DateType, StringType, StructField, StructType, Tim
 from windrow.errors import SettingsError
 from windrow.language import parse_expression
 from windrow.plan.bind.refuse_time_functions import wrong_time
+from windrow.plan.database_driver import with_driver
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.spark.expressions import guarded, quiet_analysis
 from windrow.spark.sources.file_options import CORRUPT, FILES, TEXTS, bounded
@@ -45,7 +46,7 @@ def read_stream(
 
 def read_table(spark: SparkSession, format: str, options: Mapping[str, str], ddl: str | None) -> DataFrame:
     """Rows that do not change, in any format that Spark reads."""
-    reader = spark.read.format(format).options(**options)
+    reader = spark.read.format(format).options(**(with_driver(options) if format == "jdbc" else options))
     return _loaded(reader.schema(ddl) if ddl is not None else reader, format)
 
 
