@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -42,7 +43,9 @@ def test_rows_are_in_the_table_once_though_a_batch_comes_again(
     pytest.importorskip("sqlalchemy")
     (tmp_path / "in").mkdir()
     for number in range(3):
-        pq.write_table(events(number * 30, number * 30 + 30), tmp_path / "in" / f"{number}.parquet")
+        place = tmp_path / "in" / f"{number}.parquet"
+        pq.write_table(events(number * 30, number * 30 + 30), place)
+        os.utime(place, (1_700_000_000 + number,) * 2)  # Spark takes files in the order of their times
 
     def run() -> None:
         session = windrow.Session(spark, shards=2)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import windrow
+
+from .streams import put
 
 BEGIN = datetime(2024, 1, 1, 9, tzinfo=UTC)
 WINDOW = "[RANGE 30 SECONDS SLIDE 10 SECONDS]"
@@ -78,9 +79,7 @@ def check(job: windrow.Job, folder: Path, batch: int) -> None:
 
 
 def test_answers_are_those_of_the_newest_window_also_after_a_restart(spark, tmp_path):
-    (tmp_path / "in").mkdir()
-    for number in range(3):
-        pq.write_table(events(number * 25, 25), tmp_path / "in" / f"{number}.parquet")
+    put(tmp_path / "in", *(events(number * 25, 25) for number in range(3)))
     job = started(spark, tmp_path)
     with job.subscribe("totals") as seen, job.subscribe("held", since=-1) as changes:
         job.wait()
@@ -104,7 +103,7 @@ def test_answers_are_those_of_the_newest_window_also_after_a_restart(spark, tmp_
         job.answer("nothing")
     with pytest.raises(windrow.AskError, match="no column 'sym'"):
         job.answer("totals", sym="S1")
-    pq.write_table(events(75, 25), tmp_path / "in" / "3.parquet")
+    put(tmp_path / "in", events(75, 25))
     again = started(spark, tmp_path)
     again.wait()
     check(again, tmp_path, 3)
