@@ -90,7 +90,8 @@ def test_figures_are_read_as_attributes_by_name_and_as_text():
     progress = watched.progress()
     figures = progress["ticks"]
     assert figures.events == figures["events"] == 10
-    assert dict(figures) == {name: getattr(figures, name) for name in figures} and len(figures) == len(list(figures))
+    assert dict(figures) == {name: getattr(figures, name) for name in figures}
+    assert {"events", "batches", "windows", "clock", "rejected", "late_in_part", "failed", "groups"} <= set(figures)
     assert json.loads(json.dumps(progress.to_dict()))["ticks"]["clock"] == "2023-11-14T22:13:20+00:00"
     assert str(progress).startswith("ticks: 10 events in 1 batches, 20 a second, clock 2023-11-14 22:13:20+00:00")
     assert str(progress).endswith("late: 3")
