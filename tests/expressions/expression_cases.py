@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from listed import listed
 from more_cases import CALENDAR, CODES, NUMBER_TEXTS, WORDS
-from nested_cases import ARRAYS, JSON
+from nested_cases import ARRAYS, JSON, LAMBDAS
 from pattern_cases import REGEXES, TIME_PATTERNS
 
 
@@ -83,7 +83,8 @@ CASTS = family(
         CAST(i AS TIMESTAMP); CAST(t AS TIMESTAMP); CAST(m AS TIMESTAMP); TRY_CAST(w AS INT); i::STRING; string(d)
         string(n); double(w); double(l); boolean(i); boolean(w); date(v); float(w); float(d); float(n); timestamp(v)
         1L + i; 1.5D; 2S; CAST(i AS DECIMAL); to_timestamp(v)
-        CAST(0.00000012 AS STRING); CAST(e / 3 AS STRING); CAST(CAST(d AS STRING) AS INT)
+        CAST(0.00000012 AS STRING); CAST(CAST(l AS DOUBLE) AS STRING); CAST(CAST(l AS FLOAT) AS STRING);
+        CAST(1.2345678901234567e18 AS STRING); to_json(struct(CAST(l AS DOUBLE) AS a)); CAST(e / 3 AS STRING); CAST(CAST(d AS STRING) AS INT)
     """),
 )
 
@@ -165,6 +166,7 @@ FAMILIES = {
     "time patterns": TIME_PATTERNS,
     "regular expressions": REGEXES,
     "arrays": ARRAYS,
+    "lambdas": LAMBDAS,
     "json": JSON,
     "codes": CODES,
     "words": WORDS,

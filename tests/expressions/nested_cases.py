@@ -21,6 +21,24 @@ ARRAYS = listed("""
     element_at(split(x, ','), -1); array(st)[0].num
 """)
 
+LAMBDAS = listed("""
+    transform(ai, x -> x + 1); transform(ai, (x, k) -> x + k); transform(ai, (x, k) -> k); transform(ax, x -> upper(x))
+    transform(ai, x -> x * i + l); transform(array(i, 1), x -> x > 0); transform(split(x, ','), z -> z)
+    transform(split(x, ','), z -> upper(z)); transform(split(x, ','), z -> CAST(z AS INT)); transform(ai, x -> 'a')
+    transform(ai, x -> transform(ax, y -> concat(y, x, y))); transform(ax, x -> struct(x AS a, i AS b))
+    transform(array(st), s -> s.num + i)
+    transform(array(struct(ts AS ts)), s -> date_format(s.ts, 'yyyy')); transform(ai, x -> coalesce(x, i, 0))
+    filter(ai, x -> x > i); filter(ai, (x, k) -> k < 2); filter(ax, x -> x = y); filter(ad, x -> x > d)
+    filter(ai, x -> NULL); exists(ai, x -> x > i); exists(ai, x -> x IS NULL); exists(ax, x -> x LIKE 'a%')
+    forall(ai, x -> x > 0); forall(ad, x -> x <= d); forall(ax, x -> x IS NOT NULL); size(filter(ai, x -> x > 1))
+    aggregate(ai, 0, (a, x) -> a + x); aggregate(ai, 0L, (a, x) -> a + coalesce(x, 0), a -> a * 2)
+    aggregate(ai, i, (a, x) -> greatest(a, x)); aggregate(ax, '', (a, x) -> concat(a, x), a -> length(a))
+    reduce(ad, 0D, (a, x) -> a + x); reduce(ai, struct(0 AS n, 0L AS s), (a, x) -> struct(a.n + 1 AS n, a.s + x AS s)).n
+    zip_with(ai, ad, (x, y) -> x * y); zip_with(ai, ax, (x, y) -> concat(y, x)); zip_with(ai, ai, (x, y) -> x = y)
+    zip_with(ai, array(i), (x, y) -> struct(x AS a, y AS b)); map_filter(mp, (k, v) -> v > i); map_filter(mp, (k, v) -> k = y)
+    transform_values(mp, (k, v) -> v + 1); transform_values(mp, (k, v) -> k); transform_values(mp, (k, v) -> length(k) + v)
+""")
+
 JSON = listed("""
     get_json_object(js, '$.a'); get_json_object(js, '$.b'); get_json_object(js, '$.c')
     get_json_object(js, '$.c[0]'); get_json_object(js, '$.c[2].d'); get_json_object(js, '$.e')
@@ -30,4 +48,12 @@ JSON = listed("""
     to_json(struct(q, ts, nt)); to_json(struct(ai, ax, ad, mp)); to_json(ai); to_json(mp)
     to_json(struct(struct(i AS a) AS s, array(st) AS r)); get_json_object(js, '$.a[0]'); get_json_object(js, '$[2]')
     get_json_object(js, '$[1]'); to_json(struct(x, y)); to_json(struct(bi)); to_json(array(bi))
+    from_json(js, 'a INT, b STRING, c ARRAY<INT>, e DOUBLE'); from_json(js, 'a INT').a; from_json(js, 'b BOOLEAN, a TINYINT')
+    from_json(js, 'a BIGINT, e FLOAT'); from_json(js, 'a DECIMAL(10,2), e DECIMAL(38,18)'); from_json(js, 'A INT')
+    from_json(js, 'a STRUCT<b: STRING, c: ARRAY<STRING>>'); from_json(js, 'STRUCT<`a.b`: INT>'); from_json(js, 'c ARRAY<ARRAY<INT>>')
+    from_json(js, 'MAP<STRING, STRING>'); from_json(js, 'ARRAY<STRUCT<a: INT>>'); from_json(js, 'MAP<STRING, DOUBLE>')
+    from_json(js, 'c ARRAY<STRING>, a STRING'); from_json(js, 'ARRAY<STRING>'); from_json(js, 'a MAP<STRING, STRING>, b INT')
+    from_json(to_json(struct(v AS a)), 'a DATE').a; from_json(to_json(struct(w AS a)), 'a DOUBLE'); from_json(to_json(struct(i AS a)), 'a TIMESTAMP')
+    from_json(to_json(struct(q AS a, ts AS b)), 'a DATE, b TIMESTAMP').b; from_json(to_json(mp), 'MAP<STRING, INT>')
+    from_json(to_json(struct(w AS a, x AS b)), 'a DECIMAL(10,2), b STRING'); from_json(NULL, 'a INT')
 """)

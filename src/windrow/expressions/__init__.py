@@ -24,9 +24,12 @@ hashes           HASH and XXHASH64: Spark's hashes of several columns, each of w
 instants         Timestamps: the time of day in them, and numbers of them
 intervals        Intervals that are written in a query, and times plus or minus them
 json_paths       GET_JSON_OBJECT and JSON_ARRAY_LENGTH: parts of JSON texts
+json_read        FROM_JSON: texts as structs, arrays and maps of a schema that is written in the query
 json_text        JSON as Spark's parser reads it and writes it again: Python's values, with numbers as they are written
 json_write       Values and rows as JSON, byte for byte as Spark writes them, a column at a time: TO_JSON, and files of
                  lines
+lambdas          Functions that take functions: TRANSFORM, FILTER, EXISTS, FORALL, AGGREGATE, ZIP_WITH, and those over
+                 maps
 lists            Arrays taken apart: their elements in one column, and which row each belongs to
 literals         Numbers as they are written: their value and the type that Spark gives them
 local_engine     Row expressions without Spark, as whoever compiles queries asks for their types

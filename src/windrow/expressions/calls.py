@@ -154,7 +154,19 @@ def as_written(node: exp.Expr) -> Call:
     >>> name, arguments[1].name
     ('date_format', 'yyyy-MM')
     """
+    if node.find_ancestor(exp.Lambda) is not None:
+        node = node.copy()
+        for variable in [found for found in node.find_all(exp.Identifier) if _is_variable(found)]:
+            # Its field would be read as a column of a stream of that name.
+            variable.replace(exp.paren(exp.column(variable.copy()), copy=False))
     return _read_again(expression_sql(node))
+
+
+def _is_variable(name: exp.Identifier) -> bool:
+    """Whether a name inside of a lambda stands for a value, and is not a part of a longer name or of a declaration."""
+    if name.arg_key in ("alias", "expressions") or isinstance(name.parent, exp.Column | exp.DataType):
+        return False
+    return not isinstance(name.parent, exp.Dot if name.arg_key == "expression" else exp.PropertyEQ)
 
 
 @lru_cache(maxsize=1024)

@@ -16,8 +16,9 @@ from windrow.language import deep
 from . import forms, made_values
 from .calls import call_of
 from .casts import coerce
-from .columns import repeat
+from .columns import normal, repeat
 from .families import FAMILIES
+from .lambdas import LAMBDAS, call_with_lambda, variables_of
 from .literals import is_constant, literal_decimal, literal_number
 from .registry import REGISTRY, call
 from .types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
@@ -33,7 +34,7 @@ _DAYS_MOVED = {"+": "date_add", "-": "date_sub"}
 
 assert FAMILIES  # they have registered what they have
 _INNER = {"second_part"}
-FUNCTIONS = frozenset(filter(str.isidentifier, REGISTRY)) - _WORDS - _INNER | _NAMED_FORMS
+FUNCTIONS = frozenset(filter(str.isidentifier, REGISTRY)) - _WORDS - _INNER | _NAMED_FORMS | LAMBDAS.keys()
 """The names of all functions that replay evaluates."""
 
 
@@ -98,7 +99,7 @@ class _Rows:
                 return self._constant(None, VOID)
             case exp.Pi():
                 return self._constant(np.pi, DOUBLE)
-            case exp.Column():
+            case exp.Column() | exp.Identifier():  # which is a variable of a lambda
                 return forms.column_form(node, self.table)
             case exp.Paren() | exp.Alias():
                 return self.of(node.this)
@@ -134,6 +135,8 @@ class _Rows:
         name, nodes = call_of(node)
         if name == "e" and not nodes:
             return self._constant(np.e, DOUBLE)
+        if name in LAMBDAS or any(isinstance(argument, exp.Lambda) for argument in nodes):
+            return call_with_lambda(name, nodes, self.of, self._each)
         if name not in REGISTRY:
             raise NotSupportedYet(f"replay does not evaluate {name}")
         for place, argument in enumerate(nodes):
@@ -145,6 +148,17 @@ class _Rows:
         if name in _DAYS_MOVED and arguments[0].type == DATE and arguments[1].type in (TINYINT, SMALLINT, INT):
             name = _DAYS_MOVED[name]
         return call(name, arguments)
+
+    def _each(self, function: exp.Lambda, parents: np.ndarray, given: list[pa.Array]) -> pa.Array:
+        """What a lambda gives for its variables, beside the columns of the rows that the calls are made for."""
+        if not len(parents):  # as above, there must be a row
+            return self._each(function, np.zeros(1, np.int64), [pa.nulls(1, one.type) for one in given]).slice(0, 0)
+        rows = dict(zip(variables_of(function, len(given)), given))
+        hidden = {name.lower() for name in rows}
+        named = {node.name.lower() for node in function.this.find_all(exp.Identifier)} - hidden
+        beside = [name for name in self.table.schema.names if name.lower() in named]
+        rows |= {name: normal(self.table.column(name)).take(pa.array(parents)) for name in beside}
+        return _Rows(pa.table(rows)).of(function.this)
 
     def _constant(self, value: object, kind: pa.DataType) -> pa.Array:
         return repeat(value, self.table.num_rows, kind)

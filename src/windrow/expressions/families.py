@@ -16,6 +16,7 @@ from . import (
     hashes,
     instants,
     json_paths,
+    json_read,
     json_write,
     maps,
     mathematics,
@@ -39,11 +40,13 @@ FAMILIES = (
     *(arithmetic, rounding, mathematics, bits, number_texts, compare, choose),
     *(texts, words, search, patterns, urls, digests, hashes),
     *(dates, months, units, instants, zones, read_patterns, write_times),
-    *(arrays, array_order, maps, json_paths, json_write),
+    *(arrays, array_order, maps, json_paths, json_read, json_write),
 )
 """Numbers and logic, texts, times, and what is nested."""
 
-_TIMES = {file.__name__ for file in (dates, months, units, instants, zones, read_patterns, write_times, json_write)}
+_TIMES = {
+    file.__name__ for file in (dates, months, units, instants, zones, read_patterns, write_times, json_read, json_write)
+}
 
 
 def is_of_times(call: exp.Expr) -> bool:

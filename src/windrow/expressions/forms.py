@@ -30,7 +30,7 @@ def number_form(text: str, rows: int) -> pa.Array:
     return repeat(value, rows, kind)
 
 
-def column_form(node: exp.Column, table: pa.Table | pa.RecordBatch) -> pa.Array:
+def column_form(node: exp.Column | exp.Identifier, table: pa.Table | pa.RecordBatch) -> pa.Array:
     """The column of that name; failing that, the field of a struct column that stands before the dot.
 
     >>> column_form(exp.column("PRICE", table="ticks"), pa.table({"price": [1.5]})).to_pylist()
@@ -40,7 +40,7 @@ def column_form(node: exp.Column, table: pa.Table | pa.RecordBatch) -> pa.Array:
     place = find_name(node.name, names)
     if place is not None:
         return normal(table.column(place))
-    path = [part.name for part in node.parts]
+    path = [part.name for part in node.parts] if isinstance(node, exp.Column) else []
     for depth, name in enumerate(path[:-1]):
         if (outer := find_name(name, names)) is not None and pa.types.is_struct(table.schema.field(outer).type):
             value = normal(table.column(outer))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,10 +44,15 @@ def _no_constant(name: str) -> Any:
     raise ValueError(name)  # NaN and Infinity are no JSON
 
 
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=Pairs, parse_float=Floating, parse_constant=_no_constant)
+def _decoder(constant: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(strict=False, object_pairs_hook=Pairs, parse_float=Floating, parse_constant=constant)
 
 
-def read_json(text: str) -> tuple[Any, str]:
+STRICT, LENIENT = _decoder(_no_constant), _decoder(Floating)
+"""Without NaN and Infinity, as GET_JSON_OBJECT reads, and with them, as FROM_JSON does."""
+
+
+def read_json(text: str, decoder: json.JSONDecoder = STRICT) -> tuple[Any, str]:
     """The first value in a text, and what stands behind it.
 
     >>> read_json('{"a": 1.50} and more')
@@ -54,14 +60,14 @@ def read_json(text: str) -> tuple[Any, str]:
     """
     begin = _BLANKS.match(text).end()  # type: ignore[union-attr]
     try:
-        value, end = _DECODER.raw_decode(text, begin)
+        value, end = decoder.raw_decode(text, begin)
         return value, text[end:]
     except (ValueError, RecursionError):
         if "'" not in text:
             raise NoJsonError from None
     quoted = _SINGLE_QUOTED.sub(_in_double_quotes, text)
     try:
-        value, end = _DECODER.raw_decode(quoted, begin)
+        value, end = decoder.raw_decode(quoted, begin)
         return value, quoted[end:]
     except (ValueError, RecursionError):
         raise NoJsonError from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,7 @@ from .literals import is_constant
 from .maps import map_of
 
 Of = Callable[[exp.Expr], pa.Array]
+_NULL_OF_NULL = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not, exp.Upper, exp.Lower)
 
 
 def find_name(name: str, names: list[str]) -> int | None:
@@ -30,9 +31,19 @@ def find_name(name: str, names: list[str]) -> int | None:
     return next((place for place, known in enumerate(names) if known.lower() == name.lower()), None)
 
 
-def never_null(node: exp.Expr) -> bool:
-    """Whether Spark knows, as it does of constants and of what is made of others, that this is never NULL."""
-    return is_constant(node) or isinstance(node.unnest(), exp.Array | exp.Struct | exp.VarMap | exp.Is)
+def never_null(node: exp.Expr, given: Container[str] = ()) -> bool:
+    """Whether Spark knows, as it does of constants and of what is made of others, that this is never NULL.
+
+    `given` are the variables of a lambda that never are; what is compared of them, or in other letters, is none either.
+    """
+    node = node.unnest()
+    if isinstance(node, exp.Identifier):
+        return node.name in given
+    if isinstance(node, exp.Coalesce):
+        return any(never_null(value, given) for value in node.iter_expressions())
+    if isinstance(node, _NULL_OF_NULL):
+        return all(never_null(value, given) for value in node.iter_expressions())
+    return is_constant(node) or isinstance(node, exp.Array | exp.Struct | exp.VarMap | exp.Is)
 
 
 def field_of(value: pa.Array, name: str) -> pa.Array:

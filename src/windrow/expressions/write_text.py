@@ -49,13 +49,15 @@ def _floating(array: pa.Array) -> pa.Array:
     return over_distinct(write, column(keys, missing(array), bits), types.STRING)
 
 
-def java_floating(number: np.floating, *, certain: bool = True) -> str:
-    """A float or double as Java writes it: the shortest text that reads back, with an exponent outside 0.001 to 10^7.
+def java_floating(number: np.floating) -> str:
+    """A float or double as Java 17 does: the shortest text that reads back, with an exponent beyond 10^-3 and 10^7.
 
-    Versions of Java give some numbers other digits, which read back alike: where these must be `certain`, they raise.
+    Whole numbers beyond their type's precision have some digits more, which read back alike.
 
     >>> java_floating(np.float64(0.1)), java_floating(np.float32(1e-5)), java_floating(np.float64("-inf"))
     ('0.1', '1.0E-5', '-Infinity')
+    >>> java_floating(np.float64(2.0**62)), java_floating(np.float64(1e17))
+    ('4.6116860184273879E18', '1.0E17')
     """
     if np.isnan(number):
         return "NaN"
@@ -69,8 +71,8 @@ def java_floating(number: np.floating, *, certain: bool = True) -> str:
         # Java shows two digits at least, and then the nearest two: 4.9E-324, where one digit would be 5E-324.
         mantissa, _, exponent = f"{abs(float(number)):.1e}".partition("e")
     power, digits = int(exponent), mantissa.replace(".", "").rstrip("0")
-    if certain and _long_digits(number) not in (None, digits):
-        raise NotSupportedYet(f"replay does not write the number {number} as a text, as Java's versions differ on it")
+    if (long := _long_digits(number)) is not None:
+        mantissa = f"{long[0]}.{long[1:] or 0}"
     if not -3 <= power < 7:
         return f"{sign}{mantissa}E{power}"
     if power < 0:
