@@ -70,7 +70,7 @@ def run_apart(kind: str, queries: int) -> Market:
 
 
 def measure(kind: str, queries: int) -> Market:
-    from windrow.schedule import schedule_for
+    from windrow.schedule.choose import schedule_for
 
     schedule_for([5000, 7000, 11, 30, 60, 90, 100]).due(5)  # loads what is compiled
     if kind == "market":

@@ -13,9 +13,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from windrow.schedule import schedule_for
 from windrow.schedule.calendar import Calendar
 from windrow.schedule.checks import GroupedCheck, PlainCheck
+from windrow.schedule.choose import schedule_for
 from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.graph_walk import GraphWalk
 from windrow.schedule.optimize_graph import Limits

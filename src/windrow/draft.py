@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -41,6 +39,7 @@ from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
 from windrow.plan.window_index import BoundIndex, bind_index, index_sink
+from windrow.schedule.costs import schedule_costs
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sources.asked import asked_of, columns_of, way_told
@@ -241,7 +240,7 @@ class Draft:
         plans = list(self._compiler.compile_all(self._queries).values())
         streams = [stream for plan in plans for stream in plan.stages[0].read]
         ways = {stream.stream: way_told(self._way(stream)) for stream in streams}
-        told = explain_plans(plans, self.shards, self._compiler.wishes.keeping, {}, ways, _schedule_costs)
+        told = explain_plans(plans, self.shards, self._compiler.wishes.keeping, {}, ways, schedule_costs)
         queries = list(self._queries.values())
         return f"{told}\n\n{explain_sinks(queries, sinks, self._covered, _written)}"
 
@@ -340,16 +339,3 @@ def _written(sink: Sink, schema: pa.Schema) -> object:
     if own.get("timezone", "UTC") != "UTC":
         raise NeedsSpark("a sink has a time zone")
     return file_format(sink, schema, {"utc": "true"})
-
-
-def _schedule_costs(*slides_and_offsets: Any) -> tuple[str, dict[str, float]]:
-    if "numba" not in sys.modules:  # its loops over a few windows run sooner in Python than they are loaded
-        os.environ["NUMBA_DISABLE_JIT"] = "1"
-        try:
-            import numba  # noqa: F401
-        finally:
-            del os.environ["NUMBA_DISABLE_JIT"]
-    from windrow.schedule import schedule_costs
-
-    with np.errstate(over="ignore"):  # hashes wrap around
-        return schedule_costs(*slides_and_offsets)

@@ -45,7 +45,7 @@ from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.plan.window_index import BoundIndex, bind_index, declared_index, index_sink
-from windrow.schedule import schedule_costs
+from windrow.schedule.costs import schedule_costs
 from windrow.spark.connect import refuse_connect
 from windrow.spark.expressions import SparkEngine, result_type
 from windrow.spark.fs_settings import spark_place

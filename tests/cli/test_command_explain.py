@@ -46,16 +46,20 @@ def test_check_and_explain_need_no_java_where_columns_are_declared(tmp_path: Pat
         assert told in ended.stdout
 
 
-def test_check_loads_nothing_that_takes_long(tmp_path: Path) -> None:
+def test_check_and_explain_load_nothing_that_takes_long(tmp_path: Path) -> None:
     """Spark, pandas and Numba take half a second each, and a right script needs none of them to be read."""
     write_ticks(tmp_path / "ticks", files=1)
-    (tmp_path / "app.sql").write_text(placed(STREAM + SINK + QUERY, tmp_path))
+    changes = SINK.replace("vwap", "moves") + QUERY.replace(";", " EMIT CHANGES;")
+    (tmp_path / "app.sql").write_text(placed(STREAM + SINK + QUERY + changes, tmp_path))
     program = (
         "import sys; from windrow.cli.main import app; app(['check', sys.argv[1]], standalone_mode=False);"
+        "app(['explain', sys.argv[1]], standalone_mode=False);"
         "print([name for name in ('pyspark', 'pandas', 'numba', 'duckdb') if name in sys.modules])"
     )
     line = [sys.executable, "-c", program, str(tmp_path / "app.sql")]
-    assert subprocess.run(line, check=True, capture_output=True, text=True).stdout.endswith("is right: 1 query\n[]\n")
+    told = subprocess.run(line, check=True, capture_output=True, text=True).stdout
+    assert "is right: 2 queries" in told
+    assert told.endswith("written by the tasks that slide\n[]\n")
 
 
 def test_check_says_why_it_starts_spark(script: str) -> None:

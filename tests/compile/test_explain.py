@@ -15,7 +15,7 @@ from windrow.compile.explain import explain_plans
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.nodes.stage import StagePlan
-from windrow.schedule import schedule_costs
+from windrow.schedule.costs import schedule_costs
 
 SCHEMA = events_of(
     [], symbol=pa.array([], pa.string()), price=pa.array([], pa.float64()), volume=pa.array([], pa.int32())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from windrow.schedule import schedule_for
 from windrow.schedule.calendar import Calendar
 from windrow.schedule.checks import GroupedCheck
+from windrow.schedule.choose import schedule_for
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_stages import StageReplay
 from windrow.plan.instants import shown_instant
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.schedule import schedule_costs
+from windrow.schedule.costs import schedule_costs
 from windrow.serve.history import History
 from windrow.serve.metrics import metrics_text
 from windrow.serve.overview import overview_of, window_of

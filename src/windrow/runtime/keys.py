@@ -136,3 +136,15 @@ def _is_bytes(type: pa.DataType) -> bool:
     return any(
         is_kind(type) for is_kind in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     )
+
+
+def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Whether values are the same, row by row: NULL is NULL, NaN is NaN, -0.0 is 0.0.
+
+    >>> same_values(pa.array([1.0, None, float("nan")]), pa.array([1.0, None, 2.0])).tolist()
+    [True, True, False]
+    """
+    both = pa.concat_arrays([left, right])
+    codes = identity_of([both]).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+    same: np.ndarray = codes[: len(left)] == codes[len(left) :]
+    return same

@@ -1,7 +1,7 @@
 """Who slides now.
 
-A schedule is given queries, each with a slide, and says which of them are due at each instant. `schedule_for` picks the
-fastest for a set of slides.
+A schedule is given queries, each with a slide, and says which of them are due at each instant. `schedule_for` in
+`choose` picks the fastest for a set of slides.
 
 calendar        A calendar: each group stands at the instant at which it is due next, and only those that are due are
                 touched
@@ -10,6 +10,7 @@ checks          Checks of every query, or of every group, at every instant: the 
 choose          Which schedule is the fastest for a set of slides
 clocked         What all schedules share: their queries, their clock, and the answers found ahead of it
 clocks          The time of a remote source, as far as its events tell it
+costs           What each schedule costs for a set of slides: known without one being made, and without a compiled loop
 dates           The wheel and the heap of a calendar, in columns, and the compiled steps on them
 graph           The sliding graph: which slides need no test when another one has failed its own
 graph_walk      The sliding graph as a schedule
@@ -22,10 +23,6 @@ schedule        Who slides now: one small interface, several ways
 slide_groups    Queries with equal slides, kept together: what is due for one of them is due for all
 table           A hash table that finds numbers by their keys, where the keys lie in columns: compiled, and 4 bytes a
                 slot
-tree            The strong edges of a sliding graph in columns, and the walk over them
+tree            The strong edges of a sliding graph in columns
+walk_tree       The walk over the strong edges of a sliding graph: who is due, and how many slides are tested for it
 """
-
-from windrow.schedule.choose import schedule_costs, schedule_for
-from windrow.schedule.schedule import Due, Schedule
-
-__all__ = ["Due", "Schedule", "schedule_costs", "schedule_for"]

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from windrow.schedule.clocked import ENOUGH, ClockedSchedule, Sight
+from windrow.schedule.costs import unit_of
 from windrow.schedule.slide_groups import SlideGroups
 
 
@@ -31,7 +32,7 @@ class GroupedCheck(ClockedSchedule):
             columns, count = self.groups.columns, self.groups.count
             there = columns.size[:count] > 0
             slides, offsets = columns.slide[:count][there], columns.offset[:count][there]
-            unit = int(np.gcd.reduce(np.concatenate([slides, offsets - offsets[0]])))
+            unit = unit_of(slides, offsets)
             self._unit = unit, int(offsets[0]) % unit
         return self._unit
 

@@ -9,10 +9,8 @@ from numba import njit
 
 from windrow.schedule.checks import longer
 from windrow.schedule.clocked import ENOUGH
+from windrow.schedule.limits import SPOKES
 from windrow.schedule.members import Columns
-
-SPOKES = 4096
-"""Shorter slides hang on the wheel. A power of two."""
 
 NONE = -1
 HUNG = -1

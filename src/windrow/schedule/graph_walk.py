@@ -10,7 +10,7 @@ from windrow.schedule.clocked import ClockedSchedule, Sight
 from windrow.schedule.graph import SlidingGraph
 from windrow.schedule.optimize_graph import Limits, optimize
 from windrow.schedule.progression import Progression
-from windrow.schedule.tree import walk
+from windrow.schedule.walk_tree import walk
 
 
 class GraphWalk(ClockedSchedule):

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike
 
 from windrow.plan.instants import AFTER_ALL
 
+SPOKES = 4096
+"""Shorter slides hang on the wheel of a calendar. A power of two."""
+
 
 def checked_instant(value: int) -> int:
     """`value`, if it is an instant or an offset."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.plan.nodes.emission import CHANGE, HAD, HAS, OPERATIONS, OTHER, as_was
 from windrow.plan.nodes.pipeline import QueryPlan
-from windrow.runtime.answers.differences import same_values
+from windrow.runtime.keys import same_values
 
 
 def changed_rows(rows: pa.Table, query: QueryPlan) -> pa.Table:

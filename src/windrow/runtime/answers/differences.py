@@ -15,7 +15,7 @@ from windrow.kernels.rounding import alike, numbers_in
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows
-from windrow.runtime.keys import identity_of
+from windrow.runtime.keys import identity_of, same_values
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 
@@ -203,18 +203,6 @@ def _same(new: pa.RecordBatch, news: np.ndarray, old: pa.RecordBatch, olds: np.n
     same = np.ones(len(news), bool)
     for mine, was in zip(new.columns[keys:], old.columns[keys:]):
         same &= same_values(mine.take(pa.array(news)), was.take(pa.array(olds)))
-    return same
-
-
-def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
-    """Whether values are the same, row by row: NULL is NULL, NaN is NaN, -0.0 is 0.0.
-
-    >>> same_values(pa.array([1.0, None, float("nan")]), pa.array([1.0, None, 2.0])).tolist()
-    [True, True, False]
-    """
-    both = pa.concat_arrays([left, right])
-    codes = identity_of([both]).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-    same: np.ndarray = codes[: len(left)] == codes[len(left) :]
     return same
 
 

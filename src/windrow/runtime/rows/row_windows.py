@@ -11,7 +11,7 @@ from windrow.kernels import Fields
 from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.rows.row_order import Numbered
-from windrow.schedule import schedule_for
+from windrow.schedule.choose import schedule_for
 
 AT_ONCE = 4096
 """So many windows are answered at once, however many are due."""

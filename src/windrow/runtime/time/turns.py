@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.plan.windows.time_window import TimeWindow
-from windrow.schedule import Schedule, schedule_for
+from windrow.schedule.choose import schedule_for
+from windrow.schedule.schedule import Schedule
 
 FAR = 1 << 20
 """When the clock jumps so far that more slides than these would be due, every window looks for itself what it holds."""
