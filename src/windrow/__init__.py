@@ -8,6 +8,7 @@ from windrow.errors import (
     AskError,
     ChangeError,
     ClusteringError,
+    FunctionError,
     JobError,
     MemoryLimitError,
     NotSupportedYet,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from windrow.local.replay import Replay, replay
     from windrow.plan.aggregate_plugin import AggregatePlugin
     from windrow.plan.sink import Sink, sink
+    from windrow.plan.stream_function import StreamFunctionPlugin
     from windrow.serve.client import Client, connect
     from windrow.session import Session
     from windrow.spark.job.job import Job
@@ -44,6 +46,7 @@ __all__ = [
     "ClusteringError",
     "ClusteringPlugin",
     "Clusters",
+    "FunctionError",
     "Job",
     "JobError",
     "MemoryLimitError",
@@ -58,6 +61,7 @@ __all__ = [
     "StateError",
     "StoppedQueriesError",
     "StorageError",
+    "StreamFunctionPlugin",
     "StreamProgress",
     "Subscription",
     "Update",
@@ -82,6 +86,7 @@ _LATER = {
     "Sink": ("plan.sink", "Sink"),
     "Subscription": ("current.subscription", "Subscription"),
     "Update": ("current.answer", "Update"),
+    "StreamFunctionPlugin": ("plan.stream_function", "StreamFunctionPlugin"),
     "StreamProgress": ("spark.job.progress", "StreamProgress"),
     "Client": ("serve.client", "Client"),
     "connect": ("serve.client", "connect"),

@@ -99,6 +99,12 @@ class AggregateError(WindrowError):
     code = "AGGREGATE"
 
 
+class FunctionError(WindrowError):
+    """A user's stream function that failed, or gave what it may not give."""
+
+    code = "FUNCTION"
+
+
 class ClusteringError(WindrowError):
     """A clustering that is not known, or cannot work with its parameters or columns."""
 

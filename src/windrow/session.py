@@ -29,10 +29,11 @@ from windrow.kernels.user import check_state
 from windrow.language import ColumnDefinition, CreateIndex, Query, parse_duration, parse_query
 from windrow.language.script import parse_columns
 from windrow.local.ask import aggregate, ask
+from windrow.operators.stored_functions import check_function
 from windrow.places.place import Place, place_of
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
-from windrow.plan.catalog import Catalog, Stream, Unique, UserAggregate
+from windrow.plan.catalog import Catalog, Stream, Unique, UserAggregate, UserFunction
 from windrow.plan.expiry import read_expiry
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
@@ -42,6 +43,7 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.query_parts import query_parts
 from windrow.plan.sink import Sink, check_options, check_places
+from windrow.plan.stream_function import read_function
 from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate
 from windrow.plan.window_index import BoundIndex, bind_index, declared_index, index_sink
@@ -123,10 +125,11 @@ class Session:
         self._queries: dict[str, AnyQuery] = {}
         self._texts: dict[str, Query] = {}
         self._indexes: dict[str, BoundIndex] = {}
+        self._functions: dict[str, UserFunction] = {}
         self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         self._views: dict[str, Query] = {}
-        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views, self._indexes)
+        catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views, self._indexes, self._functions)
         wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
         self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
 
@@ -360,6 +363,7 @@ class Session:
         if self.spark.catalog.functionExists(name):
             raise SettingsError(f"{name.upper()} is a function of Spark already: give the aggregate another name")
         self._check_plugin(name, self._clusterings, "a clustering")
+        self._check_plugin(name, self._functions, "a stream function")
         result = returns if returns is not None else Abilities.of(implementation).returns
         implementation = storing(f"aggregate {name!r}", implementation, state)
         check_state(name, implementation)
@@ -371,9 +375,31 @@ class Session:
         Its summaries are stored as the states of aggregates are.
         """
         self._check_plugin(name, self._aggregates, "an aggregate")
+        self._check_plugin(name, self._functions, "a stream function")
         implementation = storing(f"clustering {name}", implementation, state)
         check_plugin(name, implementation)
         self._clusterings[name.lower()] = implementation
+
+    def stream_function(
+        self,
+        name: str,
+        implementation: type,
+        returns: str | None = None,
+        *,
+        errors: str | None = None,
+        state: str | None = None,
+    ) -> None:
+        """Register a function that remembers, which FROM calls: `FROM hits(TABLE positions PARTITION BY player)`.
+
+        Its class has `init()` and `step(state, event)`, which is told the events of each key in order of time, and
+        gives rows of the columns that `returns` has, "speed DOUBLE, far BOOLEAN". With errors="reject" an event that
+        `step` fails with is left out and counted, rather than that the query stops. States are stored as those of
+        aggregates are.
+        """
+        function = read_function(name, implementation, returns, errors)
+        self._check_plugin(name, self._aggregates, "an aggregate")
+        self._check_plugin(name, self._clusterings, "a clustering")
+        self._functions[name.lower()] = check_function(name, function, state)
 
     def index(
         self,

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
 
 NAMES = list(benchmarks())
-WITHOUT_SPARK = {"index", "scale", "schedule"}
+WITHOUT_SPARK = {"functions", "index", "scale", "schedule"}
 
 
 def ran(name: str, folder: Path) -> list[dict]:

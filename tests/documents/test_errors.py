@@ -34,6 +34,6 @@ def test_the_doors_show_every_error_and_everything_they_say_they_have() -> None:
 
 def test_what_programs_rely_on_has_not_changed() -> None:
     assert sorted(kind.code for kind in classes().values()) == [
-        *("AGGREGATE", "ASK", "CHANGE", "CLUSTERING", "JOB", "MEMORY_LIMIT", "NOT_SUPPORTED"),
+        *("AGGREGATE", "ASK", "CHANGE", "CLUSTERING", "FUNCTION", "JOB", "MEMORY_LIMIT", "NOT_SUPPORTED"),
         *("QUERY", "SETTINGS", "STATE", "STOPPED", "STORAGE", "WINDROW"),
     ]

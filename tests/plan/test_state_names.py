@@ -25,6 +25,7 @@ from windrow.plan.nodes.aggregates import (
 )
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
+    Apply,
     Between,
     Column,
     Computed,
@@ -181,6 +182,9 @@ NODES = {
     Join(SALES, RIGHT, (), "full", None, (), Between("k", "j", -5 * S, None, 6 * S, None), True): (
         "join/1 full on nothing between k - j from -5 s to any waits 6 s, any final"
         f"({SCAN}; scan/1 `my names` (j bigint: j) for ever)"
+    ),
+    Apply(SALES, "hits", (("key", "k"), ("x", "x")), ("k",), (Column("far", pa.float64()),), True): (
+        f"apply/1 hits (key: k, x: x) by k to (far double) rejecting({SCAN})"
     ),
     Single(SALES, "n", "v"): f"single/1 v by n({SCAN})",
     Ranked(SALES, ("k",), (SortKey("x", True, False),), "rank", 3, "r"): (

@@ -1,9 +1,10 @@
-"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs ten queries over INPUT, into three formats."""
+"""A job to be killed: `python killed_job.py INPUT OUTPUT` runs eleven queries over INPUT, into three formats."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +19,7 @@ FORMATS = {"sums": "parquet", "peaks": "csv", "top": "json", "clusters": "parque
     "alike": "parquet",
     "within": "parquet",
     "over": "parquet",
+    "told": "parquet",
 }
 ROLLS = {"peaks": "1 second", "levels": "1 hour", "trips": "3 seconds"}
 """Whose files gather the batches of a while: one of a few, and one of all."""
@@ -43,7 +45,22 @@ QUERIES = {
                  FROM ticks [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k) AS each [RANGE 20 SECONDS SLIDE 2 SECONDS] GROUP BY k""",
     "over": """SELECT MAX(total) AS most, COUNT(*) AS n FROM (SELECT k, SUM(i) AS total
                FROM patient [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k) AS each [RANGE 20 SECONDS SLIDE 1 SECOND]""",
+    "told": "SELECT * FROM apart(TABLE patient PARTITION BY k)",
 }
+
+
+class Apart:
+    """How far each event of a key is from the one before it, and how many there were."""
+
+    returns = "apart_us BIGINT, n BIGINT"
+
+    def init(self) -> dict[str, int]:
+        return {"last": 0, "n": 0}
+
+    def step(self, state: dict[str, int], event: Any) -> tuple[int, int]:
+        apart, state["last"] = event.time_us - state["last"], event.time_us
+        state["n"] += 1
+        return (apart, state["n"])
 
 
 def run(spark: SparkSession, source: Path, output: Path, files_a_batch: int = 1, flush: bool = True) -> None:
@@ -53,6 +70,7 @@ def run(spark: SparkSession, source: Path, output: Path, files_a_batch: int = 1,
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", files_a_batch).parquet(str(source))
     session.stream("ticks", stream, time="ts", lateness="3 seconds")
     session.stream("patient", stream, time="ts", lateness="10 seconds")  # none is late, whatever its batches
+    session.stream_function("apart", Apart)
     for name, text in QUERIES.items():
         session.query(name, text)
     sinks = {

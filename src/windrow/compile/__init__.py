@@ -17,8 +17,8 @@ cut_into_stages         Cut a plan that no key can spread into stages that a key
                         shards
 deduplicate             DEDUPLICATE BY: queries over a stream read, in its place, a stream of its events without
                         duplicates
-derive_streams          Windows over windows: a sub-query with a window behind it becomes a stream, whose events are its
-                        answers
+derive_streams          Windows over windows, and over functions that remember: what has a window behind it becomes a
+                        stream
 expire_rows             A query over changes has its rows expire as it was asked for, or else in the cheapest way
 explain                 Plans as text: what runs, what is kept, and why it was chosen
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why

@@ -7,7 +7,7 @@ from dataclasses import replace
 from windrow.compile.shard_key import answer_key, shard_key
 from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, Ranked, SetNode, Union
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, Ranked, SetNode, Union, is_told_in_order
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 
@@ -17,7 +17,8 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
 
     From below, a stage takes all that some key spreads. A step that no key spreads, such as a sum over all rows, has a
     stage in one shard, which gets only what is left after the others. Where equal rows of the answer may be in several
-    shards, a last stage brings them together: what comes and goes in one instant is not told.
+    shards, a last stage brings them together: what comes and goes in one instant is not told. Rows of a function that
+    remembers only come.
     """
     stages: list[list[ChangePlan]] = []
     root = query.root
@@ -28,7 +29,8 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
             break
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
         root = above
-    if query.emit != SNAPSHOT and answer_key(root) is None and shard_key(root) is not None:
+    meets = query.emit != SNAPSHOT and not is_told_in_order(root)
+    if meets and answer_key(root) is None and shard_key(root) is not None:
         parts = {}
         root = _apart(root, query.asked, parts)
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])

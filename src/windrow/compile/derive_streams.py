@@ -1,4 +1,4 @@
-"""Windows over windows: a sub-query with a window behind it becomes a stream, whose events are its answers."""
+"""Windows over windows, and over functions that remember: what has a window behind it becomes a stream."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from windrow.compile.deduplicate import AS_IT_IS, shown_as, without_duplicates
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, error_at, expression_sql, span_of
-from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW
+from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
-from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import is_told_in_order
+from windrow.plan.nodes.emission import DELETES, SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -33,10 +35,17 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
     """The query with a stream in the place of each windowed sub-query that has a window, and who knows these streams.
 
     `FROM (SELECT ... FROM ticks [RANGE 1 SECOND SLIDE 1 SECOND]) AS q [RANGE 1 MINUTE SLIDE 1 SECOND]` reads
-    `FROM stream [RANGE 1 MINUTE SLIDE 1 SECOND] AS q`.
+    `FROM stream [RANGE 1 MINUTE SLIDE 1 SECOND] AS q`. So it is with a function that has a window behind it, and with
+    the answers of windows that are told to a function.
     """
     tree = query.tree.copy()
     streams: dict[str, Stream] = {}
+    for call in list(tree.find_all(StreamFunction)):
+        told: exp.Expr = call.args["query"]
+        if _has_window(told, {}):
+            answers = stream_of(_name(told), plan_of(Query(told.copy(), query.text, query.span)), call, query.text)
+            streams[answers.name] = answers
+            call.set("query", exp.select("*").from_(exp.Table(this=exp.to_identifier(answers.name, quoted=True))))
     for source in list(tree.find_all(exp.Subquery, exp.Table)):
         if source.root() is not tree:  # what is within another one is its own affair
             continue
@@ -68,6 +77,8 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
 
 def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
     """A stream of this name, whose events are the answers of `query`; `place` is where it was asked for in `text`."""
+    if isinstance(query, ChangePlan) and is_told_in_order(query.root) and query.emit != DELETES:
+        return Stream(name, pa.schema(list(query.emitted)[1:]), "time", made_of=query)
     if query.emit != SNAPSHOT:
         message = "only whole answers are events of a stream, and this query tells what changes"
         raise error_at(place, message, text, "leave EMIT out, and give the windows a SLIDE")
@@ -97,6 +108,10 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
     if source.args.get(STREAM_WINDOW) is None:
         return None
     named = _named(source)
+    if isinstance(source.this, StreamFunction):
+        told = source.copy()
+        told.set(STREAM_WINDOW, None)
+        return exp.select("*").from_(told)
     if isinstance(source, exp.Subquery):
         inner: exp.Expr = source.this
     elif source.name.lower() in named:

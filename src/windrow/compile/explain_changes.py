@@ -10,6 +10,7 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.language import duration_sql
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
+    Apply,
     Between,
     Distinct,
     Expire,
@@ -123,6 +124,10 @@ def _line(node: Node) -> str:
             return f"select {predicate}"
         case Project(outputs=outputs):
             return "project " + ", ".join(f"{output.name} = {output.sql}" for output in outputs)
+        case Apply(function=function, keys=keys):
+            by = f" of each ({', '.join(keys)})" if keys else ""
+            rejects = ", which leaves out the events that it fails with" if node.rejects else ""
+            return f"function {function}: told the events{by} in order of time{rejects}"
         case Group(keys=keys, measures=measures):
             kept = ", ".join(f"{m.name} = {m.aggregate.answer} of {m.aggregate.partial}" for m in measures)
             return f"group by ({', '.join(keys)}): {kept}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from windrow.compile.shard_key import Keys, answer_key, shard_key
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Group, Node
+from windrow.plan.nodes.changes import Apply, Group, Node
 from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
 from windrow.plan.nodes.stage import AnyQuery
 
@@ -40,6 +40,8 @@ def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
 
 
 def users_in(plan: Node) -> set[str]:
-    """The users' aggregates that a plan needs."""
+    """The users' aggregates and functions that a plan needs."""
+    if isinstance(plan, Apply):
+        return {plan.function} | users_in(plan.child)
     own = {name for m in plan.measures for name in m.aggregate.partial.users} if isinstance(plan, Group) else set()
     return own.union(*(users_in(child) for child in plan.children))

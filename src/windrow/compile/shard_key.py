@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from windrow.language import parse_expression
-from windrow.plan.nodes.changes import Distinct, Group, Join, Node, Project, Ranked, Scan, SetNode, Union
+from windrow.plan.nodes.changes import Apply, Distinct, Group, Join, Node, Project, Ranked, Scan, SetNode, Union
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, Regrouped, leaves_in
 
 Keys = dict[Leaf, tuple[str, ...]]
@@ -44,7 +44,7 @@ def _ways(plan: Node) -> Iterator[Keys]:
     match plan:
         case Scan(read=read) | Regrouped(read=read):
             yield {plan: tuple(column.name for column in read)}
-        case Group(keys=keys) | Ranked(partition=keys):
+        case Apply(keys=keys) | Group(keys=keys) | Ranked(partition=keys):
             yield from _by_any(plan, keys)
         case Join(on=()):
             for whole, spread in _sent_to_all(plan):
@@ -82,7 +82,7 @@ def _by(plan: Node, key: tuple[str, ...]) -> Keys | None:
             read = {output.name: _column(output.sql) for output in outputs}
             below = tuple(read[name] or "" for name in key)
             return None if "" in below else _by(child, below)
-        case Group(child=child, keys=keys) | Ranked(child=child, partition=keys):
+        case Apply(child=child, keys=keys) | Group(child=child, keys=keys) | Ranked(child=child, partition=keys):
             return _by(child, key) if set(key) <= set(keys) else None
         case Join(on=()):
             ways = (

@@ -22,6 +22,7 @@ from windrow.language.nodes import (
     QueryWindow,
     RowCount,
     SessionStreamWindow,
+    StreamFunction,
     StreamWindow,
     Unbounded,
 )
@@ -97,6 +98,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     StreamWindow: dict.fromkeys(StreamWindow.arg_types, WINDOWS),
     PredicateStreamWindow: dict.fromkeys(PredicateStreamWindow.arg_types, WINDOWS),
     SessionStreamWindow: dict.fromkeys(SessionStreamWindow.arg_types, WINDOWS),
+    StreamFunction: dict.fromkeys(StreamFunction.arg_types, "plan/bind/stream_functions.py"),
     QueryWindow: {"this": WINDOWS},
     ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind/clusters.py"),
     Emit: {"this": "language/nodes.py", **dict.fromkeys(("empty", "every", "when"), "plan/bind/emitted.py")},

@@ -21,6 +21,7 @@ from windrow.language.nodes import (
     QueryWindow,
     RowCount,
     SessionStreamWindow,
+    StreamFunction,
     StreamWindow,
     Unbounded,
 )
@@ -45,6 +46,7 @@ class WindrowGenerator(SparkGenerator):
         StreamWindow: lambda self, node: self.streamwindow_sql(node),
         PredicateStreamWindow: lambda self, node: self.predicatestreamwindow_sql(node),
         SessionStreamWindow: lambda self, node: self.sessionstreamwindow_sql(node),
+        StreamFunction: lambda self, node: self.streamfunction_sql(node),
         QueryWindow: lambda self, node: self.querywindow_sql(node),
         Emit: lambda self, node: self.emit_sql(node),
         ClusterClause: lambda self, node: self.clusterclause_sql(node),
@@ -100,6 +102,11 @@ class WindrowGenerator(SparkGenerator):
             f"AGING ({aging})" if aging else "",
         ]
         return f"[{' '.join(clause for clause in clauses if clause)}]"
+
+    def streamfunction_sql(self, expression: StreamFunction) -> str:
+        keys = self.expressions(expression, key="partition_by", flat=True)
+        by = f" PARTITION BY {keys}" if keys else ""
+        return f"{self.sql(expression, 'function')}(TABLE ({self.sql(expression, 'query')}){by})"
 
     def predicatestreamwindow_sql(self, expression: PredicateStreamWindow) -> str:
         keys = self.expressions(expression, key="partition_by", flat=True)

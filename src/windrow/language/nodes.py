@@ -122,6 +122,15 @@ class Emit(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "empty": False, "every": False, "when": False}
 
 
+class StreamFunction(exp.Expression):
+    """`function(TABLE stream PARTITION BY ...)` in FROM, in the place of a table's name; `query` are its events.
+
+    It has no `this`, so that its table has no name, and nobody takes it for a stream of the function's name.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"function": True, "query": True, "partition_by": False}
+
+
 class ClusterClause(exp.Expression):
     """`CLUSTER BY expressions AS alias USING using(...)`."""
 

@@ -17,10 +17,12 @@ from windrow.expressions.types import written_type
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import parse_expression
+from windrow.operators.stored_functions import check_function
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.lateness import read_lateness
+from windrow.plan.stream_function import read_function
 from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate, wrong_result
 
@@ -38,6 +40,7 @@ def local_catalog(
     clusterings: Mapping[str, type],
     states: Mapping[str, str] | None = None,
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
+    functions: Mapping[str, type] | None = None,
 ) -> Catalog:
     """The streams, tables and users' code of a replay."""
     states = states or {}
@@ -59,9 +62,13 @@ def local_catalog(
         by, within = (deduplicate or {}).get(name, (None, None))
         unique = read_unique(by, within, column)
         known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit, unique=unique)
-    unknown = [name for name in states if name not in aggregates and name not in clusterings]
+    functions = functions or {}
+    unknown = [name for name in states if not any(name in given for given in (aggregates, clusterings, functions))]
     if unknown:
-        raise SettingsError(f"states names {unknown[0]!r}, which is neither an aggregate nor a clustering given here")
+        raise SettingsError(f"states names {unknown[0]!r}, which is no aggregate, clustering or function given here")
+    twice = [name for name in functions if name in aggregates or name in clusterings]
+    if twice:
+        raise SettingsError(f"{twice[0]!r} is a stream function and something else: give one of them another name")
     user = {}
     for name, implementation in aggregates.items():
         check_aggregate(name, implementation)
@@ -76,7 +83,11 @@ def local_catalog(
     }
     plugins = KnownClusterings(clusterings)
     schemas = {name: table.schema for name, table in tables.items()}
-    return Catalog(LocalEngine(), known, schemas, user, plugins)
+    remembering = {
+        name.lower(): check_function(name, read_function(name, code), states.get(name))
+        for name, code in functions.items()
+    }
+    return Catalog(LocalEngine(), known, schemas, user, plugins, functions=remembering)
 
 
 def as_arrow(events: Any, name: str) -> pa.Table:

@@ -54,6 +54,7 @@ def replay(
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
+    functions: Mapping[str, type] | None = None,
     states: Mapping[str, str] | None = None,
     streams: Mapping[str, Events] | None = None,
     tables: Mapping[str, Events] | None = None,
@@ -84,13 +85,14 @@ def replay(
 
     Events are tables of Arrow or pandas, given by name or as `streams`, which may have any name. `time` is the column
     with each event's time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush` closes
-    every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates` and
-    `clusterings` are user-defined ones, by name, and `states` says "pickle" of those whose states are to be stored as
-    pickles; `tables` do not change and can be joined; `derived` are streams whose events are the answers of queries, by
-    name, and `views` queries that others name; `indexes` are texts such as "CREATE INDEX ...", which requests are
-    joined with. `deduplicate` says of streams by what, and within which time, events are
-    duplicates: {"clicks": ("id", "1 hour")}. `expiry` is how rows of joins and set operators expire, if not as is
-    cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}.
+    every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates`,
+    `clusterings` and `functions` (that remember: `FROM f(TABLE s PARTITION BY k)`) are user-defined ones, by name, and
+    `states` says "pickle" of those whose states are to be stored as pickles; `tables` do not change and can be joined;
+    `derived` are streams whose events are the answers of queries, by name, and `views` queries that others name;
+    `indexes` are texts such as "CREATE INDEX ...", which requests are joined with. `deduplicate` says of streams by
+    what, and within which time, events are duplicates: {"clicks": ("id", "1 hour")}. `expiry` is how rows of joins and
+    set operators expire, if not as is cheapest; `choose` asks for this and other ways by name, as
+    {"maintenance": "DABA"}.
 
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
@@ -107,6 +109,7 @@ def replay(
     events = {name: as_arrow(table, name) for name, table in {**(streams or {}), **named}.items()}
     static = {name: as_arrow(table, name) for name, table in (tables or {}).items()}
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
+    plugged["functions"] = functions
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
     settings |= {"times": times, "deduplicate": deduplicate}
     catalog = local_catalog(events, static, **settings, **plugged)
@@ -147,6 +150,7 @@ class Replay(StageReplay):
         deduplicate: Mapping[str, tuple[str, str]] | None = None,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
+        functions: Mapping[str, type] | None = None,
         states: Mapping[str, str] | None = None,
         blocks: Blocks | None = None,
         streams: Mapping[str, pa.Table] | None = None,
@@ -168,6 +172,7 @@ class Replay(StageReplay):
             aggregates=aggregates or {},
             clusterings=clusterings or {},
             states=states,
+            functions=functions,
         )
         wishes = Wishes(wanted=read_choose(choose))
         bound = index_in(query, catalog)

@@ -25,10 +25,12 @@ from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
 from windrow.operators.single import SingleRows
 from windrow.operators.stamp import StampRows
+from windrow.operators.stream_function import FunctionRows
 from windrow.operators.table_join import TableJoinRows
 from windrow.plan.change_names import node_name
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.changes import (
+    Apply,
     Distinct,
     Expire,
     Group,
@@ -43,6 +45,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
     TableJoin,
     Union,
+    is_told_in_order,
 )
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
@@ -61,7 +64,7 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True)
 class OperatorNeeds:
-    """What operators need beside their plan: row expressions, tables, users' aggregates, and where state lives.
+    """What operators need beside their plan: row expressions, tables, users' code, and where state lives.
 
     `slides`: nobody asks between the ends of windows.
     """
@@ -94,6 +97,8 @@ def operator_for(node: Node, around: OperatorNeeds, snapshot: Snapshot | None = 
             return SelectRows(node, around.evaluate)
         case Project():
             return ProjectRows(node, around.evaluate)
+        case Apply(function=function):
+            return FunctionRows(node, around.user[function], *place)
         case Group():
             return GroupRows(node, around.evaluate, around.user, *place)
         case Stamp():
@@ -210,8 +215,12 @@ class Pipeline:
 
     @property
     def overflows(self) -> int:
-        """How many values became NULL: sums that were too large, and sub-queries of one value with several rows."""
+        """How many values became NULL, and how many events functions that remember have rejected.
+
+        Sums may be too large, and sub-queries of one value have several rows.
+        """
         overflows = sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
+        overflows += sum(op.rejected for op in self._operators.values() if isinstance(op, FunctionRows))
         return overflows + sum(op.several for op in self._operators.values() if isinstance(op, SingleRows))
 
     @property
@@ -293,8 +302,8 @@ def _steps(arrivals: Sequence[Arrivals | Changes], clock: int) -> list[int]:
 
 
 def _answered(plan: Node, changes: Changes) -> Changes:
-    """The net changes; operators that settle whole instants have netted theirs."""
-    if isinstance(plan, StageEnd):
+    """The net changes; operators that settle whole instants have netted theirs, and what only comes needs none."""
+    if isinstance(plan, StageEnd) or is_told_in_order(plan):
         return changes
     if not len(changes):
         return nothing(_types(plan))

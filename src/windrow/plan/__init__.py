@@ -5,7 +5,8 @@ nodes/            The nodes of plans: aggregates, spaces of panes, operators ove
 windows/          Windows as values: where each begins and ends, over time and over rows
 aggregate_plugin  What a user's aggregate is: what it must have, what it may have, and what a class says that it can do
 ahead             How far ahead of its batch an event may be, as users say it
-catalog           What a query may name: streams, tables, clusterings, and the aggregates that users have registered
+catalog           What a query may name: streams, tables, clusterings, and the aggregates and functions that users have
+                  registered
 change_names      The names of state over changes, declared as those in `state_names`: a text for each step of a plan
 database_driver   The driver of a database: Java finds one by itself among the classes it began with, not among Spark's
                   jars
@@ -21,6 +22,8 @@ query_parts       A query in parts that people can compare: its window, which ro
 sink              Where results go
 state_names       The names that state has in a checkpoint: declared here, word for word, and never how a class happens
                   to print
+stream_function   What a function that remembers is: what its class must have, what it may have, and what it says of
+                  itself
 timing            How the events of a stream are timed, and what moves its clock on
 topic_options     What is said of a topic that results go to: a few names of ours, and the producer's own, checked
 unique            What makes an event a duplicate, as users say it

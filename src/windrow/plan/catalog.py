@@ -1,4 +1,4 @@
-"""What a query may name: streams, tables, clusterings, and the aggregates that users have registered."""
+"""What a query may name: streams, tables, clusterings, and the aggregates and functions that users have registered."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from windrow.plan.timing import Timing
 
 if TYPE_CHECKING:
     from windrow.language import Query
+    from windrow.plan.nodes.changes import Column
     from windrow.plan.nodes.stage import AnyQuery
     from windrow.plan.window_index import BoundIndex
 
@@ -98,6 +99,15 @@ class UserAggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class UserFunction:
+    """A user's function that remembers: its class, the columns that it returns, and whether it `rejects` events."""
+
+    implementation: type
+    returns: tuple[Column, ...]
+    rejects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """All that is known to the queries of a session."""
 
@@ -112,6 +122,8 @@ class Catalog:
     """Queries that others read as if they stood in their WITH."""
     indexes: Mapping[str, BoundIndex] = field(default_factory=dict)
     """Window indexes, which requests may be joined with."""
+    functions: Mapping[str, UserFunction] = field(default_factory=dict)
+    """Functions that remember, by name."""
 
     def with_stream(self, stream: Stream) -> Catalog:
         """The same, and one more stream."""
@@ -119,6 +131,8 @@ class Catalog:
 
     @property
     def code(self) -> dict[str, type]:
-        """The code of users' aggregates and clusterings, by name."""
+        """The code of users' aggregates, functions and clusterings, by name."""
         clusterings = {} if self.clusterings is None else dict(self.clusterings.user)
-        return {name: registered.implementation for name, registered in self.aggregates.items()} | clusterings
+        aggregates = {name: registered.implementation for name, registered in self.aggregates.items()}
+        functions = {name: registered.implementation for name, registered in self.functions.items()}
+        return aggregates | functions | clusterings

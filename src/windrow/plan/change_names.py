@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from windrow.plan.nodes.changes import (
+    Apply,
     Between,
     Column,
     Distinct,
@@ -38,6 +39,7 @@ VERSIONS = {
     "expire": 1,
     "select": 1,
     "project": 1,
+    "apply": 1,
     "distinct": 1,
     "group": 1,
     "stamp": 1,
@@ -84,6 +86,11 @@ def _step(node: Node) -> tuple[str, str]:
         case Project():
             made = (f"{quoted(out.name)} {type_text(out.type)}: {out.sql}" for out in node.outputs)
             return "project", ", ".join(made)
+        case Apply():
+            reads = ", ".join(f"{quoted(name)}: {quoted(column)}" for name, column in node.reads)
+            by = ", ".join(map(quoted, node.keys)) or "nothing"
+            told = f"{quoted(node.function)} ({reads}) by {by} to ({_columns(node.returns)})"
+            return "apply", f"{told} rejecting" if node.rejects else told
         case Distinct():
             return "distinct", "renewing" if node.renewing else ""
         case Group():

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.expressions.evaluate_text import evaluate_text
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.stage import AnyQuery, Feed
 from windrow.runtime.answers.finish import finish_part
 from windrow.runtime.contracts import Joins
@@ -41,7 +43,9 @@ def event_times(rows: pa.Table, query: AnyQuery) -> pa.ChunkedArray:
     """When answers happen, in microseconds: just before their window ends, as Spark's `window_time` has it.
 
     So the minute from 0 to 60 holds the seconds that end at 1 to 60. Where rows are counted, a window ends with its
-    last row, and is answered when the clock has passed it.
+    last row, and is answered when the clock has passed it. Rows that only come have times of their own.
     """
+    if isinstance(query, ChangePlan) and query.emit != SNAPSHOT:
+        return pc.cast(rows["time"], pa.int64())
     ends = pc.cast(rows["window_end"], pa.int64())
     return ends if query.ends_with_row else pc.subtract(ends, 1)

@@ -12,6 +12,8 @@ options            What CREATE statements share: columns, a format and its optio
 queries            Queries: the places where windows, clusterings and modes of emission stand
 refuse_windows     Windows that can be written but mean nothing
 statements         Whole statements: CREATE, INSERT and queries
+stream_functions   Functions that remember, in FROM, as standard SQL and Flink write them: `hits(TABLE positions
+                   PARTITION BY k)`
 table_functions    Windows as Flink writes them: `TUMBLE(TABLE s, DESCRIPTOR(ts), INTERVAL '10' MINUTES)` in FROM
 tokens             Words of the text: which one stands here, which one was expected, and what to say when it is another
 types              The types of columns, as Spark writes them

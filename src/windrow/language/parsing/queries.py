@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 from sqlglot import TokenType, exp
 
 from windrow.language.nodes import CLUSTER, EMIT, EMIT_MODES, QUERY_WINDOW, ClusterClause, Emit, QueryWindow
-from windrow.language.parsing.table_functions import TableFunctionParser
+from windrow.language.parsing.stream_functions import StreamFunctionParser
 from windrow.language.spans import remember_span
 
 # They begin or continue a clause, so a name behind a stream or an expression is none of them without AS before it.
@@ -16,20 +16,20 @@ CLAUSE_WORDS = frozenset({"EMIT", "AGING", "WINDOW", "RANGE", "RANGES", "ROWS", 
 T = TypeVar("T")
 
 
-class QueryParser(TableFunctionParser):
+class QueryParser(StreamFunctionParser):
     """Reads SELECT with everything that the language adds to it, and nothing but queries where one is expected."""
 
     STATEMENT_PARSERS: ClassVar[Any] = {}  # sqlglot's table of statements: within a query there are none
     NO_PAREN_IF_COMMANDS = False
-    SET_OP_MODIFIERS = (TableFunctionParser.SET_OP_MODIFIERS - {CLUSTER}) | {QUERY_WINDOW, EMIT}
+    SET_OP_MODIFIERS = (StreamFunctionParser.SET_OP_MODIFIERS - {CLUSTER}) | {QUERY_WINDOW, EMIT}
     QUERY_MODIFIER_PARSERS: ClassVar[Any] = {
-        **TableFunctionParser.QUERY_MODIFIER_PARSERS,
+        **StreamFunctionParser.QUERY_MODIFIER_PARSERS,
         TokenType.WINDOW: lambda self: (QUERY_WINDOW, self._parse_query_window()),
         TokenType.CLUSTER_BY: lambda self: (CLUSTER, self._parse_cluster_clause()),
     }
 
     def _parse_table(self, *args: Any, **options: Any) -> exp.Expr | None:
-        written = self._parse_window_function()
+        written = self._parse_window_function() or self._parse_stream_function()
         if written is not None:
             return written
         table = super()._parse_table(*args, **options)

@@ -54,6 +54,7 @@ refuse_time_functions  Functions that do not go with windows of ours, or are ano
                        stand
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
 stream_first           A join that begins with a table, written so that it begins with a stream
+stream_functions       Functions that remember: from a call in FROM to a step of a plan over changes
 sub_queries            Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a
                        LEFT JOIN
 typing                 Types of row expressions, asked of the engine, with the smallest wrong piece underlined

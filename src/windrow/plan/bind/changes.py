@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from windrow.language import Query, deep, emit_of, error_at, expression_sql, query_window_of, window_of
 from windrow.language import TimeWindow as WrittenWindow
-from windrow.language.nodes import EACH_EVENT
+from windrow.language.nodes import EACH_EVENT, StreamFunction
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.change_groups import bind_select
@@ -33,6 +33,7 @@ from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
 from windrow.plan.bind.stream_first import stream_first
+from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import ONE_ROW, SubQueries
 from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
 from windrow.plan.bind.waits import Waits, keeps_for_ever, life_of
@@ -233,6 +234,8 @@ class _Binder:
 
     def _unnamed_source(self, table: exp.Expr, named: Named, window: object) -> Source:
         """What `table` names, with the names that its columns have by themselves."""
+        if isinstance(table.this, StreamFunction):
+            return bind_function(table.this, self.relation(table.this.args["query"], named, window), self.scope)
         own = window_of(table) if isinstance(table, exp.Table | exp.Subquery) else None
         holder = table if isinstance(table, exp.Subquery) else named.get(table.name.lower())
         if holder is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from windrow.language import TimeWindow, Window, emit_of, query_window_of, window_of
-from windrow.language.nodes import EMIT
+from windrow.language.nodes import EMIT, StreamFunction
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.edges import EDGES
@@ -20,7 +20,8 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     Panes answer one aggregation over one stream, perhaps joined with tables, through a window that slides, and what is
     chosen of its answers. All else needs rows that come and go: joins of streams, set operators, DISTINCT, windows
     without a slide, the rows of a window over time, an aggregate over the answers of another, a join with them, and
-    rows that are told apart by their window; and so does what EMIT may ask beside which changes are sent.
+    rows that are told apart by their window, and functions that remember; and so does what EMIT may ask beside which
+    changes are sent.
     """
     asked = tree.args.get(EMIT)
     if asked is not None and any(asked.args.get(name) for name in ("empty", "every", "when")):
@@ -29,7 +30,7 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     if emit is not None and emit not in ("SNAPSHOT", "FINAL") and tree.args.get("order") and tree.args.get("limit"):
         return True
     for node in tree.walk():
-        if isinstance(node, exp.SetOperation) or query_window_of(node) is not None:
+        if isinstance(node, exp.SetOperation | StreamFunction) or query_window_of(node) is not None:
             return True
         if isinstance(node, exp.Select) and (node.args.get("distinct") or _asks_others(node)):
             return True

@@ -115,6 +115,27 @@ class Project(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Apply(Node):
+    """The rows that a function which remembers gives: it is told the rows of each key, in order of time.
+
+    `reads` are the columns of the child that it sees, by the names that it has for them. Its rows have the `keys`,
+    columns of the child, and then what it `returns`. `rejects` says that a row with which it fails is left out.
+    """
+
+    child: Node
+    function: str
+    reads: tuple[tuple[str, str], ...]
+    keys: tuple[str, ...]
+    returns: tuple[Column, ...]
+    rejects: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        known = {column.name: column for column in self.child.columns}
+        return (*(known[key] for key in self.keys), *self.returns)
+
+
+@dataclass(frozen=True, slots=True)
 class Distinct(Node):
     """Every row once. `renewing`: a copy stands until its own time is over and the next follows it (Algorithm 4.1)."""
 
@@ -317,3 +338,10 @@ class Expiry(Enum):
     PROBING = "time probing"
     NEGATIVE = "negative tuples"
     HYBRID = "hybrid"
+
+
+def is_told_in_order(plan: Node) -> bool:
+    """Whether rows only come, as a function gives them one after the other: none is taken back, and none is netted."""
+    if isinstance(plan, Apply):
+        return True
+    return isinstance(plan, Select | Project | TableJoin) and is_told_in_order(plan.child)

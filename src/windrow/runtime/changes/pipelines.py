@@ -27,7 +27,7 @@ from windrow.storage.columns import decode
 class Batch:
     """What a batch has brought, the clocks and newest events of the streams that are done, and what pipelines did.
 
-    `told_to` is up to which instant all answers of a query with a slide have been given.
+    `told_to` is before which instant all rows of a query have been given that are events of another stream.
     """
 
     payloads: list[Payload]
@@ -101,7 +101,8 @@ class Pipelines:
                 clocks = (clock for stream in together.streams if (clock := batch.clocks[stream]) is not None)
                 self._clock = min(clocks) if last is None else last + 1
                 asked = [name for asking in together.queries for name in self._asking[asking]]
-                batch.told_to.update(dict.fromkeys(asked, slowest))
+                told_to = slowest + 1 if together.slide_us is None else slowest  # windows hold what is before their end
+                batch.told_to.update(dict.fromkeys(asked, told_to))
 
     def save(self, version: int) -> Snapshot:
         """Write changed blocks to the store; returns what opens them again."""

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.spark.sinks.blame import blamed_in
 
-_NAMED = re.compile(r"windrow\.errors\.(?:Aggregate|Clustering)Error: (?:aggregate '(.+?)'|clustering (\w+)): ")
+_NAMED = re.compile(
+    r"windrow\.errors\.(?:Aggregate|Clustering|Function)Error: "
+    r"(?:(?:aggregate|stream function) '(.+?)'|clustering (\w+)): "
+)
 
 
 def culprits(error: str, queries: Sequence[AnyQuery], fails: Callable[[Sequence[AnyQuery]], bool]) -> list[str]:
