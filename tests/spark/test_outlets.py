@@ -60,7 +60,11 @@ def run(spark: SparkSession, folder: Path, names: list[str], sinks: dict[str, wi
     for name in names:
         session.query(name, QUERIES[name])
     usual = {name: windrow.sink("parquet", path=folder / name) for name in names}
-    finish(session.start(str(folder / "checkpoint"), usual | (sinks or {}), trigger="available now"), flush=False)
+    job = session.start(str(folder / "checkpoint"), usual | (sinks or {}), trigger="available now")
+    finish(job, flush=False)
+    figures = job.progress()["ticks"]
+    assert set(figures.query_seconds) == set(names), "each has its part of the time, whatever it shares"
+    assert set(figures.sink_seconds) <= set(names)
     return session
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from pyspark.sql import Row
 
 from windrow.spark.job.watched import Watched
+from windrow.spark.sinks.costs import Costs
 from windrow.spark.stages.pipeline import METRICS
 from windrow.spark.stages.slide import COUNTS
 
@@ -41,9 +43,10 @@ def running(reports: list[dict[str, Any]], waits: bool = False) -> SimpleNamespa
 def test_rows_are_counted_by_query_and_waiting_is_told():
     watched = Watched()
     watched.watch("ticks", running([report(0), report(1)], waits=True), "/control")
-    for rows in ({"a": 30, "b": 0}, {"a": 10}):
-        watched.wrote("ticks", rows)
+    for rows, costs in (({"a": 30, "b": 0}, Costs(Counter(a=2_000_000, b=1))), ({"a": 10}, Costs(Counter(a=500_000)))):
+        watched.wrote("ticks", rows, costs)
     figures = watched.progress()["ticks"]
+    assert (figures.query_seconds, figures.sink_seconds) == ({"a": 2.5, "b": 1e-6}, {})
     assert (figures.rows, figures.rows_per_second, figures.waiting) == ({"a": 40, "b": 0}, {"a": 40.0, "b": 0.0}, True)
     watched.watch("ticks", running([]), "/control")
     assert not watched.progress()["ticks"].waiting

@@ -9,6 +9,8 @@ from windrow.plan.nodes.run_names import streams_in
 
 Figures = Mapping[str, Any]
 NONE_YET = "-"
+MOST_DEAR = 2
+"""So many of the dearest queries and sinks fit into a line."""
 
 
 def shown_name(run: str) -> str:
@@ -32,6 +34,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "delay": delay(figures),
         "state": f"{state(figures)}   {groups(figures)}",
         "time": shares(figures),
+        "dearest": dearest(figures),
     }
 
 
@@ -48,6 +51,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"delay: {delay(figures)}",
         f"state: {state(figures)}, {groups(figures)}",
         f"time: {shares(figures)}",
+        f"dearest: {dearest(figures)}",
     ]
     return f"{stream}: {'; '.join(parts)}"
 
@@ -113,6 +117,18 @@ def shares(figures: Figures) -> str:
     if not total:
         return NONE_YET
     return "  ".join(f"{name} {seconds / total:.0%}" for name, seconds in figures["seconds"].items())
+
+
+def dearest(figures: Figures) -> str:
+    """The queries and sinks that cost most.
+
+    >>> dearest({"query_seconds": {"vwap": 3.21, "peak": 0.5}, "sink_seconds": {"vwap": 1.0}})
+    'query vwap 3.2 s, sink vwap 1.0 s'
+    """
+    costs = [(seconds, f"query {name}") for name, seconds in figures.get("query_seconds", {}).items()]
+    costs += [(seconds, f"sink {name}") for name, seconds in figures.get("sink_seconds", {}).items()]
+    most = sorted(costs, reverse=True)[:MOST_DEAR]
+    return ", ".join(f"{name} {seconds:.1f} s" for seconds, name in most) or NONE_YET
 
 
 def size(count: float) -> str:

@@ -129,7 +129,9 @@ class AnyShard(Protocol):
         """What is kept from batch to batch."""
         ...
 
-    def process(self, payloads: Sequence[Payload], joins: Joins | None = None) -> Outcome:
+    def process(
+        self, payloads: Sequence[Payload], joins: Joins | None = None, now: Callable[[], int] | None = None
+    ) -> Outcome:
         """Take in a batch's payloads, and give what they have brought: answers, counts, rejected events.
 
         `joins` has the tables that answers are joined with where these are events of a stream.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +21,10 @@ _SPREAD = np.int64(-7046029254386353131)
 """An odd number: times it, different ends stay different, and those of different kinds of windows hardly ever meet."""
 
 
+def _no_clock() -> int:
+    return 0
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a batch gave: result rows by query, what goes on to the next stage by part, rejected rows, and counts.
@@ -31,7 +36,8 @@ class Outcome:
     missing; `dropped` what went since the clock was set back: groups in panes, and rows that waited. `clocks` are those
     of the streams that have come further, with the newest event of each. Of the windows that were answered, `alone`
     counts those that no other shard has anything of, and `shared` tells the others by name, so that one that several
-    shards answer is counted once.
+    shards answer is counted once. `now` is the stopwatch of whoever runs the batch, if there is one, and `spent` what
+    each query took by it: how long a batch takes is no part of its results.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -50,6 +56,8 @@ class Outcome:
     dropped: int = 0
     alone: int = 0
     shared: list[np.ndarray] = field(default_factory=list)
+    now: Callable[[], int] = _no_clock
+    spent: Counter[str] = field(default_factory=Counter)
 
     @property
     def windows(self) -> int:
@@ -67,6 +75,11 @@ class Outcome:
         seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little", signed=True)
         with np.errstate(over="ignore"):
             self.shared.append(first.astype(np.int64) * _SPREAD + np.int64(seed))
+
+    def spend(self, queries: Sequence[str], began: int) -> None:
+        """Note the time since `began` as that of some queries, of which each has an equal part."""
+        part = (self.now() - began) // max(len(queries), 1)
+        self.spent.update(dict.fromkeys(queries, part))
 
     def count(self, payload: Payload) -> None:
         """Add what a map task has counted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.memory import too_large
@@ -57,13 +57,16 @@ class Shard:
         self._fed_here = {feed.stream.stream: feed for feed in self.plan.feeds if feed.here}
         self._pipelines = Pipelines(self.plan, self._blocks, kept.get("pipelines", {}), self.version)
 
-    def process(self, payloads: Sequence[Payload], joins: Joins | None = None) -> Outcome:
+    def process(
+        self, payloads: Sequence[Payload], joins: Joins | None = None, now: Callable[[], int] | None = None
+    ) -> Outcome:
         """Work off a batch: what has come is counted, windows and pipelines are told of it, and answer what is due.
 
-        `joins` has the tables that answers are joined with where these are events of a stream.
+        `joins` has the tables that answers are joined with where these are events of a stream, and `now` is a stopwatch
+        by which the time of each query is noted.
         """
         payloads = sorted(payloads, key=lambda payload: (payload.task, payload.part))
-        outcome = Outcome()
+        outcome = Outcome() if now is None else Outcome(now=now)
         for to in sorted(payload.probe for payload in payloads if payload.name == RESET and payload.probe is not None):
             self._rewind(to, outcome)
         flush = any(payload.name == FLUSH for payload in payloads)

@@ -71,6 +71,7 @@ class StreamState:
                 state.adopt(known[space.name])
             self.spaces[space] = state
         self._told = QueryAnswers(plan, blocks, states)
+        self._asking = {space: [query.name for query in plan.queries_of(space)] for space in plan.spaces}
         self._cuts = plan.cuts
 
     def advance(self, payloads: Sequence[Payload]) -> None:
@@ -106,6 +107,7 @@ class StreamState:
         newest = self.newest if flush else None
         until = self.clock
         for space, state in self.spaces.items():
+            began = outcome.now()
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
             since, clock = before, self.clock
             if space.is_final:
@@ -128,6 +130,7 @@ class StreamState:
                     self._told.release(space, freed)
                 if newest is not None:
                     until = last if until is None else max(until, last)
+            outcome.spend(self._asking[space], began)
         self._told.row_levels(outcome)
         self.clock = until
         self._settled_to = None if settled_to is None or _latest(until, settled_to) == until else settled_to
@@ -181,7 +184,7 @@ class StreamState:
         """
         return [
             (
-                [query.name for query in self.plan.queries_of(space)],
+                self._asking[space],
                 state.bytes_held + self._told.nbytes(space) + (more if space == wanting else 0),
             )
             for space, state in self.spaces.items()

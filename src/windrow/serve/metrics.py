@@ -91,6 +91,8 @@ def families(progress: Mapping[str, Figures], now: float | None = None) -> list[
         gauge(name, help, each(figure), ["stream"])
     counter("windrow_rejected_events", "Events that no window took, by cause.", by("rejected"), ["stream", "cause"])
     counter("windrow_stage_seconds", "Where the time went, by step.", by("seconds"), ["stream", "stage"])
+    counter("windrow_query_seconds", "What tasks took for each query.", by("query_seconds"), ["stream", "query"])
+    counter("windrow_sink_seconds", "What it took to write into each sink.", by("sink_seconds"), ["stream", "sink"])
     counter("windrow_answers", "Rows that each query has given.", by("rows"), ["stream", "query"])
     gauge("windrow_answers_per_second", "Rows of each query lately.", by("rows_per_second"), ["stream", "query"])
     stopped = [([stream, query], 1.0) for stream, figures in streams.items() for query in figures["stopped"]]

@@ -64,10 +64,11 @@ class Pipelines:
 
     def held(self) -> list[tuple[list[str], int]]:
         """What operators hold in memory, which is all that they have, and for which queries."""
-        return [
-            ([name for asked in together.queries for name in self._asking[asked]], together.pipeline.nbytes)
-            for together in self._groups
-        ]
+        return [(self._asked_of(together), together.pipeline.nbytes) for together in self._groups]
+
+    def _asked_of(self, together: Together) -> list[str]:
+        """The queries that a pipeline answers, by their names."""
+        return [name for asked in together.queries for name in self._asking[asked]]
 
     def settled(self, stream: str) -> list[Answered]:
         """What queries over a stream have answered of it."""
@@ -90,6 +91,7 @@ class Pipelines:
             return
         arrivals = self._arrivals(batch.payloads)
         for together in ready:
+            began = outcome.now()
             own = [batch.newest[stream] for stream in together.streams]
             known = [instant for instant in own if instant is not None]
             last = max(known, default=None) if batch.flush else None
@@ -100,9 +102,9 @@ class Pipelines:
             if slowest > BEFORE_ALL:
                 clocks = (clock for stream in together.streams if (clock := batch.clocks[stream]) is not None)
                 self._clock = min(clocks) if last is None else last + 1
-                asked = [name for asking in together.queries for name in self._asking[asking]]
                 told_to = slowest + 1 if together.slide_us is None else slowest  # windows hold what is before their end
-                batch.told_to.update(dict.fromkeys(asked, told_to))
+                batch.told_to.update(dict.fromkeys(self._asked_of(together), told_to))
+            outcome.spend(self._asked_of(together), began)
 
     def save(self, version: int) -> Snapshot:
         """Write changed blocks to the store; returns what opens them again."""

@@ -36,7 +36,9 @@ class StreamProgress(Mapping[str, Any]):
     tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
     that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages of each
     Kafka partition are not read yet, and `waited` a histogram of how long events have waited since the job began.
-    `shards` has the figures of each shard, by number.
+    `shards` has the figures of each shard, by number. `query_seconds` is what tasks took to slide each query and to
+    finish its rows, `sink_seconds` what it took to write into each sink, since the start and the dearest first; what
+    several queries share is paid by them in equal parts.
     """
 
     batches: int
@@ -64,6 +66,8 @@ class StreamProgress(Mapping[str, Any]):
     lag: dict[str, int] = field(default_factory=dict)
     waited: dict[str, Any] | None = None
     shards: dict[int, ShardProgress] = field(default_factory=dict)
+    query_seconds: dict[str, float] = field(default_factory=dict)
+    sink_seconds: dict[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():

@@ -97,7 +97,7 @@ class StreamRun:
                 else:
                     rows = self._delivery.write(batch, number)
                 watched.miss(self.plan.run, missing)
-                watched.wrote(self.plan.run, rows)
+                watched.wrote(self.plan.run, rows, self._delivery.costs)
 
         writing = packed.writeStream.foreachBatch(write).queryName(self._name)
         writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)

@@ -20,6 +20,7 @@ from windrow.runtime.reject import CAUSES, LATE, UNPLACED
 from windrow.spark.job.measures import METRICS, shard_measures, total_measures
 from windrow.spark.job.progress import Progress, ShardProgress, StreamProgress
 from windrow.spark.job.waited import Waited
+from windrow.spark.sinks.costs import Costs
 from windrow.spark.sources.kafka_lag import lag_of
 from windrow.spark.stages.slice import NO_PROBE
 
@@ -63,6 +64,8 @@ class _Totals:
     waited: Waited = field(default_factory=Waited)
     shards: dict[int, ShardProgress] = field(default_factory=dict)
     missing: int = 0
+    query_us: Counter[str] = field(default_factory=Counter)
+    sink_us: Counter[str] = field(default_factory=Counter)
     writing: float = 0.0
     written: int = 0
 
@@ -101,9 +104,11 @@ class Watched:
         """Count files that a batch was to read, and that were gone."""
         self._streams.setdefault(stream, _Totals()).missing += files
 
-    def wrote(self, stream: str, rows: dict[str, int]) -> None:
-        """Count the rows of a batch by query."""
+    def wrote(self, stream: str, rows: dict[str, int], costs: Costs) -> None:
+        """Count the rows of a batch by query, and what queries and sinks took."""
         watched = self._streams.setdefault(stream, _Totals())
+        watched.query_us.update(costs.queries)
+        watched.sink_us.update(costs.sinks)
         watched.rows.update(rows)
         watched.recent_rows.append(rows)
 
@@ -148,6 +153,8 @@ class Watched:
             rows=dict(watched.rows),
             rows_per_second=_rates(list(watched.recent_rows), wall),
             waiting=_waits(watched.query),
+            query_seconds=_dearest(watched.query_us),
+            sink_seconds=_dearest(watched.sink_us),
             stopped=dict(watched.stopped),
             restarts=watched.restarts,
             lag=dict(watched.lag),
@@ -163,6 +170,15 @@ class Watched:
                 if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
                     watched.seen = batch["batchId"]
                     _add(watched, batch)
+
+
+def _dearest(microseconds: Counter[str]) -> dict[str, float]:
+    """Seconds by name, most first.
+
+    >>> _dearest(Counter(a=1_500_000, b=2_000_000))
+    {'b': 2.0, 'a': 1.5}
+    """
+    return {name: took / 1e6 for name, took in microseconds.most_common()}
 
 
 def _rates(batches: list[dict[str, int]], seconds: float) -> dict[str, float]:

@@ -8,6 +8,8 @@ blame              Whose rows could not be finished or written: the name goes wi
                    not end too
 changed_results    Changes as their reader sees them: `-` what was, `+` what is, where the two differ
 compact            Small files of a sink's folder merged into larger ones, while jobs write beside them and readers read
+costs              What queries and sinks cost: the time that tasks tell of, and that of the driver where it writes by
+                   itself
 covered            Whose rows tasks can finish: those of queries for which our own expressions give what Spark's would
 csv_text           Rows as lines of CSV, byte for byte as Spark writes them
 database_table     What sinks that are tables of a database share: tables made by Spark, and statements in one

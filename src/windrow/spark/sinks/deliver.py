@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -12,6 +13,7 @@ from windrow.places.place import Place
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.sinks.blame import blamed_on
+from windrow.spark.sinks.costs import Costs
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.index_files import IndexSink
@@ -50,6 +52,8 @@ class Delivery:
         """
         self._may_commit, self._keeping = may_commit, keeping
         self._clock_us: int | None = None
+        self.costs = Costs()
+        """What each query and each sink took in the last batch."""
         self._outlets: list[tuple[AnyOutlet, AnyWriter]] = []
         self._by_spark: list[tuple[QueryPlan | ChangePlan, AnyWriter]] = []
         self._rejected_by_spark: list[tuple[str, AnyWriter]] = []
@@ -61,6 +65,7 @@ class Delivery:
             else []
             for sink in self._files
         }
+        self._asked = frozenset(writers)
         self._indexes = [sink for sink in self._files if isinstance(sink, IndexSink)]
         self._goes_on = False
         covered = covered or Coverage(spark)
@@ -107,6 +112,7 @@ class Delivery:
         each query has; those that Spark finishes are not counted.
         """
         self._may_commit()
+        self.costs = Costs()
         if not self._goes_on:
             for sink in self._files:
                 with blamed_on(self._sharers[sink]):
@@ -116,18 +122,25 @@ class Delivery:
         self._may_commit()  # computing the batch may have taken long
         for sink in self._files:
             if isinstance(sink, RollingSink):
-                with blamed_on(self._sharers[sink]):
+                with self._writing(sink):
                     sink.turn(instant_us, flushed=flushed)
         for index in self._indexes:
-            with blamed_on(self._sharers[index]):
+            with self._writing(index):
                 index.commit(staged.pop(index, []), number, self._clock_us)
         for sink, files in staged.items():
-            with blamed_on(self._sharers[sink]):
+            with self._writing(sink):
                 sink.show(files, number)
         if self._keeping is not None:
             self._keeping.commit(number, self._clock_us)
         self._goes_on = True
         return counted
+
+    @contextmanager
+    def _writing(self, sink: FileSink) -> Iterator[None]:
+        """Let those whose rows are in the files of a sink answer for what goes wrong, and for the time it takes."""
+        sharers = self._sharers[sink]
+        with blamed_on(sharers), self.costs.writing(_called(sharers)):
+            yield
 
     def _stage(self, batch: DataFrame, number: int, staged: Staging) -> dict[str, int]:
         kept = {} if self._keeping is None else self._keeping.outlets()
@@ -135,7 +148,7 @@ class Delivery:
         left = len(self._by_spark) + len(self._rejected_by_spark) + len(kept_by_spark)
         if not self._outlets and len(self._by_spark) == 1 == left and not kept and not self._indexes:
             query, writer = self._by_spark[0]
-            with blamed_on([query.name]):  # whatever fails, it is the only one
+            with blamed_on([query.name]), self.costs.writing(query.name):  # whatever fails, it is the only one
                 _leave(typed_results(batch, query), number, writer, staged)
             return {}
         if left:
@@ -145,7 +158,7 @@ class Delivery:
             told = batch.select("query", "rows", "clock").mapInArrow(run, TOLD_DDL).collect()
             self._clock_us = clock_told(told)
             counted = self._take(told, number, staged)
-            self._leave_to_spark(batch, number, {row.query for row in told}, staged)
+            self._leave_to_spark(batch, number, {row.query for row in told if row.took_us is None}, staged)
             self._keep(kept, told, number)
             for query in kept_by_spark:
                 assert self._keeping is not None
@@ -163,10 +176,12 @@ class Delivery:
         for row in told:
             if row.outlet is not None:
                 by_outlet.setdefault(row.outlet, []).append(row)
+            elif row.took_us is not None and row.query in self._asked:
+                self.costs.query(row.query, row.took_us)
         for place, (outlet, writer) in enumerate(self._outlets):
             rows = by_outlet.get(place, [])
             if outlet.files is None:
-                with blamed_on(queries_of(outlet)):
+                with blamed_on(queries_of(outlet)), self.costs.writing(_called(queries_of(outlet))):
                     sent = _whole(outlet, rows) if rows else outlet.schema.empty_table()
                     count = sent.num_rows
                     files = writer.stage(sent, number) if isinstance(writer, FileSink) and rows else []
@@ -176,11 +191,15 @@ class Delivery:
                 count = sum(row.counted for row in rows if row.counted is not None)
                 written = [row for row in rows if row.files is not None]
                 files = [StagedFile(*file) for row in written for file in zip(row.files, row.folders)]
+                self.costs.sink(self._sink_of(outlet, writer), sum(row.took_us for row in written))
             if files and isinstance(writer, FileSink):
                 staged.setdefault(writer, []).extend(files)
             if isinstance(outlet, Outlet):
                 counted[outlet.packed] = counted.get(outlet.packed, 0) + count
         return counted
+
+    def _sink_of(self, outlet: AnyOutlet, writer: AnyWriter) -> str:
+        return _called(self._sharers[writer] if isinstance(writer, FileSink) else queries_of(outlet))
 
     def _keep(self, kept: Mapping[str, AnyOutlet], told: Iterable[Row], number: int) -> None:
         """Put aside what tasks have sent of current answers."""
@@ -198,7 +217,7 @@ class Delivery:
 
         def write(pair: tuple[QueryPlan | ChangePlan, AnyWriter]) -> None:
             query, writer = pair
-            with blamed_on([query.name]):
+            with blamed_on([query.name]), self.costs.writing(query.name):
                 _leave(typed_results(batch, query), number, writer, staged)
 
         at_once = [pair for pair in due if not pair[1].takes_empty]
@@ -209,6 +228,11 @@ class Delivery:
                 write(pair)
         for stream, writer in self._rejected_by_spark:
             _leave(rejected_rows(batch, stream), number, writer, staged)
+
+
+def _called(sharers: Sequence[str]) -> str:
+    """The sink of some queries, by the first of them, which is called as the sink is; rejected events are of none."""
+    return sharers[0] if sharers else "rejected"
 
 
 def _leave(rows: DataFrame, number: int, writer: AnyWriter, staged: Staging) -> None:

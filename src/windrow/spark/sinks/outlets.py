@@ -6,6 +6,9 @@ files too, and the driver only moves them into place.
 
 from __future__ import annotations
 
+import json
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -25,8 +28,11 @@ from windrow.spark.stages.loaded import set_loaded_aside
 from windrow.spark.stages.slice import NO_PROBE
 from windrow.storage.columns import encode_batch
 
-TOLD_DDL = "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY, counted BIGINT"
-"""What a task tells the driver: files that it has written for an outlet, or rows, their number, or that it has some."""
+TOLD_DDL = (
+    "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY, counted BIGINT, took_us BIGINT"
+)
+"""What a task tells the driver: files that it has written for an outlet, or rows, their number, or that it has some;
+and how long that took. Nothing of it crosses a shuffle, so it may differ between two runs of a task."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -96,7 +102,7 @@ def queries_of(outlet: AnyOutlet) -> list[str]:
     return [] if isinstance(outlet, RejectedOutlet) else [outlet.packed]
 
 
-Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None, int | None]
+Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None, int | None, int | None]
 
 
 def sharing(outlets: Sequence[AnyOutlet]) -> list[int]:
@@ -116,30 +122,37 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
     def run(batches: Batches) -> Batches:
         packed: dict[str, list[pa.RecordBatch]] = {}
         clocks: list[int] = []
-        for name, part in unpacked(_noting_clocks(batches, clocks)):
+        spent = Counter[str]()
+        for name, part in unpacked(_noting(batches, clocks, spent)):
             packed.setdefault(name, []).append(part)
-        told: list[Told] = [(None, name, None, None, None, None) for name in packed if name not in known]
+        told: list[Told] = [(None, name, None, None, None, None, None) for name in packed if name not in known]
         if clocks:
-            told.append((None, None, None, None, None, max(clocks)))
+            told.append((None, None, None, None, None, max(clocks), None))
         filed: dict[int, list[pa.Table]] = {}
         for number, (outlet, first) in enumerate(zip(outlets, shared)):
             if outlet.packed in packed:
+                began = time.perf_counter_ns()
                 with blamed_on(queries_of(outlet)):
                     rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
                     shown = rows if outlet.files is None else rows.cast(outlet.schema)
                 if rows.num_rows and outlet.files is not None:
                     filed.setdefault(first, []).append(shown)
-                    told.append((number, outlet.packed, None, None, None, rows.num_rows))
+                    told.append((number, outlet.packed, None, None, None, rows.num_rows, None))
                 elif rows.num_rows:
                     parts = ((encode_batch(part), part.num_rows) for part in rows.to_batches())
-                    told += [(number, outlet.packed, None, None, *part) for part in parts]
+                    told += [(number, outlet.packed, None, None, *part, None) for part in parts]
+                spent.update(dict.fromkeys(queries_of(outlet), (time.perf_counter_ns() - began) // 1000))
         for first, tables in filed.items():
             files = outlets[first].files
             assert files is not None
+            began = time.perf_counter_ns()
             sharers = [name for outlet, own in zip(outlets, shared) if own == first for name in queries_of(outlet)]
             with blamed_on(sharers):
                 staged = files.write(pa.concat_tables(tables), batch, first)
-            told.append((first, None, [file.path for file in staged], [file.folder for file in staged], None, None))
+            took = (time.perf_counter_ns() - began) // 1000
+            paths, folders = [file.path for file in staged], [file.folder for file in staged]
+            told.append((first, None, paths, folders, None, None, took))
+        told += [(None, query, None, None, None, None, took) for query, took in spent.items() if took]
         if told:
             yield pa.record_batch([pa.array(part, kind) for part, kind in zip(zip(*told), _TYPES)], names=_NAMES)
         set_loaded_aside()
@@ -147,11 +160,14 @@ def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Bat
     return run
 
 
-def _noting_clocks(batches: Batches, clocks: list[int]) -> Batches:
-    """The same batches; the clocks that their shards have reached are added to `clocks`."""
+def _noting(batches: Batches, clocks: list[int], spent: Counter[str]) -> Batches:
+    """The same batches; the clocks that shards have reached are added to `clocks`, what queries took to `spent`."""
     for batch in batches:
+        counted = batch.column(0).is_null()
+        for took in batch.column(1).filter(counted).to_pylist():
+            spent.update({} if took is None else json.loads(took))
         if batch.num_columns > 2:
-            newest = pc.max(batch.column(2).filter(batch.column(0).is_null())).as_py()
+            newest = pc.max(batch.column(2).filter(counted)).as_py()
             if newest is not None and newest != NO_PROBE:
                 clocks.append(newest)
         yield batch
@@ -163,5 +179,5 @@ def clock_told(told: Iterable[Any]) -> int | None:
     return max(clocks, default=None)
 
 
-_NAMES = ["outlet", "query", "files", "folders", "rows", "counted"]
-_TYPES = [pa.int32(), pa.string(), pa.list_(pa.string()), pa.list_(pa.string()), pa.binary(), pa.int64()]
+_NAMES = ["outlet", "query", "files", "folders", "rows", "counted", "took_us"]
+_TYPES = [pa.int32(), pa.string(), pa.list_(pa.string()), pa.list_(pa.string()), pa.binary(), pa.int64(), pa.int64()]

@@ -116,7 +116,9 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     payloads = sorted(arrived, key=lambda payload: (payload.task, payload.part, payload.name))
     shard, blocks = stored.opened()
     opened = time.perf_counter_ns()
-    outcome = shard.process([payload for payload in payloads if payload.name != EARLIER], stored.joins)
+    outcome = shard.process(
+        [payload for payload in payloads if payload.name != EARLIER], stored.joins, time.perf_counter_ns
+    )
     slid = time.perf_counter_ns()
     stored.save(shard, blocks)
     saved = time.perf_counter_ns()
@@ -169,8 +171,12 @@ def _payloads(frame: pd.DataFrame) -> list[Payload]:
 
 
 def _packed(outcome: Outcome, tells: Collection[str], counts: dict[str, int]) -> Iterator[pd.DataFrame]:
-    """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one."""
-    waiting: list[tuple[str | None, bytes | None]] = [(None, None)]
+    """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one.
+
+    With the counts goes what each query took.
+    """
+    spent = {query: nanoseconds // 1000 for query, nanoseconds in outcome.spent.items()}
+    waiting: list[tuple[str | None, bytes | None]] = [(None, json.dumps(spent).encode())]
     size, shared = 0, outcome.shared_names
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
     answers = [(query, batch) for query, batch in outcome.results if query in tells]
