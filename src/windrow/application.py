@@ -22,6 +22,7 @@ from windrow.language import (
     DeriveStream,
     Insert,
     Query,
+    SplitStream,
     Statement,
     duration_sql,
     expression_sql,
@@ -95,6 +96,9 @@ class Declaring(Protocol):
     def view(self, name: str, query: str | Query) -> None:
         """Register a query by a name that others may read."""
 
+    def branch(self, name: str, query: Query) -> None:
+        """Register a stream of what a query takes of another one."""
+
     def register(self, name: str, query: Query) -> AnyQuery:
         """Register a query; returns its plan."""
 
@@ -145,6 +149,10 @@ class Application:
             case DeriveStream():
                 with self._placed(statement.name_span):
                     self.session.derive(statement.name, statement.query)
+            case SplitStream():
+                for name_span, (name, branch) in zip(statement.name_spans, statement.branches):
+                    with self._placed(name_span):
+                        self.session.branch(name, branch)
             case CreateView():
                 with self._placed(statement.name_span):
                     self.session.view(statement.name, statement.query)

@@ -197,6 +197,12 @@ class Draft:
             name, parse_query(query) if isinstance(query, str) else query
         )
 
+    def branch(self, name: str, query: Query) -> None:
+        """Register a stream of what a query takes of another one, row by row: queries over both share its scan."""
+        self._check_name(name)
+        self._compiler.check_branch(query)
+        self._views[name] = query
+
     def view(self, name: str, query: str | Query) -> None:
         """Register a query by a name that others may read."""
         self._check_name(name)

@@ -26,7 +26,16 @@ from windrow.errors import QueryError, SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
-from windrow.language import ColumnDefinition, CreateIndex, Query, parse_duration, parse_query
+from windrow.language import (
+    ColumnDefinition,
+    CreateIndex,
+    Query,
+    SplitStream,
+    identifier_sql,
+    parse_duration,
+    parse_query,
+    parse_script,
+)
 from windrow.language.script import parse_columns
 from windrow.local.ask import aggregate, ask
 from windrow.operators.stored_functions import check_function
@@ -332,6 +341,26 @@ class Session:
         self._streams[name] = self._compiler.derive_stream(
             name, parse_query(query) if isinstance(query, str) else query
         )
+
+    def split(self, stream: str, branches: Mapping[str, str]) -> None:
+        """Make several streams of one: each has the columns and the events that its branch takes.
+
+        `session.split("positions", {"balls": "SELECT ts, x WHERE sid < 10", "feet": "SELECT * WHERE sid >= 10"})`. An
+        event may go to several. They are read in one scan, and only as far as queries ask for them.
+        """
+        names, texts = ", ".join(map(identifier_sql, branches)), ", ".join(f"({text})" for text in branches.values())
+        if not branches:
+            raise SettingsError("a split has a branch for each stream\nhint: {'balls': 'SELECT * WHERE sid < 10'}")
+        (statement,) = parse_script(f"CREATE STREAM {names} AS SPLIT {identifier_sql(stream)} {texts}")
+        assert isinstance(statement, SplitStream)
+        for name, query in statement.branches:
+            self.branch(name, query)
+
+    def branch(self, name: str, query: Query) -> None:
+        """Register a stream of what a query takes of another one, row by row: queries over both share its scan."""
+        self._check_name(name)
+        self._compiler.check_branch(query)
+        self._views[name] = query
 
     def view(self, name: str, query: str | Query) -> None:
         """Register a query by a name that others may read, as if it stood in their WITH."""

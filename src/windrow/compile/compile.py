@@ -8,6 +8,7 @@ RULES, beside those that came before it; the queries of one scan share what they
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from windrow.compile.check_wishes import refuse_vain, refuse_wishes
@@ -30,6 +31,7 @@ from windrow.compile.share_clusters import join_clusters, share_clusters
 from windrow.compile.wishes import Tables, Wishes
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
+from windrow.language.nodes import STREAM_WINDOW, StreamWindow
 from windrow.plan.bind.bind import AnyBound, bind
 from windrow.plan.bind.others_windows import read_others_windows
 from windrow.plan.bind.refuse_time_functions import refuse_chance
@@ -115,6 +117,13 @@ class Compiler:
     def derive_stream(self, name: str, query: Query) -> Stream:
         """A stream whose events are the answers of a query."""
         return stream_of(name, self.compile_query(MADE_OF, query), query.tree, query.text)
+
+    def check_branch(self, query: Query) -> None:
+        """Refuse a branch of a SPLIT that reads what its stream has not, before any query reads the branch."""
+        tree = query.tree.copy()
+        window = parse_query("SELECT 1 FROM s [RANGE 1 SECOND]").tree.find(StreamWindow)
+        tree.args["from_"].this.set(STREAM_WINDOW, window)
+        self.compile_query(MADE_OF, replace(query, tree=tree))
 
     def share(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
         """The same queries, those that cluster alike with one summary. Wishes that none can have are refused."""

@@ -47,6 +47,7 @@ from windrow.language.statements import (
     IndexedColumn,
     Insert,
     Query,
+    SplitStream,
     Statement,
 )
 from windrow.language.windows import (
@@ -84,6 +85,7 @@ __all__ = [
     "RowRangeTimeSlideWindow",
     "RowWindow",
     "SessionWindow",
+    "SplitStream",
     "Statement",
     "TimeRangeRowSlideWindow",
     "TimeWindow",

@@ -21,6 +21,7 @@ from windrow.language.statements import (
     Insert,
     Options,
     Query,
+    SplitStream,
     Statement,
 )
 
@@ -42,6 +43,10 @@ def to_sql(statement: Statement) -> str:
             return _join(_source("STREAM", statement), _timing(statement))
         case DeriveStream(name, query):
             return f"CREATE STREAM {identifier_sql(name)} AS {to_sql(query)}"
+        case SplitStream(stream, branches):
+            names = ", ".join(identifier_sql(name) for name, _ in branches)
+            made = ", ".join(f"({_branch(query.tree)})" for _, query in branches)
+            return f"CREATE STREAM {names} AS SPLIT {identifier_sql(stream)} {made}"
         case CreateView(name, query):
             return f"CREATE VIEW {identifier_sql(name)} AS {to_sql(query)}"
         case CreateTable():
@@ -56,6 +61,13 @@ def to_sql(statement: Statement) -> str:
 def expression_sql(node: exp.Expr) -> str:
     """The canonical text of any part of a query."""
     return node.sql(dialect=Windrow, comments=False)
+
+
+def _branch(tree: exp.Expr) -> str:
+    """A branch of SPLIT, which all read the same stream."""
+    branch = tree.copy()
+    branch.set("from_", None)
+    return expression_sql(branch)
 
 
 def _source(kind: str, statement: CreateStream | CreateTable) -> str:

@@ -64,6 +64,21 @@ class DeriveStream:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitStream:
+    """`CREATE STREAM a, b AS SPLIT stream (SELECT ... WHERE ...), (...)`: a stream of each branch of another one.
+
+    A branch is the query that reads the stream, with the place of its name.
+    """
+
+    stream: str
+    branches: tuple[tuple[str, Query], ...]
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+    name_spans: tuple[Span, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CreateView:
     """`CREATE VIEW name AS query`: a query that others name, and read as if it stood in their WITH."""
 
@@ -154,4 +169,5 @@ class Insert:
     name_span: Span = field(default=_NOWHERE, compare=False)
 
 
-Statement = CreateStream | DeriveStream | CreateView | CreateTable | CreateSink | CreateIndex | Insert | Query
+Created = CreateStream | DeriveStream | SplitStream | CreateView | CreateTable | CreateSink | CreateIndex
+Statement = Created | Insert | Query

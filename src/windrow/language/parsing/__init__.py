@@ -11,6 +11,7 @@ name_clause_words  WINDOW and OFFSET begin a clause in their place and are names
 options            What CREATE statements share: columns, a format and its options
 queries            Queries: the places where windows, clusterings and modes of emission stand
 refuse_windows     Windows that can be written but mean nothing
+splits             CREATE STREAM a, b AS SPLIT: several streams of one, by what each takes of it
 statements         Whole statements: CREATE, INSERT and queries
 stream_functions   Functions that remember, in FROM, as standard SQL and Flink write them: `hits(TABLE positions
                    PARTITION BY k)`

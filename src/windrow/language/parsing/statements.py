@@ -10,8 +10,8 @@ from sqlglot import Token, TokenType, exp
 from windrow.language.depth import refuse_deep
 from windrow.language.durations import LONGEST_US
 from windrow.language.long_lists import Lists
-from windrow.language.parsing.indexes import IndexParser
 from windrow.language.parsing.name_clause_words import name_clause_words
+from windrow.language.parsing.splits import SplitParser
 from windrow.language.refuse_clauses import refuse_clauses
 from windrow.language.spans import Span, error_at
 from windrow.language.spelling import STATEMENT_WORDS, did_you_mean
@@ -23,6 +23,7 @@ from windrow.language.statements import (
     DeriveStream,
     Insert,
     Query,
+    SplitStream,
     Statement,
 )
 
@@ -31,7 +32,7 @@ _CREATABLE = ("STREAM", "TABLE", "VIEW", "SINK", "INDEX")
 T = TypeVar("T")
 
 
-class StatementParser(IndexParser):
+class StatementParser(SplitParser):
     """Reads one statement from its tokens."""
 
     def read_statement(self, tokens: list[Token], text: str, lists: Lists) -> Statement:
@@ -94,7 +95,13 @@ class StatementParser(IndexParser):
             self._fail_expecting(_CREATABLE, "CREATE")
         self._advance()
         name, name_span = self._parse_name(kind.lower())
+        if kind == "STREAM" and self._match(TokenType.COMMA, advance=False):
+            names = self._parse_names(name, name_span)
+            self._expect("AS", after="the names of the streams")
+            return self._refused(self._parse_split(names, index))
         if kind == "STREAM" and self._match(TokenType.ALIAS):
+            if self._word() == "SPLIT":
+                return self._refused(self._parse_split([(name, name_span)], index))
             return DeriveStream(name, self._parse_query(), **self._placed(index, name_span))
         if kind == "VIEW":
             self._expect("AS", after="the name of the view")
@@ -113,6 +120,13 @@ class StatementParser(IndexParser):
         rejected, streams, spans = self._parse_rejected()
         placed = message | self._placed(index, name_span)
         return CreateSink(name, source, options, rejected, streams, **placed, stream_spans=spans)
+
+    def _refused(self, split: SplitStream) -> SplitStream:
+        """The same, unless a branch has what the language does not know."""
+        for _, branch in split.branches:
+            refuse_deep(branch.tree, self.sql)
+            refuse_clauses(branch.tree, self.sql)
+        return split
 
     def _placed(self, index: int, name_span: Span) -> dict[str, Any]:
         return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
