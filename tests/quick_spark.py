@@ -17,11 +17,14 @@ CLASSES = HOME / "classes.jsa"
 
 _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off"
 SMALL_JVM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djdk.lang.Process.launchMechanism=VFORK {_QUIET}"
+SMALL_JVM += " -XX:ReservedCodeCacheSize=240m"
+"""A JVM that compiles no better than this has 48 MB for what it has compiled. A suite fills that within minutes, and it
+then throws code away, compiles it again, and for the rest of the time does all of it slower."""
 
 QUICK_JVM = f"{SMALL_JVM} -XX:SharedArchiveFile={CLASSES}" if CLASSES.exists() else SMALL_JVM
 
 SHORT_LIVED = {
-    "spark.driver.extraJavaOptions": QUICK_JVM,
+    "spark.driver.extraJavaOptions": f"{QUICK_JVM} -Xmn400m",
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -15,6 +15,7 @@ fs_settings      Spark's own settings of file systems: addresses of stores and c
 lambda_types     The types of expressions inside of lambdas: Spark is asked what a function gives that has them for its
                  body
 launch           A Spark of our own that keeps quiet: what it writes goes to a log, and it ends when we say so
+local_files      How Spark writes files on a local disk: without a process for each of them
 long_chains      Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is
                  long
 output           Where a JVM and its workers write: a log of their own, so that they never write over what a user reads

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
+from windrow.spark.local_files import write_without_processes
 from windrow.spark.quick_jvm import quick_options
 from windrow.spark.reach_master import check_master
 from windrow.spark.workers.warm import is_launcher, start_warming
@@ -87,10 +88,13 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         quiet |= quick_options(options or {})
     for name, value in (quiet | (options or {})).items():
         builder = builder.config(name, value)
-    if SparkSession.getActiveSession() is None:
+    fresh = SparkSession.getActiveSession() is None
+    if fresh:
         check_master(master)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    if fresh and master.startswith("local"):
+        write_without_processes(spark)
     return spark
 
 
