@@ -16,6 +16,7 @@ main      The command line: `windrow run`, `add`, `drop`, `clean`, `compact`, `e
           more
 mistakes  How a command ends: 0 when all is well, 1 when a job died, 2 when the user has something to mend
 pack      `windrow pack`: this environment as an archive, for executors that have none of it
+reshard   `windrow reshard`: a checkpoint with more shards, from that of a stopped job
 run       Running a script: until its input ends, or until it is stopped
 status    `windrow status`: how a job is doing, or did when it ended, by its checkpoint
 view      What is seen of a job while it runs: a table that changes in a terminal, a line now and then in a log

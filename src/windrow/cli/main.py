@@ -327,6 +327,31 @@ def clean(
 
 
 @app.command()
+def reshard(
+    checkpoint: Annotated[str, typer.Argument(metavar="DIR", help="The checkpoint of a job that does not run.")],
+    shards: Annotated[int, typer.Option(metavar="N", help="How many shards: a multiple of those that there are.")],
+    to: Annotated[str, typer.Option(metavar="DIR2", help="Where the new checkpoint goes: a folder not there yet.")],
+    master: Master = LOCAL,
+    choices: Choices = None,
+) -> None:
+    """Make a checkpoint with more shards from that of a stopped job; the old one stays as it is.
+
+    A job goes on with the new one where it was, with the same answers. Every shard is split into several by the keys of
+    its groups, in the first batch: until then the new checkpoint is as many times as large. Joins, set operators,
+    DISTINCT, windows without SLIDE and windows over windows cannot be split, and are refused by name.
+
+    \b
+    Example:
+      windrow reshard checkpoints/app --shards 64 --to checkpoints/app64
+    """
+    with user_errors():
+        from windrow.cli.launch import read_launch
+        from windrow.cli.reshard import reshard_checkpoint
+
+        reshard_checkpoint(checkpoint, shards, to, read_launch(master, choices or []))
+
+
+@app.command()
 def compact(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder that a sink of files writes to.")],
     size: Annotated[str, typer.Option(metavar="SIZE", help="How large files may become.")] = "128 MB",

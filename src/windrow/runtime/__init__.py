@@ -17,6 +17,8 @@ premerge       Summaries of a batch merged on their way, so that no shard gets t
 reject         Events that no window takes: shipped as they came, since only a shard knows the clock and who is late
 set_aside      State that the running queries do not know: kept as it is, unread, until it is asked for again or dropped
 shard          One shard's work: payloads and state in, results and state out
+share          Which groups are of one shard, where state is cut into several
+split          What of a shard's state cannot be split: nothing in it tells to which of several shards a row belongs
 states         The state of a space, by the kind of its windows
 stream_state   One stream in a shard: its clock, and the windows that are folded over it
 unknown_state  What a snapshot tells of state that the queries of its job do not know

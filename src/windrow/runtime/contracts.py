@@ -17,6 +17,7 @@ from windrow.runtime.answers.windows import Answers
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
+from windrow.runtime.share import Share
 from windrow.runtime.slice.joined_chunks import JoinedChunks
 from windrow.storage.blocks import Snapshot
 
@@ -91,6 +92,10 @@ class KeptSpace(Protocol):
 
     def rewind(self, newest: int, clock: int) -> Rewound:
         """Let go of what is later than `newest`: the clock, which had come to `clock`, goes back to before it."""
+        ...
+
+    def keep(self, share: Share) -> np.ndarray:
+        """Let go of the groups that are not of `share`, and return their slots: the shard has been split."""
         ...
 
     def adopt(self, older: Any) -> None:

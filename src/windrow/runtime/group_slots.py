@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow.plan.nodes.spaces import Key
 from windrow.runtime.keys import canonical, identity_of
+from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
 
@@ -93,6 +94,18 @@ class GroupSlots:
         if len(freed):
             self._trim()
         return freed
+
+    def others(self, share: Share, by: Sequence[int]) -> np.ndarray:
+        """The slots of the groups that are not of `share`; the keys at the places `by` tell whose a group is."""
+        self._load()
+        live = np.flatnonzero(self._live)
+        keys = self.keys_of(live)
+        others: np.ndarray = live[~share.has([keys[i] for i in by], len(live))]
+        return others
+
+    def let_go(self, slots: np.ndarray) -> None:
+        """The groups in `slots` go, however often they are held."""
+        self.forget(np.repeat(slots, self.references[slots]))
 
     def save(self, version: int) -> None:
         if self._loaded:

@@ -15,6 +15,8 @@ from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import ANSWERS, CLOCK, FLUSH, LEFT_OUT, RESET, Payload
 from windrow.runtime.set_aside import streams_away
+from windrow.runtime.share import Share
+from windrow.runtime.split import refuse_unsplit, unsplit_in
 from windrow.runtime.stream_state import NoRoomForError, StreamState
 from windrow.runtime.wall_clock import newest_event
 from windrow.storage.blocks import Blocks, Snapshot
@@ -105,6 +107,25 @@ class Shard:
     def _told_to(self, query: AnyQuery, batch: Batch) -> int | None:
         """Up to which instant all answers of a query have been given."""
         return batch.told_to.get(query.name) if isinstance(query, ChangePlan) else self.streams[query.stream].clock
+
+    def keep(self, share: Share) -> None:
+        """Become one of the shards that this one is split into: what is not of `share` goes.
+
+        Groups are told apart by their keys. What has no keys is in one shard as a whole, and begins anew in all others,
+        where nothing will ever come to it.
+        """
+        kept = json.loads(self.save())
+        refuse_unsplit(unsplit_in(kept, self._fed_here))
+        for name, state in self.streams.items():
+            elsewhere = [space for space in state.spaces if not share.holds(space)]
+            compared = [f"changes-{query.compared}" for space in elsewhere for query in state.plan.queries_of(space)]
+            for part in [*(space.name for space in elsewhere), *compared]:
+                for parts in (kept["streams"][name]["spaces"], kept["streams"][name]["differences"]):
+                    if parts.pop(part, None) is not None:
+                        self._blocks.delete_all(f"{part}.")
+        self._open(kept, None)
+        for state in self.streams.values():
+            state.keep(share)
 
     def save(self) -> bytes:
         """Write changed blocks to the store; returns the snapshot that opens them again."""

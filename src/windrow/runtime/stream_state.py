@@ -18,6 +18,7 @@ from windrow.runtime.reject import late_rows, rejected_of
 from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.set_aside import SetAside
+from windrow.runtime.share import Share
 from windrow.runtime.states import state_of
 from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import WallClock, newest_event
@@ -158,6 +159,12 @@ class StreamState:
         self._settled_to = min(settled, newest)
         self._aside.moves += 1
         return anew
+
+    def keep(self, share: Share) -> None:
+        """Let go of the groups that are not of `share`. The clock, and how many rows there were, all shards have."""
+        for space, state in self.spaces.items():
+            if space.spread_by:
+                self._told.keep(space, share, state.keep(share))
 
     def save(self, version: int) -> dict[str, Any]:
         """Write changed blocks to the store; returns what opens them again."""

@@ -148,6 +148,17 @@ class PaneLog:
                 self._kept.drop(block.number)
                 self._blocks.remove(block)
 
+    def leave_out(self, slots: np.ndarray) -> None:
+        """Let go of all entries of the groups in `slots`, at once."""
+        for block in list(self._blocks):
+            entries = self._kept.get(block.number)
+            staying = ~np.isin(entries.slots, slots)
+            if not staying.any():
+                self._kept.drop(block.number)
+                self._blocks.remove(block)
+            elif not staying.all():
+                self._set(block, entries.part(staying))
+
     def reaches(self, first: int) -> bool:
         """Whether all panes from `first` on are still there, dropped or not."""
         return self._gone is None or self._gone < first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows
 from windrow.runtime.keys import identity_of, same_values
+from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 
@@ -91,6 +92,22 @@ class Differences:
             if left.any():
                 self._held = LastAnswer(np.where(left, _LEFT, self._held.slots), self._held.numbers, self._held.rows)
                 self._changed = True
+
+    def keep(self, share: Share, by: Sequence[int], others: np.ndarray) -> None:
+        """Let go of the rows of groups that are not of `share`: those in the slots `others`.
+
+        A group that has left every window has no slot any more: its keys at the places `by` tell whose it is.
+        """
+        self._load()
+        staying = ~np.isin(self._held.slots, others)
+        left = np.flatnonzero(self._held.slots == _LEFT)
+        if len(left):
+            keys = [self._held.rows.column(i).take(pa.array(left)) for i in by]
+            staying[left] = share.has(keys, len(left))
+        if not staying.all():
+            rows = self._held.rows.filter(pa.array(staying))
+            self._held = LastAnswer(self._held.slots[staying], self._held.numbers[staying], rows)
+            self._changed = True
 
     def rewind(self, clock: int) -> None:
         """Windows after `clock` are going to be told again; they differ from what was told last."""

@@ -111,6 +111,16 @@ class Follower:
             self._reached[slots] = 0
             self._changed.add(_NUMBERS)
 
+    def leave_out(self, slots: np.ndarray) -> None:
+        """The groups in `slots` are of another shard now, with their clusters and the numbers of these."""
+        self._load()
+        staying = ~np.isin(self._seen.slots, slots)
+        if not staying.all():
+            self._seen = self._seen.part(staying)
+            self._known = self._known[~np.isin(self._known, slots)]
+            self._changed.add(_CLUSTERS)
+        self.release(slots)
+
     @property
     def nbytes(self) -> int:
         return self._seen.nbytes + self._reached.nbytes

@@ -105,6 +105,12 @@ class Followers:
         for follower in self._followers.values():
             follower.release(slots)
 
+    def leave_out(self, slots: np.ndarray) -> None:
+        """The groups in `slots` are of another shard now, with their clusters."""
+        self._left = [left[~np.isin(left, slots)] for left in self._left]
+        for follower in self._followers.values():
+            follower.leave_out(slots)
+
     @property
     def nbytes(self) -> int:
         return sum(follower.nbytes for follower in self._followers.values())

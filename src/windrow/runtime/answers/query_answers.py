@@ -21,6 +21,7 @@ from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
+from windrow.runtime.share import Share
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -117,6 +118,11 @@ class QueryAnswers:
         """Groups have gone, and their slots will be those of others."""
         for name in self._compared(space):
             self._differences[name].release(slots)
+
+    def keep(self, space: AnySpace, share: Share, others: np.ndarray) -> None:
+        """Let go of what was told of groups that are not of `share`: those in the slots `others`, or in none."""
+        for name in self._compared(space):
+            self._differences[name].keep(share, space.spread_by, others)
 
     def rewind(self, clock: int) -> None:
         """Windows after `clock` are going to be told again."""

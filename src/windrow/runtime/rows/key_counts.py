@@ -35,14 +35,6 @@ class KeyCounts(KeyNumbers):
         places[order] = self.count[ordered] + ranks
         return places
 
-    def forget(self, owners: np.ndarray) -> None:
-        """Nobody remembers these keys: should they come again, they are new."""
-        for name in self.names:
-            numbers = getattr(self, name).copy()
-            numbers[owners] = 0
-            setattr(self, name, numbers)
-        self._chunks.touch(owners)
-
     def add(self, owners: np.ndarray, times: np.ndarray) -> None:
         """There were rows of `owners` at `times`, in order of time."""
         first, last, count = self.first.copy(), self.last.copy(), self.count

@@ -41,6 +41,14 @@ class KeyNumbers:
             numbers[:known] = getattr(self, name)[:width]
             setattr(self, name, numbers)
 
+    def forget(self, owners: np.ndarray) -> None:
+        """Nobody remembers these keys: should they come again, they are new."""
+        for name in self.names:
+            numbers = getattr(self, name).copy()
+            numbers[owners] = 0
+            setattr(self, name, numbers)
+        self._chunks.touch(owners)
+
     @property
     def nbytes(self) -> int:
         return self._chunks.nbytes + sum(int(getattr(self, name).nbytes) for name in self.names)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.pending_rows import TIME, PendingRows
+from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
 
 
@@ -49,6 +51,19 @@ class KeyedSpace:
         if self._last is not None and self._last > newest:
             return Rewound(0, anew=True)
         return Rewound(self._waiting.rewind(newest))
+
+    def _others(self, share: Share) -> tuple[np.ndarray, np.ndarray]:
+        """Let go of waiting rows that are not of `share`; the slots of groups that are not, and of such keys."""
+        by = self.space.spread_by
+        self._waiting.keep(share, by)
+        slots = self.groups.others(share, by)
+        return slots, slots if self._owners is self.groups else self._owners.others(share, range(len(by)))
+
+    def _let_go(self, slots: np.ndarray, owners: np.ndarray) -> None:
+        """The groups in `slots` go, and the keys that are `owners`."""
+        self.groups.let_go(slots)
+        if self._owners is not self.groups:
+            self._owners.let_go(owners)
 
     def _taken(self, clock: int) -> pa.RecordBatch | None:
         """The rows before `clock`, which wait no longer."""

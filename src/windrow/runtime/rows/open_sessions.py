@@ -82,6 +82,11 @@ class OpenSessions:
         places = np.flatnonzero(self._taken & asked[self._held.owners])
         return places[np.argsort(self._held.starts[places], kind="stable")]
 
+    def of_groups(self, slots: np.ndarray) -> np.ndarray:
+        """The places of what the groups in `slots` have."""
+        self._load()
+        return np.flatnonzero(self._taken & np.isin(self._held.groups, slots))
+
     def ended(self, before: int) -> np.ndarray:
         """The places of the sessions whose last row was before an instant."""
         self._load()

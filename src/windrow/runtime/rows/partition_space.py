@@ -23,6 +23,7 @@ from windrow.runtime.rows.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.row_space import known_since
+from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined, nothing
 
@@ -135,6 +136,22 @@ class PartitionSpaceState(KeyedSpace):
             self._since = known_since(self._since, first, self._passed - self._window.range_us, newest)
             self._passed = min(self._passed, newest)
         return rewound
+
+    def keep(self, share: Share) -> np.ndarray:
+        """Let go of the keys that are not of `share`, with their rows and what these have come to."""
+        slots, owners = self._others(share)
+        if not len(owners):
+            return slots
+        self._rows.keep(lambda rows: ~np.isin(rows.slots, slots))
+        self._sums.release(slots)
+        for users in (self._running, self._tree):
+            if users.members:
+                users.leave(nothing([Place(), *self._kernels]), slots)
+        self._counts.widen(self._owners.width)
+        self._counts.forget(owners)
+        self._let_go(slots, owners)
+        self._counts.widen(self._owners.width)
+        return slots
 
     @property
     def bytes_held(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pyarrow as pa
 
+from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import BatchCodec
 from windrow.storage.kept_blocks import KeptBlocks, versions_in
@@ -89,6 +90,19 @@ class PendingRows:
         self._pending = [rows for rows in staying if rows.num_rows]
         return sum(int(rows.num_rows) for rows in waiting) - sum(int(rows.num_rows) for rows in staying)
 
+    def keep(self, share: Share, by: Sequence[int]) -> None:
+        """Let go of the rows that are not of `share`; the keys at the places `by` tell whose a row is."""
+        waiting = [rows.filter(pa.array(_are_of(rows, share, by))) for rows in self._pending]
+        self._pending = [rows for rows in waiting if rows.num_rows]
+        for block in list(self._blocks):
+            rows = self._kept.get(block.number)
+            staying = _are_of(rows, share, by)
+            if not staying.any():
+                self._blocks.remove(block)
+                self._kept.drop(block.number)
+            elif not staying.all():
+                self._set(block, rows.filter(pa.array(staying)))
+
     def save(self, version: int) -> None:
         """Write what has come since the last save."""
         self._keep()
@@ -144,6 +158,10 @@ def joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     if len(parts) == 1:
         return parts[0]
     return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+def _are_of(rows: pa.RecordBatch, share: Share, by: Sequence[int]) -> np.ndarray:
+    return share.has([rows.column(f"key_{i}") for i in by], rows.num_rows)
 
 
 def _times(rows: pa.RecordBatch) -> np.ndarray:

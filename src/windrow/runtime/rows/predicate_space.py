@@ -18,6 +18,7 @@ from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.open_windows import OpenWindows, RowsInWindows
 from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.predicate_rows import FollowedRows, Owner
+from windrow.runtime.share import Share
 from windrow.runtime.slice.rows import CLOSES, OPENS
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, joined, nothing, reduced
@@ -93,6 +94,19 @@ class PredicateSpaceState(KeyedSpace):
         self.groups.forget(np.flatnonzero((self.groups.references > 0) & ~held))
         self._open.widen(self._owners.width)
         self._sums.held(self.groups.width)
+
+    def keep(self, share: Share) -> np.ndarray:
+        """Let go of the keys that are not of `share`, with their open windows."""
+        slots, owners = self._others(share)
+        if not len(owners):
+            return slots
+        self._sums.release(slots)
+        self._open.widen(self._owners.width)
+        self._open.forget(owners)
+        self._let_go(slots, owners)
+        self._open.widen(self._owners.width)
+        self._sums.held(self.groups.width)
+        return slots
 
     @property
     def bytes_held(self) -> int:

@@ -19,6 +19,7 @@ from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.rows.row_times import RowTimes
 from windrow.runtime.rows.row_windows import DueWindows, due_windows
+from windrow.runtime.share import Share
 from windrow.runtime.slice.rows import ROW
 from windrow.runtime.time.folds import Folds
 from windrow.storage.blocks import Blocks, Snapshot
@@ -84,11 +85,8 @@ class RowSpaceState:
         self.groups = GroupSlots(space.keys, space.name, blocks, kept.get("groups"))
         linger = LINGER if "held" in space.maintenance else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
-        unit = 1 if self._axis is None else self._axis.slide_us
-        cells = -(-(self._window.rows or EXPECTED_ROWS) // unit)
-        whole = (self._window.rows or EXPECTED_ROWS) // unit
-        self._folds = Folds(space.maintenance, unit, cells, self.log, space.name, blocks, kept.get("folds"), whole)
-        self._fold = FoldRows(self._folds, self.log, space.window.bounded, asked)
+        self._blocks, self._asked = blocks, asked
+        self._open_folds(kept.get("folds"))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -175,6 +173,23 @@ class RowSpaceState:
         self._rows.rewind(newest)
         return Rewound(self._order.rewind(newest))
 
+    def keep(self, share: Share) -> np.ndarray:
+        """Let go of the groups that are not of `share`; their rows keep the numbers that they have in every shard."""
+        by = self.space.spread_by
+        self._rows.keep(share, by)
+        slots = self.groups.others(share, by)
+        if not len(slots):
+            return slots
+        self.log.leave_out(slots)
+        if self._window.bounded:
+            for name in self._folds.snapshot():
+                self._blocks.delete_all(f"{self.space.name}.{name}")
+            self._open_folds(None)
+        else:
+            self._folds.release(slots)
+        self.groups.let_go(slots)
+        return slots
+
     @property
     def bytes_held(self) -> int:
         """What must be in memory: folded windows, among them all values of order statistics, and the groups."""
@@ -200,6 +215,15 @@ class RowSpaceState:
             "panes": self.log.snapshot(),
             "folds": self._folds.snapshot(),
         }
+
+    def _open_folds(self, kept: Snapshot | None) -> None:
+        """The folded windows as `kept` tells of them; without it, they are folded from the panes."""
+        unit = 1 if self._axis is None else self._axis.slide_us
+        cells = -(-(self._window.rows or EXPECTED_ROWS) // unit)
+        whole = (self._window.rows or EXPECTED_ROWS) // unit
+        place = (self.log, self.space.name, self._blocks, kept)
+        self._folds = Folds(self.space.maintenance, unit, cells, *place, whole)
+        self._fold = FoldRows(self._folds, self.log, self._window.bounded, self._asked)
 
     def _enter(self, numbered: Numbered, clock: int) -> None:
         """Put rows that have their numbers into panes, and keep the times that windows will ask for."""

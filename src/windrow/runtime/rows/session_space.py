@@ -16,6 +16,7 @@ from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.open_sessions import OpenSessions, Pieces, joined
 from windrow.runtime.rows.session_numbers import numbered_sessions
+from windrow.runtime.share import Share
 from windrow.runtime.slice.sessions import CAME, EVENTS, LAST, START
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of, reduced
@@ -127,6 +128,15 @@ class SessionSpaceState:
         self._open.drop(places)
         self._forget(gone)
         return Rewound(len(gone))
+
+    def keep(self, share: Share) -> np.ndarray:
+        """Let go of the sessions of keys that are not of `share`."""
+        slots = self.groups.others(share, self.space.spread_by)
+        places = self._open.of_groups(slots)
+        gone = self._open.at(places)
+        self._open.drop(places)
+        self._forget(gone)
+        return slots
 
     @property
     def bytes_held(self) -> int:

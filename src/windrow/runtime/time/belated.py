@@ -105,6 +105,10 @@ class Belated:
         """Let go of entries from `first` on; returns the slots of their groups."""
         return self._stay(self._entries.panes < first)
 
+    def leave_out(self, slots: np.ndarray) -> None:
+        """Let go of the entries of the groups in `slots`."""
+        self._stay(~np.isin(self._entries.slots, slots))
+
     def _stay(self, staying: np.ndarray) -> np.ndarray:
         if staying.all():
             return np.empty(0, np.int64)

@@ -23,6 +23,7 @@ from windrow.runtime.answers.followers import Followers
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.share import Share
 from windrow.runtime.time.belated import Belated
 from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.history import History
@@ -242,6 +243,25 @@ class SpaceState:
         self._fold_anew()  # what is folded may hold what is gone
         self._followers.release(freed)
         return Rewound(len(gone) + len(late), freed)
+
+    def keep(self, share: Share) -> np.ndarray:
+        """Let go of the groups that are not of `share`, and fold what is left of the others anew.
+
+        What windows without bound have taken in has no panes any more: there, those groups are taken out.
+        """
+        slots = self.groups.others(share, self.space.spread_by)
+        if not len(slots):
+            return slots
+        self.log.leave_out(slots)
+        self._belated.leave_out(slots)
+        if self.space.unbounded:
+            for maintenance in self._maintenances().values():
+                maintenance.release(slots)
+        else:
+            self._fold_anew()
+        self._followers.leave_out(slots)
+        self.groups.let_go(slots)
+        return slots
 
     def known_from(self, start: int, granules: Cuts, query: QueryPlan) -> int:
         """The first edge of `granules` from `start` on after which all that `query` asks for is there."""

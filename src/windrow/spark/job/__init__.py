@@ -30,9 +30,11 @@ measures          What differs each time a task runs: how long it took, what its
 progress          How a job is doing, as figures to print and to read: `job.progress()`
 recovery          What has died in a job and comes back: after which pause, how often, and when it is given up
 reset_clock       Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
+reshard           A checkpoint with more shards, made from that of a stopped job
 running           The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed
                   while they run
 runs              From plans to what runs: one Spark query a stream, and a writer for each sink
+spark_logs        Spark's own logs and state in the checkpoint of a stream, brought to another one
 spark_query       One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
                   stopped
 state_at          Any horizon of a query with levels, from the state that a stream's last finished batch has left in its

@@ -46,6 +46,11 @@ def kept_in(checkpoint: AnyPlace, shards: int, expiry: str | None = None) -> Kep
     return kept
 
 
+def kept_of(checkpoint: AnyPlace) -> Kept:
+    """What a checkpoint that is there has fixed."""
+    return read_back(place_of(checkpoint) / "windrow.json", _as_kept)
+
+
 def not_writable(place: AnyPlace, error: OSError) -> SettingsError:
     """Of a checkpoint, or of a place in one."""
     return unreached(place_of(place), "the checkpoint", error)

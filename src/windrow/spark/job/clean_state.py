@@ -32,7 +32,12 @@ class Leftover:
     @property
     def stream(self) -> str:
         """What the stream is called, if that is not too long for the name of a folder."""
-        return unquote(self.folder.rpartition("~")[0] or self.folder)
+        return run_of_folder(self.folder)
+
+
+def run_of_folder(folder: str) -> str:
+    """The name of what runs in a folder of a checkpoint, if that is not too long for the name of a folder."""
+    return unquote(folder.rpartition("~")[0] or folder)
 
 
 def check_stopped(checkpoint: AnyPlace) -> None:

@@ -15,6 +15,7 @@ from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.shard import Shard, opened
 from windrow.runtime.time.state_at import state_at
 from windrow.spark.sinks.results import typed_results
+from windrow.spark.stages.slide_shard import is_split
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.columns import encode_batch
 
@@ -58,10 +59,12 @@ def _stored_blocks(spark: SparkSession, checkpoint: str, space: str, operator: i
             raise
         raise StateError("no batch has been finished yet, so there is no state to look at") from None
     name = F.col("user_map_key.block")
-    wanted = state.where((name == "snapshot/0") | name.startswith(f"{space}."))
+    wanted = state.where(name.isin("snapshot/0", "shards/0") | name.startswith(f"{space}."))
     found = wanted.select("key.shard", "user_map_key.block", "user_map_value.bytes").toArrow()
     shards: dict[int, MemoryBlocks] = {}
     for shard, block, content in zip(*(column.to_pylist() for column in found.columns)):
         held, _, number = block.rpartition("/")
         shards.setdefault(shard, MemoryBlocks()).write(held, int(number), content)
+    if any(is_split(blocks.read("shards", 0)) for blocks in shards.values()):
+        raise StateError("no batch has been finished since the checkpoint was resharded: wait for the first")
     return [shards[shard] for shard in sorted(shards)]

@@ -9,6 +9,8 @@ pipeline      What runs on Spark for some stages: sources, slice, shuffle, slide
 premerge      One more shuffle, for summaries that all belong to one shard: several workers merge them before
 regroup       A stage that is not the last: what it finds out goes to the shards of the next, in the same batch
 same_version  Executors run the Windrow of the driver: another version is refused by name, and so is none
+seed          State written into a new checkpoint: Spark's own store writes it, in one batch that reads nothing but this
+              state
 shards        Shard keys that Spark spreads evenly: one for each shuffle partition
 ship_tables   Tables on their way to the map tasks: each is sent to a worker once, and hashed there once
 slice         The stateless step: row expressions by Spark, or by tasks that read files; panes and partials in the map

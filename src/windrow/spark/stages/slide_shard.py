@@ -25,6 +25,7 @@ from windrow.runtime.feed import fed
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import EARLIER, TALLIES, Payload
 from windrow.runtime.shard import Shard
+from windrow.runtime.share import Share
 from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.spark.stages.editions import Editions
 from windrow.spark.stages.shards import shard_keys, shard_number
@@ -43,6 +44,7 @@ _ALIKE = ("clock",)
 """What all stages of a shard count alike."""
 
 FRAME_BYTES = 1 << 24
+_SPLIT = " split from "
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,11 @@ class StoredShard:
             return held[0], blocks
         snapshot = blocks.read("snapshot", 0) if version else None
         blocks.was_read = bool(version)
-        self._check_shards(blocks, version)
-        return Shard(self.plan, blocks, snapshot, held[0] if held else None), blocks
+        keeps_share = self._check_shards(blocks, version)
+        shard = Shard(self.plan, blocks, snapshot, held[0] if held else None)
+        if keeps_share:
+            shard.keep(Share(shard_number(self.key, self.shards), self.shards))
+        return shard, blocks
 
     def save(self, shard: Shard, blocks: StateBlocks) -> None:
         """Write what has changed, and keep the shard in memory."""
@@ -85,15 +90,35 @@ class StoredShard:
         _HELD[self.run, _query(), self.key] = (shard, blocks, self.digest)
         shrink_left([held for (run, query, _), (held, *_) in _HELD.items() if (run, query) == (self.run, _query())])
 
-    def _check_shards(self, blocks: StateBlocks, version: int) -> None:
-        """Groups are spread by the number of shards, so a checkpoint keeps the one it began with."""
-        if not version:
-            blocks.write("shards", 0, str(self.shards).encode())
-        elif (kept := int(blocks.read("shards", 0))) != self.shards:
+    def _check_shards(self, blocks: StateBlocks, version: int) -> bool:
+        """Groups are spread by the number of shards, so a checkpoint keeps the one it began with.
+
+        Whether the state is still that of one of fewer shards, of which this one is to keep its share.
+        """
+        told = blocks.read("shards", 0) if version else b""
+        kept = int(told.decode().partition(_SPLIT)[0]) if told else self.shards
+        if kept != self.shards:
             raise StateError(
                 f"the checkpoint has its state in {kept} shards, and this session cuts it into {self.shards}:"
-                f" start it with Session(spark, shards={kept})"
+                f" start it with Session(spark, shards={kept}), or have windrow reshard make another one"
             )
+        if is_split(told) or not version:
+            blocks.write("shards", 0, str(kept).encode())
+        return is_split(told)
+
+
+def shards_text(shards: int, before: int) -> str:
+    """What a shard is noted with that is one of several which one of fewer was split into.
+
+    >>> shards_text(64, 4)
+    '64 split from 4'
+    """
+    return f"{shards}{_SPLIT}{before}"
+
+
+def is_split(told: bytes) -> bool:
+    """Whether a shard is noted as one that has yet to let go of what is not its own."""
+    return _SPLIT in told.decode()
 
 
 def shrink_left(held: Sequence[AnyShard]) -> None:
