@@ -66,7 +66,8 @@ def measure(spark: SparkSession, folder: Path, size: Size) -> Iterator[Measureme
     """The same events through the same windows, without an index, with one, and with one that is asked meanwhile."""
     batches, rows = size.of((3, 500), (8, 200_000), (30, 200_000))
     events = written(folder / "in", batches, rows)
-    for number, case in enumerate((ALONE, INDEXED, ASKED)):
+    cases = size.of((ALONE, ASKED), (ALONE, INDEXED, ASKED), (ALONE, INDEXED, ASKED))
+    for number, case in enumerate(cases):
         session = windrow.Session(spark, shards=2)
         session.stream_files("positions", str(folder / "in"), schema=SCHEMA, time="ts", maxFilesPerTrigger=1)
         session.query("counts", COUNTS)

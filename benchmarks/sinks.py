@@ -99,19 +99,20 @@ class Bench:
     def out(self) -> Path:
         return self.folder / f"out-{self._count}"
 
-    def check(self, queries: int, sinks: int) -> None:
+    def check(self, queries: int, sinks: int) -> Measurement:
         """Every row of every window, as a plain query over its events has it; nothing is timed before."""
-        self.job(queries, sinks)
+        found = self.job(queries, sinks)
         expected = duckdb.sql(f"""
             SELECT q, epoch_us(ends) AS ends, k, sum(v)::BIGINT AS total
             FROM range({queries}) AS queries(q), '{self.events()}/*.parquet' AS events,
                  (SELECT make_timestamp({BEGIN_US} + {BATCH_US} * n) AS ends FROM range(1, {self.batches}) AS r(n))
             WHERE epoch_us(ts) < epoch_us(ends) AND epoch_us(ts) >= epoch_us(ends) - (q + 1) * {BATCH_US}
             GROUP BY ALL ORDER BY ALL""").fetchall()
-        found = duckdb.sql(
+        rows = duckdb.sql(
             f"SELECT q, epoch_us(window_end) AS ends, k, total FROM '{self.out()}/*/*.parquet' ORDER BY ALL"
         ).fetchall()
-        assert found == expected and len(found) > queries, f"{len(found)} rows, not {len(expected)}"
+        assert rows == expected and len(rows) > queries, f"{len(rows)} rows, not {len(expected)}"
+        return found
 
 
 def kpis(spark: SparkSession, folder: Path, size: Size) -> Measurement:
@@ -124,11 +125,12 @@ def kpis(spark: SparkSession, folder: Path, size: Size) -> Measurement:
 
 
 def measure_all(bench: Bench) -> Iterator[Measurement]:
-    many = bench.size.of(3, 200, 1000)
-    some = bench.size.of(2, 40, 40)
-    bench.check(some, 1 if bench.size is Size.TINY else some)
-    for queries, sinks in ((1, 1), (some, some), (many, 1), (many, many)):
-        yield bench.job(queries, sinks)
+    many, some = bench.size.of(2, 200, 1000), bench.size.of(2, 40, 40)
+    checked = bench.check(some, some)
+    yield bench.job(1, 1)
+    yield checked if bench.size is Size.TINY else bench.job(some, some)
+    yield bench.job(many, 1)
+    yield checked if bench.size is Size.TINY else bench.job(many, many)
     yield kpis(bench.spark, bench.folder, bench.size)
 
 
