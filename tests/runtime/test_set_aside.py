@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -165,6 +166,21 @@ def by(plan: StreamPlan, way: str) -> StreamPlan:
     return replace(plan, spaces=(replace(space, maintenance=ways(space.partials)),))
 
 
+def shuffled_times() -> list[int]:
+    draw = np.random.default_rng(5)
+    return (np.arange(160) + draw.integers(0, 4, 160)).tolist()
+
+
+@cache
+def unbroken(window: str, way: str | None) -> tuple[list, set[str]]:
+    """What is answered by a shard that is never opened again, and the names of the blocks that it has in the end."""
+    plan = plan_of([PANES_TEXT.format(window)], SCHEMA, 3)
+    core, found, times = Core(plan if way is None else by(plan, way)), [], shuffled_times()
+    for start in range(0, 160, 20):
+        found += in_order(rows_of(core.step(ticks(times[start : start + 20]))))
+    return found, {name for name, _ in core.blocks[0]._blocks}
+
+
 @pytest.mark.parametrize("adopting", [False, True])
 @pytest.mark.parametrize("after", WAYS)
 @pytest.mark.parametrize("before", WAYS)
@@ -173,12 +189,7 @@ def test_state_that_was_folded_one_way_opens_with_another(
     window: str, before: str, after: str, adopting: bool, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(log, "BLOCK_ENTRIES", 4)
-    plan = plan_of([PANES_TEXT.format(window)], SCHEMA, 3)
-    draw = np.random.default_rng(5)
-    times = (np.arange(160) + draw.integers(0, 4, 160)).tolist()
-    whole, unbroken = [], Core(plan)
-    for start in range(0, 160, 20):
-        whole += in_order(rows_of(unbroken.step(ticks(times[start : start + 20]))))
+    plan, times = plan_of([PANES_TEXT.format(window)], SCHEMA, 3), shuffled_times()
     core, found = Core(by(plan, before)), []
     for start in range(0, 160, 20):
         if start in (60, 120):
@@ -186,12 +197,9 @@ def test_state_that_was_folded_one_way_opens_with_another(
             older = core.shards[0] if adopting else None
             core.plan, core.shards = other, [Shard(StagePlan.of(other), core.blocks[0], core.snapshots[0], older)]
         found += in_order(rows_of(core.step(ticks(times[start : start + 20]))))
-    assert found == whole
+    assert found == unbroken(window, None)[0]
     assert not unknown_in(json.loads(core.snapshots[0]))
-    fresh = Core(by(plan, before))  # nothing is left of the way between
-    for start in range(0, 160, 20):
-        fresh.step(ticks(times[start : start + 20]))
-    assert {name for name, _ in core.blocks[0]._blocks} == {name for name, _ in fresh.blocks[0]._blocks}
+    assert {name for name, _ in core.blocks[0]._blocks} == unbroken(window, before)[1], "nothing of the way between"
 
 
 def test_a_total_goes_on_when_another_aggregate_is_asked_for(monkeypatch: pytest.MonkeyPatch):

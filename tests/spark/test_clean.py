@@ -65,6 +65,7 @@ def test_what_the_last_run_did_not_know_is_listed_and_deleted_by_the_next(spark:
     assert leftovers(spark, str(checkpoint)) == []
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_again_is_not_to_be_deleted_any_more(spark: SparkSession, tmp_path: Path):
     checkpoint = tmp_path / "checkpoint"
     run(spark, tmp_path, 0, counts=COUNTS, sums=SUMS)

@@ -109,6 +109,7 @@ def windows_by_duckdb(events: pa.Table, table: pa.Table, select: str) -> list[tu
         return sorted(found.fetchall())
 
 
+@pytest.mark.slow
 def test_functions_that_only_spark_has_read_both_sides(spark: SparkSession, tmp_path: Path):
     """Rows are then joined in a step before, of which other queries over the stream know nothing."""
     queries = {

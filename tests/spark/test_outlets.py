@@ -174,6 +174,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_stops_the_job_by_name_and_it_goes_on_when_there_is_room(
     spark: SparkSession, tmp_path: Path, small_disk: Path
 ) -> None:

@@ -156,7 +156,10 @@ def test_files_are_removed_when_they_are_done(spark: SparkSession, tmp_path: Pat
     assert left[0] == left[1] and len(left[0]) < 3
 
 
-def test_files_of_other_columns_and_types_and_several_row_groups(spark: SparkSession, tmp_path: Path):
+def test_files_of_other_columns_and_types_and_several_row_groups_that_tasks_share(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("windrow.spark.sources.shares.SMALL_BYTES", 1)
     folder = tmp_path / "in"
     put(folder, events(0), events(1).drop_columns("y"), events(2).drop_columns("k"))
     narrow = (
@@ -172,6 +175,7 @@ def test_files_of_other_columns_and_types_and_several_row_groups(spark: SparkSes
     compare(spark, tmp_path, folder, maxFilesPerTrigger=2)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_shared_by_all_tasks(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     put(tmp_path / "in", *(events(seed, 400) for seed in range(2)))
     for number in range(2):

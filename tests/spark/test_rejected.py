@@ -158,6 +158,7 @@ def test_events_that_come_late_to_a_join_are_kept_too(spark: SparkSession, tmp_p
     assert sorted(kept) == [("a", "late", 0), ("a", "no time", 2), ("b", "late", 2), ("b", "no time", 1)]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_broken_stops_the_job_and_is_named(spark: SparkSession, tmp_path: Path):
     folder = tmp_path / "in put"
     put(folder, pa.table({"ts": instants([START])}))

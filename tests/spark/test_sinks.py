@@ -32,8 +32,8 @@ def sessions(spark: SparkSession, folder: Path) -> Session:
     return session
 
 
-def expected() -> Rows:
-    return rows_of(windrow.replay(TEXT, batch_rows=3, flush=True, ticks=TICKS))
+def expected(flush: bool = True) -> Rows:
+    return rows_of(windrow.replay(TEXT, batch_rows=3, flush=flush, ticks=TICKS))
 
 
 def test_every_sink_gets_every_row_once(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -78,9 +78,9 @@ def test_jobs_and_queries_that_share_a_folder_do_not_overwrite_each_other(spark:
     session.query("two", TEXT)
     shared = {name: windrow.sink("parquet", path=tmp_path / "shared") for name in ("one", "two")}
     for checkpoint in ("first", "second"):
-        finish(session.start(str(tmp_path / checkpoint), shared, trigger="available now"))
+        finish(session.start(str(tmp_path / checkpoint), shared, trigger="available now"), flush=False)
     found = [tuple(row.values()) for row in rows_of(tmp_path / "shared")]
-    assert sorted(found) == sorted(tuple(row.values()) for row in expected() * 4)
+    assert sorted(found) == sorted(tuple(row.values()) for row in expected(flush=False) * 4)
 
 
 def test_a_batch_is_computed_once_for_the_console(spark: SparkSession, tmp_path: Path):
