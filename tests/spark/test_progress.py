@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
+from windrow.spark.job.measures import HEAVIEST, METRICS, SHARD_MEASURES
 from windrow.spark.job.watched import Watched
 from windrow.spark.sinks.costs import Costs
-from windrow.spark.stages.pipeline import METRICS
 from windrow.spark.stages.slide import COUNTS
 
 KEPT = 100
 """Spark keeps the reports of so many batches."""
+
+
+NO_SHARD = dict.fromkeys(SHARD_MEASURES, 0) | {HEAVIEST: "[]"}
 
 
 def report(number: int, **counts: int) -> dict[str, Any]:
@@ -106,10 +109,13 @@ def test_a_shard_that_holds_up_the_others_is_seen_and_so_are_those_that_move():
     def batch(number: int, slow_us: int, moved: int) -> dict[str, Any]:
         told = report(number)
         shards = [
-            dict(number=n, slide_us=[slow_us, 100_000][n], state_us=0, received=9, memory=7, moved=moved)
+            NO_SHARD
+            | dict(number=n, slide_us=[slow_us, 100_000][n], received=9, memory=7, moved=moved, arrived=4, held=3)
+            | {HEAVIEST: json.dumps([("k = a", 2 + n), (f"k = {n}", 1)])}
             for n in (0, 1)
         ]
-        first = Row(by_shard=[dict(number=1, slide_us=50_000, state_us=50_000, received=1, memory=1, moved=0)])
+        stage = NO_SHARD | dict(number=1, slide_us=50_000, state_us=50_000, received=1, memory=1, state_written=8)
+        first = Row(by_shard=[stage])
         metrics = told["observedMetrics"]
         metrics[METRICS] = Row(**metrics[METRICS].asDict(), by_shard=shards)
         metrics[f"{METRICS} stage 0"] = first
@@ -119,6 +125,8 @@ def test_a_shard_that_holds_up_the_others_is_seen_and_so_are_those_that_move():
     watched.watch("ticks", running([batch(0, 5_000_000, 1), batch(1, 2_000_000, 0)]), "/control")
     figures = watched.progress()["ticks"]
     assert [shard.moved for shard in figures.shards.values()] == [1, 1]
+    assert [(s.events, s.groups, s.written_bytes) for s in figures.shards.values()] == [(8, 3, 0), (8, 3, 16)]
+    assert list(figures.heaviest.items()) == [("k = a", 10), ("k = 0", 2), ("k = 1", 2)]
     assert figures.shards[0].seconds == 7.0 and figures.shards[0].last_seconds == 2.0
     assert (figures.shards[1].last_seconds, figures.shards[1].received_bytes, figures.shards[1].memory_bytes) == (
         0.2,

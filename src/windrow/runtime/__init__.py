@@ -23,4 +23,6 @@ states         The state of a space, by the kind of its windows
 stream_state   One stream in a shard: its clock, and the windows that are folded over it
 unknown_state  What a snapshot tells of state that the queries of its job do not know
 wall_clock     What the wall clock, which heartbeats carry, says about a stream's clock
+weigh          How many events a batch brought to a shard, and which groups had most of them: where keys are uneven, it
+               is seen
 """

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from windrow.operators.changes import Changes
 from windrow.runtime.payload import TALLIES, Payload
+from windrow.runtime.weigh import Weight
 
 RESULT_ROWS = 1 << 17
 """Results are packed in batches of at most so many rows."""
@@ -37,7 +38,8 @@ class Outcome:
     of the streams that have come further, with the newest event of each. Of the windows that were answered, `alone`
     counts those that no other shard has anything of, and `shared` tells the others by name, so that one that several
     shards answer is counted once. `now` is the stopwatch of whoever runs the batch, if there is one, and `spent` what
-    each query took by it: how long a batch takes is no part of its results.
+    each query took by it: how long a batch takes is no part of its results. `weight` is how many events came, and
+    whose.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -58,6 +60,7 @@ class Outcome:
     shared: list[np.ndarray] = field(default_factory=list)
     now: Callable[[], int] = _no_clock
     spent: Counter[str] = field(default_factory=Counter)
+    weight: Weight = field(default_factory=Weight)
 
     @property
     def windows(self) -> int:

@@ -110,6 +110,7 @@ class StreamState:
         for space, state in self.spaces.items():
             began = outcome.now()
             own = [decode(payload.body) for payload in payloads if payload.name in state.reads]
+            outcome.weight.add(space, own)
             since, clock = before, self.clock
             if space.is_final:
                 since, clock = _latest(since, settled_to), _latest(clock, settled_to)

@@ -18,19 +18,28 @@ METRICS = "windrow"
 that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
 SLICE_MEASURES = ("scan_us", "slice_us", "events")
-SHARD_MEASURES = ("number", "slide_us", "state_us", "received", "memory", "moved")
-SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "state_written", "ran")
-"""`received` are bytes of payloads; `moved` is 1 where a shard had to be read, since another worker ran it last; `ran`
-is 1 in the one row of a shard that carries its measures."""
+HEAVIEST = "heaviest"
+SHARD_MEASURES = (
+    "number", "slide_us", "state_us", "received", "arrived", "memory", "held", "state_written", "moved", HEAVIEST
+)  # fmt: skip
+SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "ran")
+"""`received` are bytes of payloads, `arrived` the events that they stand for, `held` the groups of all windows;
+`heaviest` has the groups with most events, as JSON, and all others are numbers; `moved` is 1 where a shard had to be
+read, since another worker ran it last; `ran` is 1 in the one row of a shard that carries its measures."""
 BY_SHARD = "by_shard"
 """What is observed of each shard."""
 
 
 def measured(rows: DataFrame, stage: str, measures: Sequence[str], metrics: str) -> DataFrame:
     """The rows of `stage` without their columns `measures`, which are added up on the side."""
-    totals = [F.sum(name).alias(name) for name in measures]
+    totals = [F.sum(name).alias(name) for name in summed(measures)]
     each = [by_shard()] if "ran" in measures else []
     return rows.observe(f"{metrics} {stage}", *totals, *each).drop(*measures)
+
+
+def summed(measures: Sequence[str]) -> list[str]:
+    """Those of `measures` that are numbers."""
+    return [name for name in measures if name != HEAVIEST]
 
 
 def by_shard() -> Column:
@@ -45,12 +54,12 @@ def measured_ddl(ddl: str, measures: Sequence[str]) -> str:
     >>> measured_ddl("shard INT", ("slide_us",))
     'shard INT, slide_us BIGINT'
     """
-    return ", ".join((ddl, *(f"{name} BIGINT" for name in measures)))
+    return ", ".join((ddl, *(f"{name} {'STRING' if name == HEAVIEST else 'BIGINT'}" for name in measures)))
 
 
 def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
     """What all stages of a batch have measured, from Spark's report of the batch."""
-    totals = dict.fromkeys((*SLICE_MEASURES, *SLIDE_MEASURES), 0)
+    totals = dict.fromkeys(summed((*SLICE_MEASURES, *SLIDE_MEASURES)), 0)
     for name, row in observed.items():
         if name.startswith(METRICS) and row is not None:
             for measure, value in row.asDict().items():
@@ -59,7 +68,7 @@ def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
     return totals
 
 
-def shard_measures(observed: Mapping[str, Any]) -> list[dict[str, int]]:
+def shard_measures(observed: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What each shard has measured in each stage of a batch, from Spark's report of the batch."""
     rows = [row for name, row in observed.items() if name.startswith(METRICS) and row is not None]
     return [dict(shard) for row in rows for shard in row.asDict().get(BY_SHARD) or ()]

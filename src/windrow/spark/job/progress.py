@@ -12,8 +12,9 @@ from typing import Any
 class ShardProgress:
     """The figures of one shard, in all stages: where a few take most of the time, keys are unevenly spread.
 
-    `seconds` were spent in its tasks and `received_bytes` sent to it since the start; `memory_bytes` it has now;
-    `moved` is how often it was read anew, since another worker, or another executor, had run it last.
+    `seconds` were spent in its tasks, `received_bytes` sent to it, which stand for so many `events`, and
+    `written_bytes` of state written since the start; `memory_bytes` and `groups` it has now; `moved` is how often it
+    was read anew, since another worker, or another executor, had run it last.
     """
 
     seconds: float = 0.0
@@ -21,6 +22,9 @@ class ShardProgress:
     received_bytes: int = 0
     memory_bytes: int = 0
     moved: int = 0
+    events: int = 0
+    groups: int = 0
+    written_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +40,10 @@ class StreamProgress(Mapping[str, Any]):
     tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
     that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages of each
     Kafka partition are not read yet, and `waited` a histogram of how long events have waited since the job began.
-    `shards` has the figures of each shard, by number. `query_seconds` is what tasks took to slide each query and to
-    finish its rows, `sink_seconds` what it took to write into each sink, since the start and the dearest first; what
-    several queries share is paid by them in equal parts.
+    `shards` has the figures of each shard, by number, and `heaviest` the groups with most events since the start, as
+    far as they were among the three heaviest of their shard in a batch. `query_seconds` is what tasks took to slide
+    each query and to finish its rows, `sink_seconds` what it took to write into each sink, since the start and the
+    dearest first; what several queries share is paid by them in equal parts.
     """
 
     batches: int
@@ -66,6 +71,7 @@ class StreamProgress(Mapping[str, Any]):
     lag: dict[str, int] = field(default_factory=dict)
     waited: dict[str, Any] | None = None
     shards: dict[int, ShardProgress] = field(default_factory=dict)
+    heaviest: dict[str, int] = field(default_factory=dict)
     query_seconds: dict[str, float] = field(default_factory=dict)
     sink_seconds: dict[str, float] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -23,6 +24,9 @@ from windrow.spark.job.waited import Waited
 from windrow.spark.sinks.costs import Costs
 from windrow.spark.sources.kafka_lag import lag_of
 from windrow.spark.stages.slice import NO_PROBE
+
+TOLD, REMEMBERED = 5, 256
+"""So many of the heaviest groups are told, and so many are remembered from batch to batch, to find those."""
 
 RECENT = 100
 """So many batches make up the figures for speed and delay."""
@@ -63,6 +67,7 @@ class _Totals:
     lag: dict[str, int] = field(default_factory=dict)
     waited: Waited = field(default_factory=Waited)
     shards: dict[int, ShardProgress] = field(default_factory=dict)
+    heavy: Counter[str] = field(default_factory=Counter)
     missing: int = 0
     query_us: Counter[str] = field(default_factory=Counter)
     sink_us: Counter[str] = field(default_factory=Counter)
@@ -159,6 +164,7 @@ class Watched:
             restarts=watched.restarts,
             lag=dict(watched.lag),
             waited=watched.waited.figures() if self._live else None,
+            heaviest=dict(_heaviest(watched.heavy, TOLD)),
             shards={number: replace(shard) for number, shard in sorted(watched.shards.items())},
         )
 
@@ -220,7 +226,11 @@ def _add(watched: _Totals, batch: Any) -> None:
         operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
         for operator in batch["stateOperators"]
     )
-    _add_shards(watched.shards, shard_measures(batch["observedMetrics"]))
+    by_shard = shard_measures(batch["observedMetrics"])
+    _add_shards(watched.shards, by_shard)
+    for measure in by_shard:
+        watched.heavy.update(dict(json.loads(measure["heaviest"])))
+    watched.heavy = Counter(dict(_heaviest(watched.heavy, REMEMBERED)))
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
@@ -236,16 +246,28 @@ def _add(watched: _Totals, batch: Any) -> None:
     watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))
 
 
-def _add_shards(shards: dict[int, ShardProgress], measures: list[dict[str, int]]) -> None:
+def _heaviest(groups: Counter[str], most: int) -> list[tuple[str, int]]:
+    """So many groups, those with most events first; of equal ones the first by name.
+
+    >>> _heaviest(Counter(a=1, c=5, b=5), 2)
+    [('b', 5), ('c', 5)]
+    """
+    return sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:most]
+
+
+def _add_shards(shards: dict[int, ShardProgress], measures: list[dict[str, Any]]) -> None:
     """Note what a batch measured of each shard, in each stage."""
     for shard in shards.values():
-        shard.last_seconds, shard.memory_bytes = 0.0, 0
+        shard.last_seconds, shard.memory_bytes, shard.groups = 0.0, 0, 0
     for measure in measures:
         shard = shards.setdefault(measure["number"], ShardProgress())
         seconds = (measure["slide_us"] + measure["state_us"]) / 1e6
         shard.seconds += seconds
         shard.last_seconds += seconds
         shard.received_bytes += measure["received"]
+        shard.events += measure["arrived"]
+        shard.groups += measure["held"]
+        shard.written_bytes += measure["state_written"]
         shard.memory_bytes += measure["memory"]
         shard.moved += measure["moved"]
 

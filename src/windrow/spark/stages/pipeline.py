@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from windrow.plan.nodes.stage import StagePlan, without_tables
 from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
-from windrow.spark.job.measures import METRICS, SLIDE_MEASURES, by_shard
+from windrow.spark.job.measures import METRICS, SLIDE_MEASURES, by_shard, summed
 from windrow.spark.sources.asked import JOINED_FIRST, asked_of, way_told
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
 from windrow.spark.sources.source import Source
@@ -64,7 +64,7 @@ def packed_results(
     for stream in first.read:
         if any(query.look_up for query in stream.queries):
             packed = look_up(packed, shipped[stream.stream])
-    totals = (_total(name).alias(name) for name in (*COUNTS, *SLIDE_MEASURES))
+    totals = (_total(name).alias(name) for name in (*COUNTS, *summed(SLIDE_MEASURES)))
     return packed.observe(metrics, *totals, _windows().alias("windows"), by_shard())
 
 

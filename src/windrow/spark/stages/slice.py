@@ -153,7 +153,7 @@ def sliced(
     return measured(payloads, stage, SLICE_MEASURES, metrics)
 
 
-def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -> pa.RecordBatch:
+def packed(payloads: list[Payload], measures: Mapping[str, int | str] | None = None) -> pa.RecordBatch:
     """Payloads as rows, the first of which carries what the task has measured."""
     values = [
         [payload.shard for payload in payloads],
@@ -167,5 +167,6 @@ def packed(payloads: list[Payload], measures: Mapping[str, int] | None = None) -
     ]
     rows = pa.record_batch([pa.array(column, field.type) for column, field in zip(values, PAYLOAD)], schema=PAYLOAD)
     for name, value in (measures or {}).items():
-        rows = rows.append_column(name, pa.array([value] + [0] * (len(payloads) - 1), pa.int64()))
+        kind = pa.string() if isinstance(value, str) else pa.int64()
+        rows = rows.append_column(name, pa.array([value] + [type(value)()] * (len(payloads) - 1), kind))
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -44,6 +44,7 @@ _ALIKE = ("clock",)
 """What all stages of a shard count alike."""
 
 FRAME_BYTES = 1 << 24
+Counts = Mapping[str, int | str]
 _SPLIT = " split from "
 
 
@@ -151,12 +152,15 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
         "groups": shard.groups,
         "clock": NO_PROBE if shard.clock is None else shard.clock,
     }
-    measures = {
+    measures: dict[str, int | str] = {
         "number": shard_number(stored.key, stored.shards),
         "slide_us": (slid - opened) // 1000,
         "state_us": (opened - began + saved - slid) // 1000,
         "received": sum(len(payload.body) for payload in payloads),
+        "arrived": outcome.weight.events,
+        "heaviest": json.dumps(outcome.weight.heaviest),
         "memory": shard.bytes_in_memory,
+        "held": shard.groups,
         "moved": int(blocks.was_read),
         "ran": 1,
         "state_read": blocks.bytes_read,
@@ -195,7 +199,7 @@ def _payloads(frame: pd.DataFrame) -> list[Payload]:
     ]
 
 
-def _packed(outcome: Outcome, tells: Collection[str], counts: dict[str, int]) -> Iterator[pd.DataFrame]:
+def _packed(outcome: Outcome, tells: Collection[str], counts: Counts) -> Iterator[pd.DataFrame]:
     """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one.
 
     With the counts goes what each query took.
@@ -216,10 +220,10 @@ def _packed(outcome: Outcome, tells: Collection[str], counts: dict[str, int]) ->
         yield _frame(waiting, counts, shared)
 
 
-def _frame(rows: list[tuple[str | None, bytes | None]], counts: dict[str, int], shared: np.ndarray) -> pd.DataFrame:
+def _frame(rows: list[tuple[str | None, bytes | None]], counts: Counts, shared: np.ndarray) -> pd.DataFrame:
     """Packed rows; the one of no query carries the counts, and tells which windows were answered."""
     columns: dict[str, list[Any]] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
     columns[SHARED] = [None if query else shared for query, _ in rows]
     return pd.DataFrame(
-        columns | {name: [0 if query else value for query, _ in rows] for name, value in counts.items()}
+        columns | {name: [type(value)() if query else value for query, _ in rows] for name, value in counts.items()}
     )
