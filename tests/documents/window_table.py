@@ -27,7 +27,9 @@ WINDOWS = {
     "`SESSION`": "[PARTITION BY k SESSION 5 SECONDS]",
     "`FROM UNTIL`": "[FROM x > 1 UNTIL x > 3]",
     "no slide": "[RANGE 10 SECONDS]",
+    "`ROWS` alone": "[ROWS 3]",
 }
+EARLY = " EMIT EVERY 3 SECONDS]"
 ASKED = {
     "aggregates, WHERE, HAVING": "SELECT SUM(x) AS s FROM e {} WHERE x > 0 HAVING COUNT(*) > 0",
     "GROUP BY": "SELECT g, COUNT(*) AS n, MEDIAN(x) AS m FROM e {} GROUP BY g",
@@ -43,6 +45,8 @@ ASKED = {
     "IN, EXISTS, sub-queries": "SELECT x FROM e {0} AS a WHERE g IN (SELECT g FROM e {0} WHERE x > 1)",
     "ROW_NUMBER() OVER": "SELECT g, x FROM e {} QUALIFY ROW_NUMBER() OVER (PARTITION BY g ORDER BY x) <= 1",
     "CLUSTER BY": "SELECT c, COUNT(*) AS n FROM e {} CLUSTER BY x AS c USING C_BIRCH(2)",
+    "answers while it fills": "SELECT g, COUNT(*) AS n FROM e {early} GROUP BY g",
+    "levels beside each other": "SELECT SUM(x) FILTER (WHERE level = 0) / SUM(x) AS share FROM e {}",
     "EMIT CHANGES": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT CHANGES",
     "EMIT WHEN": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT WHEN n > 1",
 }
@@ -60,12 +64,13 @@ def events() -> pa.Table:
 
 def answered(asked: str, window: str) -> bool:
     """Whether a query is answered; nothing but a refusal in our words may stop it, and an answer has rows."""
+    text = asked.format(window, early=window if window.endswith(EARLY) else f"{window[:-1]}{EARLY}")
     try:
-        rows = windrow.replay(asked.format(window), e=events(), tables={"t": pa.table({"g": ["x"]})}, flush=True)
+        rows = windrow.replay(text, e=events(), tables={"t": pa.table({"g": ["x"]})}, flush=True)
     except windrow.QueryError as error:
-        assert error.message and error.at is not None, f"{asked.format(window)}: refused without a place"
+        assert error.message and error.at is not None, f"{text}: refused without a place"
         return False
-    assert rows.num_rows, f"no rows: {asked.format(window)}"
+    assert rows.num_rows, f"no rows: {text}"
     return True
 
 

@@ -204,12 +204,6 @@ def test_a_mistake_is_told_with_its_place(window, underlined, message):
     assert text[caught.value.at : caught.value.end] == underlined
 
 
-def test_changes_are_not_told_of_windows_from_condition_to_condition():
-    events = Stream({"i": (pa.int64(), [1])}, [0], [1], Window(1, 1), 0).events
-    with pytest.raises(QueryError, match="EMIT CHANGES over windows from condition to condition"):
-        Replay("SELECT COUNT(*) AS n FROM events [FROM i > 1 UNTIL i = 0] EMIT CHANGES", events=events)
-
-
 def test_explain_says_where_rows_are_followed_and_what_is_kept():
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string()), ("i", pa.int64())])
     asked = "SELECT SUM(i) AS s FROM ticks [{}FROM i > 3 UNTIL i < 0 EMIT EVERY 1 SECOND]"

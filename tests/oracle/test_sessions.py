@@ -150,11 +150,6 @@ def test_a_mistake_is_told_with_its_place(window, underlined, message):
     assert text[caught.value.at : caught.value.end] == underlined
 
 
-def test_changes_are_not_told_of_sessions():
-    with pytest.raises(QueryError, match="EMIT CHANGES over sessions"):
-        told([(1, "a")], f"{COUNTED} EMIT CHANGES")
-
-
 def test_explain_says_where_sessions_are_folded_and_what_is_kept():
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.string())])
     text = explain_plans([StagePlan.of(plan_of([COUNTED], schema))], shards=2)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import windrow
 from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
-from windrow.errors import QueryError
 
 from .judge_rows import RowsOracle, judged
 from .judge_sessions import SessionsOracle
@@ -103,8 +102,3 @@ def test_all_columns_of_rows_while_a_window_fills():
 def test_rows_of_windows_are_events_of_a_stream():
     text = "SELECT COUNT(*) AS n FROM (SELECT x FROM ticks [ROWS 2 SLIDE 2]) AS q [RANGE 1 MINUTE SLIDE 1 MINUTE]"
     assert windrow.replay(text, ticks=TICKS, flush=True)["n"].to_pylist() == [6]
-
-
-def test_changes_are_not_told_of_them():
-    with pytest.raises(QueryError, match="EMIT CHANGES over windows that count rows"):
-        windrow.replay("SELECT x FROM ticks [ROWS 3 SLIDE 1] EMIT CHANGES", ticks=TICKS)

@@ -23,7 +23,6 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
-from windrow.plan.windows.time_window import TimeWindow
 
 PlanOf = Callable[[Query], AnyQuery]
 """Plans a query that stands within another one."""
@@ -85,7 +84,7 @@ def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
     if not isinstance(query, QueryPlan):
         return Stream(name, query.emitted, "window_end", made_of=query)
     window = query.window
-    if isinstance(window, TimeWindow) and window.every_us is not None:
+    if window.every_us is not None:
         raise error_at(place, "only final answers are events of a stream", text, "leave EMIT EVERY out")
     if isinstance(window, PredicateWindow) or (isinstance(window, CountWindow) and window.slide_us is not None):
         raise not_yet(place, "a stream of the answers of this kind of window", text, "[RANGE 1 SECOND SLIDE 1 SECOND]")

@@ -28,7 +28,7 @@ from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.timing import Timing
-from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
+from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow
@@ -239,8 +239,10 @@ def _query(query: QueryPlan) -> list[str]:
 
 def _levels(window: NestedWindow) -> list[str]:
     """Which windows nest, and how their slides go together."""
-    lines = [f"      level {number} = {window_text(part)}" for number, part in enumerate(parts_of(window))]
     assert window.levels is not None
+    lines = [f"      level {number} = {window_text(part)}" for number, part in enumerate(window.levels.windows)]
+    if window.every_us is not None:
+        lines.append(f"      and what has come so far of each, every {duration_sql(window.every_us)}")
     together = "a level slides with all finer ones" if window.levels.divide else "slides do not divide each other"
     return [*lines, f"      {together}: an event is folded once, into panes that are cut at the edges of all levels"]
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from windrow.language import duration_sql
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.cuts import Cuts
+from windrow.plan.windows.early_rows import EarlyRows
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.session_window import SessionWindow
@@ -60,11 +63,14 @@ def count_window_text(window: CountWindow) -> str:
     '[PARTITION BY k RANGE 1 MINUTE SLIDE 50 ROWS]'
     """
     keys = f"PARTITION BY {', '.join(window.partition)} " if window.partition else ""
+    every = "" if window.every_us is None else f" EMIT EVERY {duration_sql(window.every_us)}"
+    if isinstance(window, EarlyRows):
+        whole = replace(window.closes, every_us=window.slide_us)
+        return f"{count_window_text(whole)}, the early answers"
     if isinstance(window, PredicateWindow):
-        every = "" if window.every_us is None else f" EMIT EVERY {duration_sql(window.every_us)}"
         return f"[{keys}FROM {window.opens} UNTIL {window.closes}{every}]"
     if isinstance(window, SessionWindow):
-        return f"[{keys}SESSION {duration_sql(window.gap_us)}]"
+        return f"[{keys}SESSION {duration_sql(window.gap_us)}{every}]"
     reach = (
         f"RANGE {duration_sql(window.range_us)}"
         if window.range_us is not None
@@ -72,9 +78,9 @@ def count_window_text(window: CountWindow) -> str:
     )
     if window.slide_us is None:
         rows = " ROWS" if window.range_us is not None else ""
-        return f"[{keys}{reach} SLIDE {window.slide_rows}{rows}]"
+        return f"[{keys}{reach} SLIDE {window.slide_rows}{rows}{every}]"
     offset = f" OFFSET {duration_sql(window.offset_us)}" if window.offset_us else ""
-    return f"[{keys}{reach} SLIDE {duration_sql(window.slide_us)}{offset}]"
+    return f"[{keys}{reach} SLIDE {duration_sql(window.slide_us)}{offset}{every}]"
 
 
 def _panes(window: CountWindow) -> str:

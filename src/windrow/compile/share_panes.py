@@ -29,17 +29,19 @@ def share_panes(queries: Sequence[QueryPlan], wanted: Wanted = NOTHING) -> tuple
     sharing: dict[tuple[JoinedRows | None, str | None, tuple[Key, ...], bool], list[QueryPlan]] = {}
     for query in queries:
         if isinstance(query.window, TimeWindow):
-            counted = (query.rows, query.where, query.keys, query.window.range_us is None)
-            sharing.setdefault(counted, []).append(query)
-    return tuple(_space(members, wanted) for members in sharing.values())
+            for grows in dict.fromkeys(part.grows for part in parts_of(query.window)):
+                sharing.setdefault((query.rows, query.where, query.keys, grows), []).append(query)
+    return tuple(_space(members, grows, wanted) for (*_, grows), members in sharing.items())
 
 
-def _space(queries: Sequence[QueryPlan], wanted: Wanted) -> Space:
+def _space(queries: Sequence[QueryPlan], grows: bool, wanted: Wanted) -> Space:
     asked: dict[TimeWindow, dict[Partial, None]] = {}
     wishes: dict[tuple[TimeWindow, Partial], tuple[str, str]] = {}
     for query in queries:
         assert isinstance(query.window, TimeWindow)
         for part in parts_of(query.window):
+            if part.grows != grows:
+                continue
             asked.setdefault(part, {}).update(dict.fromkeys(query.partials))
             for partial in query.partials:
                 _ask(wishes, (part, partial), query)

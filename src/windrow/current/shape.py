@@ -12,7 +12,6 @@ from windrow.current.limits import Limits
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
-from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 NEWEST_WINDOW, ADDED_UP, LATEST_ROWS = "newest window", "added up", "latest rows"
@@ -32,10 +31,9 @@ class Shape:
     def of(cls, query: QueryPlan | ChangePlan) -> Shape:
         if query.emit == CHANGES:
             return cls(ADDED_UP, query.leading)
-        nested = isinstance(query, QueryPlan) and isinstance(query.window, NestedWindow)
-        windows = isinstance(query, ChangePlan) or nested
+        windows = isinstance(query, ChangePlan)
         if isinstance(query, QueryPlan) and isinstance(query.window, TimeWindow):
-            windows = windows or query.window.every_us is None
+            windows = query.window.every_us is None
         whole = query.emit == SNAPSHOT and windows
         return cls(NEWEST_WINDOW if whole else LATEST_ROWS, query.leading)
 

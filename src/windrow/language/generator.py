@@ -119,7 +119,8 @@ class WindrowGenerator(SparkGenerator):
 
     def sessionstreamwindow_sql(self, expression: SessionStreamWindow) -> str:
         keys = self.expressions(expression, key="partition_by", flat=True)
-        return f"[{f'PARTITION BY {keys} ' if keys else ''}SESSION {self.sql(expression, 'this')}]"
+        every = self._clause(" EMIT EVERY", expression, "emit_every")
+        return f"[{f'PARTITION BY {keys} ' if keys else ''}SESSION {self.sql(expression, 'this')}{every}]"
 
     def querywindow_sql(self, expression: QueryWindow) -> str:
         return f"WINDOW {self.sql(expression, 'this')}"

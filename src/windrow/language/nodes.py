@@ -101,9 +101,9 @@ class PredicateStreamWindow(exp.Expression):
 
 
 class SessionStreamWindow(exp.Expression):
-    """`[PARTITION BY ... SESSION this]`, where `this` is the gap."""
+    """`[PARTITION BY ... SESSION this EMIT EVERY ...]`, where `this` is the gap."""
 
-    arg_types: ClassVar[dict[str, bool]] = {"partition_by": False, "this": True}
+    arg_types: ClassVar[dict[str, bool]] = {"partition_by": False, "this": True, "emit_every": False}
 
 
 class QueryWindow(exp.Expression):

@@ -65,11 +65,15 @@ class CumulateWindow:
 
 @dataclass(frozen=True, slots=True)
 class RowWindow:
-    """`[ROWS 1000 SLIDE 10]`: the last `rows` events, answered after each `slide_rows`-th, perhaps per key."""
+    """`[ROWS 1000 SLIDE 10]`: the last `rows` events, answered after each `slide_rows`-th, perhaps per key.
+
+    `emit_every_us`, here and below, is how often a window that still fills is answered.
+    """
 
     rows: int | None
     slide_rows: int | None = None
     partition_by: tuple[exp.Expr, ...] = ()
+    emit_every_us: int | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False)
 
 
@@ -81,6 +85,7 @@ class TimeRangeRowSlideWindow:
     slide_rows: int
     partition_by: tuple[exp.Expr, ...] = ()
     unique: bool = field(default=False, kw_only=True)
+    emit_every_us: int | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False)
 
 
@@ -93,6 +98,7 @@ class RowRangeTimeSlideWindow:
     offset_us: int = 0
     about: bool = False
     partition_by: tuple[exp.Expr, ...] = ()
+    emit_every_us: int | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False)
 
 
@@ -116,6 +122,7 @@ class SessionWindow:
 
     gap_us: int
     partition_by: tuple[exp.Expr, ...] = ()
+    emit_every_us: int | None = field(default=None, kw_only=True)
     span: Span | None = field(default=None, compare=False)
 
 
@@ -150,7 +157,8 @@ def window_of(table: exp.Expr) -> Window | None:
         keys, every = tuple(node.args.get("partition_by") or ()), node.args.get("emit_every")
         return PredicateWindow(node.this, node.expression, keys, every.us if every else None, span_of(node))
     if isinstance(node, SessionStreamWindow):
-        return SessionWindow(node.this.us, tuple(node.args.get("partition_by") or ()), span_of(node))
+        keys, every = tuple(node.args.get("partition_by") or ()), node.args.get("emit_every")
+        return SessionWindow(node.this.us, keys, span_of(node), emit_every_us=every.us if every else None)
     if not isinstance(node, StreamWindow):
         return None
     ranges, slides = node.args["ranges"], node.args.get("slides") or []
@@ -186,16 +194,18 @@ def _plain(node: StreamWindow, reach: exp.Expr, slide: exp.Expr | None) -> Plain
     span = span_of(node)
     about = bool(node.args.get("about"))
     offset, emit_every = node.args.get("offset"), node.args.get("emit_every")
-    offset_us = offset.us if offset else 0
+    offset_us, every_us = offset.us if offset else 0, emit_every.us if emit_every else None
     keys = tuple(node.args.get("partition_by") or ())
     by_rows = isinstance(reach, RowCount) or (isinstance(reach, Unbounded) and bool(node.args.get("rows")))
     rows = reach.rows if isinstance(reach, RowCount) else None
     range_us = reach.us if isinstance(reach, Duration) else None
     if by_rows and isinstance(slide, Duration):
-        return RowRangeTimeSlideWindow(rows, slide.us, offset_us, about, keys, span)
+        return RowRangeTimeSlideWindow(rows, slide.us, offset_us, about, keys, span, emit_every_us=every_us)
     if by_rows:
-        return RowWindow(rows, slide.rows if isinstance(slide, RowCount) else None, keys, span)
+        slide_rows = slide.rows if isinstance(slide, RowCount) else None
+        return RowWindow(rows, slide_rows, keys, span, emit_every_us=every_us)
     if isinstance(slide, RowCount):
-        return TimeRangeRowSlideWindow(range_us, slide.rows, keys, span, unique=bool(node.meta.get(UNIQUE)))
+        unique = bool(node.meta.get(UNIQUE))
+        return TimeRangeRowSlideWindow(range_us, slide.rows, keys, span, unique=unique, emit_every_us=every_us)
     slide_us = slide.us if isinstance(slide, Duration) else None
-    return TimeWindow(range_us, slide_us, offset_us, emit_every.us if emit_every else None, about, span)
+    return TimeWindow(range_us, slide_us, offset_us, every_us, about, span)

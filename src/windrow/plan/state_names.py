@@ -21,6 +21,7 @@ from windrow.plan.nodes.aggregates import Aggregate, FilledPartial, Partial, Siz
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.early import EarlyWindow
+from windrow.plan.windows.early_rows import EarlyRows
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
@@ -178,7 +179,8 @@ def partial_name(partial: Partial) -> str:
 
 def aggregate_text(aggregate: Aggregate) -> str:
     """An answer, and what it is drawn from."""
-    return f"{aggregate.answer} {type_text(aggregate.type)} from {partial_text(aggregate.partial)}"
+    level = "" if aggregate.of_level is None else f" of level {aggregate.of_level}"
+    return f"{aggregate.answer} {type_text(aggregate.type)} from {partial_text(aggregate.partial)}{level}"
 
 
 def window_text(window: TimeWindow | CountWindow) -> str:
@@ -194,8 +196,10 @@ def _bounds(window: TimeWindow | CountWindow) -> str:
     match window:
         case EarlyWindow():
             return f"early {_bounds(window.closes)} every {span(window.slide_us)}"
+        case EarlyRows():
+            return f"early {_bounds(window.closes)}{_every(window.slide_us)}"
         case NestedWindow(levels=levels, aging=aging) if levels is not None:
-            return _levels(levels.windows, aging)
+            return _levels(levels.windows, aging) + _every(window.every_us)
         case CalendarWindow(ends=Calendar() as ends, starts=Calendar() as starts):
             reach = f"{starts.back_months} months {starts.back_days} days"
             slide = f"{ends.months} months {ends.days} days"
@@ -210,14 +214,14 @@ def _bounds(window: TimeWindow | CountWindow) -> str:
             conditions = f"from {window.opens} to {window.closes}{_every(window.every_us)}"
             return conditions + _counted(window)
         case SessionWindow():
-            return f"session gap {span(window.gap_us)}{_counted(window)}"
+            return f"session gap {span(window.gap_us)}{_every(window.every_us)}{_counted(window)}"
         case NestedRows():
-            return _levels(window.levels, window.aging)
+            return _levels(window.levels, window.aging) + _every(window.every_us)
     reach = "unbounded" if window.rows is None else f"rows {window.rows}"
     reach = reach if window.range_us is None else f"range {span(window.range_us)}"
     slide = f"{window.slide_rows} rows" if window.slide_us is None else span(window.slide_us)
     unique = " unique" if window.unique else ""
-    return f"{reach} slide {slide}{_offset(window.offset_us)}{_counted(window)}{unique}"
+    return f"{reach} slide {slide}{_offset(window.offset_us)}{_every(window.every_us)}{_counted(window)}{unique}"
 
 
 def _levels(levels: Iterable[TimeWindow | CountWindow], aging: Iterable[float]) -> str:

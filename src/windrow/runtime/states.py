@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from windrow.compile.choose_maintenance import NAMES
+from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.rows.partition_space import PartitionSpaceState
+from windrow.runtime.rows.passed import Passing
 from windrow.runtime.rows.predicate_space import PredicateSpaceState
 from windrow.runtime.rows.row_space import RowSpaceState
 from windrow.runtime.rows.session_space import SessionSpaceState
@@ -26,6 +28,21 @@ def state_of(
     rows: int,
 ) -> KeptSpace:
     """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
+    state = _opened(space, plan, blocks, user, snapshot, since, rows)
+    if isinstance(state, Passing) and any(query.emit != SNAPSHOT for query in plan.queries_of(space)):
+        state.passed = []
+    return state
+
+
+def _opened(
+    space: Space | RowSpace,
+    plan: StreamPlan,
+    blocks: Blocks,
+    user: dict[str, type],
+    snapshot: Snapshot | None,
+    since: int | None,
+    rows: int,
+) -> KeptSpace:
     schedule = plan.wanted.get("schedule")
     if isinstance(space, Space):
         return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule)

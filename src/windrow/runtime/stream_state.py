@@ -16,6 +16,7 @@ from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
 from windrow.runtime.reject import late_rows, rejected_of
 from windrow.runtime.rows.partition_space import PartitionSpaceState
+from windrow.runtime.rows.passed import Passing
 from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.set_aside import SetAside
 from windrow.runtime.share import Share
@@ -123,6 +124,8 @@ class StreamState:
                     state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
                 except NoRoomError as error:
                     raise NoRoomForError(space, error.size) from None
+                if isinstance(space, RowSpace) and isinstance(state, Passing) and state.passed:
+                    self._told.passed(space, state)
                 outcome.duplicates += state.duplicates if isinstance(state, PartitionSpaceState) else 0
                 self._told.levels(state, outcome)
                 last = clock if newest is None else state.last_end(clock, newest)
@@ -134,6 +137,8 @@ class StreamState:
                     until = last if until is None else max(until, last)
             outcome.spend(self._asking[space], began)
         self._told.row_levels(outcome)
+        if reached is not None:
+            self._told.changes(reached, newest, outcome)
         self.clock = until
         self._settled_to = None if settled_to is None or _latest(until, settled_to) == until else settled_to
         self._aside.moves += newest_event(payloads) is not None or self.clock != before
@@ -182,7 +187,7 @@ class StreamState:
         return next(
             state
             for space, state in self.spaces.items()
-            if isinstance(state, SpaceState) and query in self.plan.queries_of(space)
+            if isinstance(state, SpaceState) and not state.space.unbounded and query in self.plan.queries_of(space)
         )
 
     def held(self, wanting: AnySpace | None = None, more: int = 0) -> list[tuple[list[str], int]]:

@@ -25,14 +25,11 @@ def _slide_error(window: StreamWindow, text: str) -> QueryError | None:
     slides = window.args.get("slides") or []
     in_time = [slide for slide in slides if isinstance(slide, Duration | Months)]
     offset, emit_every = window.args.get("offset"), window.args.get("emit_every")
-    if offset is not None and (not in_time or window.args.get("nested")):
+    if offset is not None and not in_time:
         return error_at(offset, "OFFSET shifts a slide in time, and this window has none", text, "add SLIDE 1 DAY, say")
-    if emit_every is not None and (not in_time or window.args.get("rows") or window.args.get("nested")):
-        message = "EMIT EVERY answers early for a RANGE with a SLIDE in time, and this window is none"
-        return error_at(emit_every, message, text)
-    if window.args.get("about") and window.args.get("nested"):
-        message = "ABOUT may round a slide, and the range of each level is a multiple of its slide"
-        return error_at(slides[0], message, text, "leave ABOUT out")
+    if emit_every is not None and not slides:
+        message = "EMIT EVERY answers before a window slides, and this one has no SLIDE: each change is told at once"
+        return error_at(emit_every, message, text, "add SLIDE, or say EMIT LAST EVERY behind the query")
     if window.args.get("about") and len(in_time) < len(slides):
         return error_at(slides[0], "ABOUT is for a slide in time", text, "leave ABOUT out")
     return None

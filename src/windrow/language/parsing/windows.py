@@ -44,10 +44,14 @@ class WindowParser(DurationParser):
         opens = self._parse_condition_of("FROM")
         self._expect("UNTIL", after="the condition of FROM")
         parts: dict[str, Any] = {"this": opens, "expression": self._parse_condition_of("UNTIL")}
-        if self._match_text_seq("EMIT"):
-            self._expect("EVERY", after="EMIT")
-            parts["emit_every"] = self._parse_duration("period of EMIT EVERY")
-        return PredicateStreamWindow(**({"partition_by": keys} if keys else {}), **parts)
+        return PredicateStreamWindow(**({"partition_by": keys} if keys else {}), **parts, **self._parse_every())
+
+    def _parse_every(self) -> dict[str, Any]:
+        """EMIT EVERY, where it may follow."""
+        if not self._match_text_seq("EMIT"):
+            return {}
+        self._expect("EVERY", after="EMIT")
+        return {"emit_every": self._parse_duration("period of EMIT EVERY")}
 
     def _parse_condition_of(self, word: str) -> exp.Expr:
         condition = self._parse_disjunction()
@@ -63,7 +67,7 @@ class WindowParser(DurationParser):
             return self._parse_predicate_window(parts.get("partition_by"))
         if self._word() == "SESSION":
             self._advance()
-            return SessionStreamWindow(this=self._parse_duration("gap of SESSION"), **parts)
+            return SessionStreamWindow(this=self._parse_duration("gap of SESSION"), **parts, **self._parse_every())
         reach = self._word()
         if reach not in ("RANGE", "RANGES", "ROWS"):
             self._fail_expecting(_REACHES[:5] if parts else _REACHES)

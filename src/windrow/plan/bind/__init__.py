@@ -36,6 +36,7 @@ join_tables            A stream joined with tables stays a stream: its rows have
 joins                  JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for
                        afterwards
 lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
+level_filters          FILTER (WHERE level <= 1): an aggregate of what one level holds, beside those of a coarser one
 names                  Names in expressions: each column replaced by what it stands for, at its old place in the text
 order                  ORDER BY and LIMIT
 others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`; they must be over a

@@ -14,6 +14,7 @@ from windrow.plan.bind.calls import RECURRING, calls_in, is_call, resolve, unwra
 from windrow.plan.bind.clusters import ClusterScope, bind_clusters
 from windrow.plan.bind.from_clause import needs_window
 from windrow.plan.bind.groupings import grouped_by, way_out
+from windrow.plan.bind.level_filters import without_level
 from windrow.plan.bind.names import (
     check_new,
     has_variables,
@@ -32,7 +33,7 @@ from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.groupings import GroupingSets
 from windrow.plan.nodes.pipeline import Output
-from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, window_columns
+from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, named_columns
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -111,8 +112,11 @@ class _Lift:
         if isinstance(node, exp.Grouping | exp.GroupingId):
             return placed_as(self._grouping(node), node)
         if is_call(node, self.scope):
-            meant = substituted(node, self.source.columns, self.scope.text)
+            asked, level = without_level(node, self.source, self.scope)
+            meant = substituted(asked, self.source.columns, self.scope.text)
             aggregate = self._growing(self._weighed(resolve(meant, self.source.stream.schema, self.scope), node))
+            if level is not None:
+                aggregate = self._of_one_level(aggregate, level, node)
             return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
         if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._told():
             return placed_as(exp.column(node.name.lower()), node)
@@ -151,6 +155,12 @@ class _Lift:
             return replace(aggregate, partial=replace(aggregate.partial, kind="user"))
         return aggregate
 
+    def _of_one_level(self, aggregate: Aggregate, level: int, node: exp.Expr) -> Aggregate:
+        if self.clusters is not None or aggregate.answer == RECURRING:
+            what = "CLUSTER BY" if self.clusters is not None else RECURRING
+            raise not_yet(node, f"FILTER by level with {what}", self.scope.text)
+        return replace(aggregate, of_level=level)
+
     def _of_levels(self, aggregate: Aggregate, node: exp.Expr) -> Aggregate:
         """An aggregate that looks at each level by itself."""
         window = self.source.window
@@ -158,6 +168,9 @@ class _Lift:
             message = "RECURRING looks at the levels of a nested window, and this window has none"
             hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
             raise error_at(node, message, self.scope.text, hint)
+        if window.grows or window.every_us is not None:
+            what = "levels without bound" if window.grows else "EMIT EVERY"
+            raise not_yet(node, f"RECURRING with {what}", self.scope.text)
         if not window.divide:
             message = "RECURRING needs slides of which each is a multiple of the next finer one"
             raise error_at(node, message, self.scope.text)
@@ -188,7 +201,8 @@ class _Lift:
 
     def _told(self) -> tuple[str, ...]:
         """The columns besides keys and aggregates that expressions may name."""
-        return self.leading if self.scope.emit == SNAPSHOT else ()
+        window = self.source.window
+        return () if window is None else named_columns(window, self.scope.emit, self.clusters is not None)
 
     def _column_of(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
         return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)
@@ -251,7 +265,7 @@ def _keys(
     """The grouping expressions, by their canonical text, and where there are several groupings, which."""
     keys: dict[str, Key] = {}
     own = {column.lower() for column in source.columns}
-    told = set() if source.window is None or scope.emit != SNAPSHOT else set(window_columns(source.window)) - own
+    told = set() if source.window is None else set(named_columns(source.window, scope.emit, False)) - own
 
     def place(node: exp.Expr) -> list[int]:
         if isinstance(node, exp.Literal) and not node.is_string:

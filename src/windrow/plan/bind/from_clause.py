@@ -25,6 +25,7 @@ from windrow.plan.bind.row_windows import (
     bind_predicate_window,
     bind_row_levels,
     bind_session_window,
+    check_aging,
 )
 from windrow.plan.windows.calendar import Calendar
 from windrow.plan.windows.levels import Levels
@@ -103,14 +104,16 @@ def _bind_levels(written: LevelsWindow, place: exp.Expr, scope: Scope) -> TimeWi
         if not isinstance(level, WrittenWindow) or level.slide_us is None:
             hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND]"
             raise not_yet(place, "levels that slide some in time and some in rows", scope.text, hint)
-        windows.append(TimeWindow(level.range_us, level.slide_us))
+        windows.append(TimeWindow(level.range_us, level.slide_us, level.offset_us % level.slide_us))
     try:
         levels = Levels(tuple(windows))
     except SettingsError as error:
         raise error_at(place, str(error), scope.text) from None
-    if written.aging and not levels.divide:
-        raise error_at(place, "AGING needs slides of which each is a multiple of the next finer one", scope.text)
-    return nested_window(levels, written.aging)
+    first = written.levels[0]
+    assert isinstance(first, WrittenWindow)
+    nested = nested_window(levels, written.aging, about=first.about, every_us=first.emit_every_us)
+    check_aging(written, nested, place, scope)
+    return nested
 
 
 def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:

@@ -8,8 +8,10 @@ from sqlglot import exp
 
 from windrow.language import (
     Query,
+    RowWindow,
     deep,
     emit_of,
+    error_at,
     expression_sql,
     parse_expression,
     query_window_of,
@@ -30,9 +32,9 @@ from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, ref
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.window_rows import bind_window_rows
 from windrow.plan.catalog import Catalog
-from windrow.plan.nodes.emission import FINAL, SNAPSHOT
+from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
 from windrow.plan.nodes.pipeline import Output
-from windrow.plan.nodes.result_columns import leading_columns
+from windrow.plan.nodes.result_columns import leading_columns, named_columns
 
 Named = dict[str, exp.Expr]
 """The sub-queries that WITH has named, each with its names for columns."""
@@ -41,8 +43,7 @@ Named = dict[str, exp.Expr]
 @deep
 def bind(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
-    emit = emit_of(query.tree) or SNAPSHOT
-    emit = SNAPSHOT if emit == FINAL else emit  # the answer of a window that has ended is final
+    emit = _emitted(query)
     scope = Scope(catalog, query.text, emit)
     folds = any(aggregates(select, scope) for select in query.tree.find_all(exp.Select))
     scope = replace(scope, folds=folds)
@@ -52,6 +53,18 @@ def bind(query: Query, catalog: Catalog) -> BoundQuery:
             refuse_changes(query.tree, bound.query, query.text)
         return replace(bound.query, by_engine=needs_engine(bound.query, scope))
     raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
+
+
+def _emitted(query: Query) -> str:
+    """What is sent: whole answers, or, where every row makes another one, what changes."""
+    emit = emit_of(query.tree)
+    windows = [window_of(table) for table in query.tree.find_all(exp.Table, exp.Subquery)]
+    if any(isinstance(window, RowWindow) and window.slide_rows is None for window in windows):
+        if emit in (SNAPSHOT, FINAL):
+            message = f"without SLIDE each row changes the answer, and the changes are sent, not {emit}"
+            raise error_at(query.tree.args["emit"], message, query.text, "add SLIDE 1, or leave EMIT out")
+        return emit or CHANGES
+    return SNAPSHOT if emit in (None, FINAL) else emit  # the answer of a window that has ended is final
 
 
 def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
@@ -119,7 +132,8 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
     if source.query.limit is not None and any(tree.args.get(clause) for clause in ("where", "order", "limit")):
         raise not_yet(tree.selects[0], "a query that chooses among the rows of a sub-query with LIMIT", scope.text)
     leading = leading_columns(source.query.window, scope.emit, source.query.clusters is not None)
-    visible = source.columns | {name: exp.column(name) for name in leading if scope.emit == SNAPSHOT}
+    named = named_columns(source.query.window, scope.emit, source.query.clusters is not None)
+    visible = source.columns | {name: exp.column(name) for name in named}
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
         found = source.columns

@@ -5,15 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
-from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, RowWindow, error_at, span_of
+from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, error_at, span_of
 from windrow.language import PredicateWindow as PredicateWindowText
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
 from windrow.plan.windows.parts import NestedWindow
-from windrow.plan.windows.predicate_window import PredicateWindow
-from windrow.plan.windows.session_window import SessionWindow
-from windrow.plan.windows.time_window import TimeWindow
+from windrow.plan.windows.row_levels import NestedRows
 
 _CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
 
@@ -55,8 +53,6 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
     """The error for a window that only one aggregation can be asked of, in any other query."""
     place = table.args.get("stream_window") or table
     match written:
-        case RowWindow(slide_rows=None):
-            return not_yet(place, "a window without SLIDE", text, "add SLIDE 1")
         case LevelsWindow():
             kind = "a nested window"
         case PredicateWindowText():
@@ -87,20 +83,19 @@ def refuse_groupings(tree: exp.Select, text: str) -> None:
 
 def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
     """Raise where the changes of a query cannot be told."""
-    emit = tree.args["emit"]
+    emit = tree.args.get("emit") or tree
     if query.order or query.limit is not None:
         message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
-    if isinstance(query.window, PredicateWindow):
-        raise not_yet(emit, "EMIT CHANGES over windows from condition to condition", text)
-    if isinstance(query.window, SessionWindow):
-        raise not_yet(emit, "EMIT CHANGES over sessions", text)
-    if not isinstance(query.window, TimeWindow):
-        raise not_yet(emit, "EMIT CHANGES over windows that count rows", text)
-    if isinstance(query.window, NestedWindow):
-        raise not_yet(emit, "EMIT CHANGES over nested windows", text)
-    if query.window.every_us is not None:
-        raise not_yet(emit, "EMIT CHANGES over windows that answer early", text)
+    window = query.window
+    if isinstance(window, NestedWindow | NestedRows) and (window.aging or _asks_levels(query)):
+        raise not_yet(emit, "EMIT CHANGES with AGING, RECURRING or levels that are compared", text)
+    if query.clusters is not None and (isinstance(window, NestedWindow) or window.every_us is not None):
+        raise not_yet(emit, "EMIT CHANGES of clusters of levels, or of windows that answer early", text)
+
+
+def _asks_levels(query: BoundQuery) -> bool:
+    return any(aggregate.answer == "RECURRING" or aggregate.of_level is not None for aggregate in query.aggregates)
 
 
 def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:

@@ -15,7 +15,7 @@ from windrow.plan.bind.project_rows import filtered
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.pipeline import Output
-from windrow.plan.nodes.result_columns import leading_columns
+from windrow.plan.nodes.result_columns import leading_columns, named_columns
 from windrow.plan.nodes.spaces import Key
 
 
@@ -28,7 +28,7 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
     window = source.window
     assert window is not None
     leading = leading_columns(window, scope.emit, False)
-    told = set(leading) - {column.lower() for column in source.columns}
+    told = set(named_columns(window, scope.emit, False)) - {column.lower() for column in source.columns}
     of_windows, rest = _split(tree, told)
     kept = tree.copy()
     kept.set("where", rest and exp.Where(this=rest))

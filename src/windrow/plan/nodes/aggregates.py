@@ -71,11 +71,15 @@ class SizedPartial(Partial):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One aggregate of a select list: the `answer` that is drawn from `partial`, and its `type`."""
+    """One aggregate of a select list: the `answer` that is drawn from `partial`, and its `type`.
+
+    With `of_level` it is that of the rows which this level holds, in the answers of coarser ones too.
+    """
 
     answer: str
     partial: Partial
     type: pa.DataType
+    of_level: int | None = None
 
 
 LISTS = frozenset({"collect", "collect_nulls"})

@@ -18,19 +18,31 @@ HAS, HAD, CHANGE, OTHER = "has", "had", "change", "other"
 _WAS = "was_"
 
 
-def changed_schema(keys: Sequence[pa.DataType], aggregates: Sequence[Aggregate], clustered: bool) -> pa.Schema:
+def changed_schema(
+    keys: Sequence[pa.DataType], aggregates: Sequence[Aggregate], clustered: bool, leveled: bool = False
+) -> pa.Schema:
     """The columns that slide emits for changes: a row for each group that is in one of two windows, or in both.
 
     `has` and `had` tell in which; `agg_0`, ... is what the group has, `was_agg_0`, ... what it had. With clusters,
-    `change` is what became of one, and `other` the number of that which it split from or merged into.
+    `change` is what became of one, and `other` the number of that which it split from or merged into. With levels,
+    `level` is the one that has changed.
     """
     flags = [pa.field(HAS, pa.bool_(), nullable=False), pa.field(HAD, pa.bool_(), nullable=False)]
     told = [pa.field(CHANGE, pa.string()), pa.field(OTHER, pa.int64())] if clustered else []
+    told += [pa.field("level", pa.int32(), nullable=False)] if leveled else []
     columns = [pa.field("time", pa.timestamp("us", tz="UTC"), nullable=False), *flags, *told]
     columns += [pa.field(f"key_{i}", type) for i, type in enumerate(keys)]
     for was in ("", _WAS):
         columns += [pa.field(f"{was}agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
+
+
+def changed_items(changed: pa.Schema, items: Sequence[pa.DataType]) -> pa.Schema:
+    """The same where an answer is told row by row: in the place of the rows together, those of each."""
+    own = [field for field in changed if not field.name.startswith(("agg_", f"{_WAS}agg_"))]
+    return pa.schema(
+        own + [pa.field(f"{was}item_{i}", type) for was in ("", _WAS) for i, type in enumerate(items)]
+    )  # fmt: skip
 
 
 def as_was(sql: str) -> str:
@@ -41,7 +53,7 @@ def as_was(sql: str) -> str:
     """
 
     def renamed(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and node.name.startswith("agg_"):
+        if isinstance(node, exp.Column) and node.name.startswith(("agg_", "item_")):
             return exp.column(f"{_WAS}{node.name}")
         return node
 

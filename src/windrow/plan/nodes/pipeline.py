@@ -12,7 +12,7 @@ from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.nodes.emission import SNAPSHOT, changed_schema
+from windrow.plan.nodes.emission import SNAPSHOT, changed_items, changed_schema
 from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns
@@ -111,9 +111,13 @@ class QueryPlan:
         return self.made_of is None
 
     @property
-    def rounded_us(self) -> int | None:
-        """The slide that was chosen, where it need not be what was asked for."""
-        return None if self.about_us is None else self.window.slide_us
+    def rounded_us(self) -> int | tuple[int, ...] | None:
+        """The slide that was chosen, where it need not be what was asked for; of levels, that of each."""
+        if self.about_us is None:
+            return None
+        if isinstance(self.window, NestedWindow) and self.window.levels is not None:
+            return tuple(level.slide_us for level in self.window.levels.windows)
+        return self.window.slide_us
 
     @property
     def ends_with_row(self) -> bool:
@@ -153,7 +157,8 @@ class QueryPlan:
         """Whether an answer is made of those of several levels."""
         if not isinstance(self.window, NestedWindow | NestedRows):
             return False
-        return bool(self.window.aging) or any(aggregate.answer == "RECURRING" for aggregate in self.aggregates)
+        looking = (aggregate.answer == "RECURRING" or aggregate.of_level is not None for aggregate in self.aggregates)
+        return bool(self.window.aging) or any(looking)
 
     def need_of(self, part: TimeWindow) -> str:
         """The same for one of the windows that its own is made of."""
@@ -167,14 +172,20 @@ class QueryPlan:
     @property
     def emitted(self) -> pa.Schema:
         """The columns that slide emits for this query."""
-        if self.items:
+        if self.items and self.emit == SNAPSHOT:
             return item_schema(self.answered, self.items)
         if self.emit == SNAPSHOT and self.look_up is not None:
             found = [pa.field(f"look_{i}", key.type) for i, key in enumerate(self.look_up.columns)]
             return pa.schema([*self.answered, *found])
         if self.emit == SNAPSHOT:
             return self.answered
-        return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None)
+        return changed_items(self.changed, [item.type for item in self.items]) if self.items else self.changed
+
+    @property
+    def changed(self) -> pa.Schema:
+        """The columns of what differs from one answer to the next."""
+        leveled = "level" in self.leading
+        return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None, leveled)
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -199,19 +210,17 @@ class QueryPlan:
     @property
     def told_apart_by(self) -> tuple[str, ...]:
         """The emitted columns by which one window is told from another."""
+        level = ("level",) if isinstance(self.window, NestedWindow | NestedRows) else ()
         if not isinstance(self.window, CountWindow):
-            if isinstance(self.window, NestedWindow):
-                return ("level", "window_end")
-            return ("window_end",) if self.window.every_us is None else ("due",)
+            return (*level, "window_end" if self.window.every_us is None else "due")
+        early = () if self.window.every_us is None else ("due", "final")
         keys = (f"key_{i}" for i, key in enumerate(self.keys) if key.sql in self.window.partition)
         if isinstance(self.window, SessionWindow):
-            return ("window_end", *keys)
+            return ("window_end", *early, *keys)
         if isinstance(self.window, PredicateWindow):
-            early = () if self.window.every_us is None else ("due", "final")
             return ("window_number", *early, *keys)
-        level = ("level",) if isinstance(self.window, NestedRows) else ()
         last = "window_row" if self.window.slide_us is None else "due"  # the same rows may be answered again
-        return (*level, last, *keys)
+        return (*level, last, *early, *keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,11 @@ def window_columns(window: TimeWindow | CountWindow) -> tuple[str, ...]:
     >>> window_columns(CountWindow(rows=4, slide_rows=3))
     ('window_start', 'window_end', 'window_row')
     """
-    if isinstance(window, SessionWindow):
-        return ("window_start", "window_end")
-    if isinstance(window, CountWindow) and not isinstance(window, PredicateWindow):
-        level = ("level",) if isinstance(window, NestedRows) else ()
-        return ("window_start", "window_end", "window_row", *level)
-    if isinstance(window, NestedWindow):
-        return ("window_start", "window_end", "level")
+    counts = isinstance(window, CountWindow) and not isinstance(window, PredicateWindow | SessionWindow)
+    row = ("window_row",) if counts else ()
+    level = ("level",) if isinstance(window, NestedWindow | NestedRows) else ()
     early = () if window.every_us is None else ("final", "as_of")
-    return ("window_start", "window_end", *early)
+    return ("window_start", "window_end", *row, *level, *early)
 
 
 def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
@@ -40,7 +36,14 @@ def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool
     """
     if emit == SNAPSHOT:
         return window_columns(window)
-    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time")
+    level = ("level",) if isinstance(window, NestedWindow | NestedRows) else ()
+    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time", *level)
+
+
+def named_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
+    """Those of them that expressions may name: of what changes, both sides have them."""
+    leading = leading_columns(window, emit, clustered)
+    return leading if emit == SNAPSHOT else tuple(name for name in leading if name == "level")
 
 
 def emitted_schema(
@@ -49,21 +52,17 @@ def emitted_schema(
     """The columns that slide emits for this kind of window, these keys and aggregates."""
     time = pa.timestamp("us", tz="UTC")
     columns = [pa.field("window_start", time), pa.field("window_end", time, nullable=False)]
-    early = [pa.field("final", pa.bool_(), nullable=False), pa.field("due", pa.int64(), nullable=False)]
-    early.append(pa.field("as_of", time, nullable=False))
-    level = pa.field("level", pa.int32(), nullable=False)
+    due = pa.field("due", pa.int64(), nullable=False)
     if isinstance(window, PredicateWindow):
         columns.append(pa.field("window_number", pa.int64(), nullable=False))
-        columns += [] if window.every_us is None else early
     elif isinstance(window, CountWindow) and not isinstance(window, SessionWindow):
         columns.append(pa.field("window_row", pa.int64(), nullable=False))
-        columns += [level] if isinstance(window, NestedRows) else []
-        if window.slide_us is not None:
-            columns.append(pa.field("due", pa.int64(), nullable=False))
-    elif isinstance(window, NestedWindow):
-        columns.append(level)
-    elif isinstance(window, TimeWindow) and window.every_us is not None:
-        columns += early
+    if isinstance(window, NestedWindow | NestedRows):
+        columns.append(pa.field("level", pa.int32(), nullable=False))
+    if window.every_us is not None:
+        columns += [pa.field("final", pa.bool_(), nullable=False), due, pa.field("as_of", time, nullable=False)]
+    elif isinstance(window, CountWindow) and window.slide_us is not None:
+        columns.append(due)
     columns += [pa.field(f"key_{i}", key.type) for i, key in enumerate(keys)]
     columns += [pa.field(f"agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)

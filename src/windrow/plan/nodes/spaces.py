@@ -12,6 +12,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.kept import PARTIALS, kept_as
 from windrow.plan.state_names import joined_text, row_place_text, row_space_text, short, space_text
 from windrow.plan.windows.cuts import Cuts
+from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import row_parts
 from windrow.plan.windows.row_window import CountWindow
@@ -102,7 +103,11 @@ class Space:
     def answers(self, query: QueryPlan) -> bool:
         """Whether a query is answered from its panes."""
         counted = (self.rows, self.where, self.keys) == (query.rows, query.where, query.keys)
-        return counted and isinstance(query.window, TimeWindow) and query.window.grows == self.unbounded
+        return counted and isinstance(query.window, TimeWindow) and bool(self.parts_of(query.window))
+
+    def parts_of(self, window: TimeWindow) -> tuple[TimeWindow, ...]:
+        """Those of the windows that `window` is made of which are folded here: levels may be in two spaces."""
+        return tuple(part for part in parts_of(window) if part.grows == self.unbounded)
 
     @property
     def windows(self) -> tuple[TimeWindow, ...]:

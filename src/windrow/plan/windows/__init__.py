@@ -4,6 +4,7 @@ calendar          Days, weeks, months and years as the clocks of a place show th
 chains            Which windows nest, so that one chain can answer them, whoever asks for them
 cuts              Where time is cut into panes: at the edges of all windows that share them, and nowhere else
 early             Windows that answer while they fill
+early_rows        Windows of rows that answer while they fill
 horizon           How far back a query with levels is asked, and the stretch of time that this gives
 levels            Nested windows: one range and slide for each level, the finest first
 parts             What is folded for a window: one window, or several whose answers are told apart by a column

@@ -10,7 +10,7 @@ from windrow.errors import SettingsError
 from windrow.language.durations import duration_sql, parse_duration
 from windrow.plan.instants import shown_instant
 from windrow.plan.nodes.pipeline import QueryPlan
-from windrow.plan.windows.parts import NestedWindow
+from windrow.plan.windows.parts import NestedWindow, levels_of
 
 R = TypeVar("R")
 
@@ -69,7 +69,10 @@ class Horizon:
         if query.joins_levels or query.clusters is not None:
             what = "clusters" if query.clusters is not None else "AGING" if window.aging else "RECURRING"
             raise SettingsError(f"{what} is of whole levels\nhint: ask a query without it for a horizon")
-        length_us, widest = parse_duration(length), window.range_us
+        length_us, bounded = parse_duration(length), levels_of(window, grow=False)
+        if not bounded:
+            raise SettingsError("the only level is without bound\nhint: add one with a RANGE")
+        widest = bounded[-1].range_us
         if length_us <= 0:
             raise SettingsError(f"a horizon is longer than nothing, and {length!r} is not")
         if widest is not None and length_us > widest:
@@ -87,7 +90,7 @@ class Horizon:
         """The finest level that reaches back so far."""
         levels = self.window.levels
         assert levels is not None
-        return next(level for level in range(len(levels)) if levels.reach(level) >= self.length_us)
+        return next(level for level in range(levels.bounded) if levels.reach(level) >= self.length_us)
 
     def stretch(self, clock: int, newest: int) -> tuple[int, int]:
         """From when to when it reaches at `clock`, where the newest event happened at `newest`.

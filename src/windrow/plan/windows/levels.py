@@ -15,7 +15,8 @@ from windrow.plan.windows.time_window import TimeWindow
 @dataclass(frozen=True, slots=True)
 class Levels:
     """Windows that all end at the latest multiple of their own slide, each reaching further back than the one before
-    (Patroumpas and Sellis, Multi-granular time-based sliding windows over data streams, 2010, section III-A).
+    (Patroumpas and Sellis, Multi-granular time-based sliding windows over data streams, 2010, section III-A). The
+    widest may be without bound.
 
         level 0                      [------)     range 4, slide 1
         level 1              [------------- )     range 8, slide 2
@@ -32,14 +33,13 @@ class Levels:
         if not self.windows:
             raise SettingsError("nested windows need at least one level")
         for window in self.windows:
-            if window.range_us is None or window.range_us <= 0 or window.range_us % window.slide_us:
-                reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
+            if window.range_us is not None and (window.range_us <= 0 or window.range_us % window.slide_us):
                 raise SettingsError(
-                    f"the range of each level must be a multiple of its slide, and {reach} is none of"
-                    f" {duration_sql(window.slide_us)}"
+                    f"the range of each level must be a multiple of its slide, and {duration_sql(window.range_us)} is"
+                    f" none of {duration_sql(window.slide_us)}"
                 )
         for number, (finer, coarser) in enumerate(pairwise(self.windows), start=1):
-            if coarser.slide_us < finer.slide_us or _reach(coarser) <= _reach(finer):
+            if coarser.slide_us < finer.slide_us or not _longer(coarser, finer):
                 raise SettingsError(
                     f"level {number} must be coarser than level {number - 1}, with a longer range and no shorter slide:"
                     f" {_text(coarser)} is not coarser than {_text(finer)}"
@@ -62,7 +62,7 @@ class Levels:
         )
 
     def reach(self, level: int) -> int:
-        """The range of `level`."""
+        """The range of `level`, which has a bound."""
         return _reach(self.windows[level])
 
     def scope(self, level: int, now: int) -> tuple[int, int]:
@@ -74,13 +74,23 @@ class Levels:
     def granules(self, level: int) -> Cuts:
         """Where the granules that `level` holds begin: at the edges of its own windows and of all coarser ones.
 
-        Where slides divide each other these are just the multiples of its slide.
+        Where slides divide each other these are just the multiples of its slide. A level without bound holds none.
         """
-        return Cuts.of(self.windows[level:])
+        return Cuts.of(window for window in self.windows[level:] if not window.grows)
+
+    @property
+    def bounded(self) -> int:
+        """How many levels have a bound."""
+        return sum(not window.grows for window in self.windows)
+
+
+def _longer(coarser: TimeWindow, finer: TimeWindow) -> bool:
+    return not finer.grows and (coarser.grows or _reach(coarser) > _reach(finer))
 
 
 def _text(window: TimeWindow) -> str:
-    return f"RANGE {duration_sql(_reach(window))} SLIDE {duration_sql(window.slide_us)}"
+    reach = "UNBOUNDED" if window.range_us is None else duration_sql(window.range_us)
+    return f"RANGE {reach} SLIDE {duration_sql(window.slide_us)}"
 
 
 def _reach(window: TimeWindow) -> int:

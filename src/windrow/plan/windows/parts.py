@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from windrow.plan.windows.early import early_of
+from windrow.plan.windows.early_rows import EarlyRows
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.row_window import CountWindow
@@ -29,9 +30,14 @@ class NestedWindow(TimeWindow):
         return self.levels is not None and self.levels.divide
 
 
-def nested_window(levels: Levels, aging: tuple[float, ...] = ()) -> NestedWindow:
+def nested_window(
+    levels: Levels, aging: tuple[float, ...] = (), *, about: bool = False, every_us: int | None = None
+) -> NestedWindow:
     """All of `levels` as the window of a query, perhaps with a weight for each, from the finest on."""
-    return NestedWindow(levels.reach(len(levels) - 1), levels.windows[0].slide_us, levels=levels, aging=aging)
+    finest, widest = levels.windows[0], levels.windows[-1]
+    return NestedWindow(
+        widest.range_us, finest.slide_us, finest.offset_us, about, every_us, levels=levels, aging=aging
+    )  # fmt: skip
 
 
 def parts_of(window: TimeWindow) -> tuple[TimeWindow, ...]:
@@ -44,16 +50,25 @@ def parts_of(window: TimeWindow) -> tuple[TimeWindow, ...]:
     """
     if isinstance(window, NestedWindow):
         assert window.levels is not None
-        return window.levels.windows
+        levels = window.levels.windows
+        if window.every_us is None:
+            return levels
+        return (*levels, *(early_of(replace(level, every_us=window.every_us)) for level in levels))
     if window.every_us is None:
         return (window,)
     early = early_of(window)
     return early.closes, early
 
 
+def levels_of(window: NestedWindow, *, grow: bool) -> tuple[TimeWindow, ...]:
+    """The levels with a bound, or the one that grows: those without bound are kept apart."""
+    assert window.levels is not None
+    return tuple(level for level in window.levels.windows if level.grows == grow)
+
+
 def level_of(window: NestedWindow | NestedRows, part: TimeWindow | CountWindow) -> int:
     """Which level `part` is, 0 the finest."""
     if isinstance(window, NestedRows):
-        return [*window.levels].index(part)  # type: ignore[arg-type]
-    assert window.levels is not None
-    return [*window.levels.windows].index(part)  # type: ignore[arg-type]
+        return [*window.levels].index(part.closes if isinstance(part, EarlyRows) else part)  # type: ignore[arg-type]
+    assert window.levels is not None and isinstance(part, TimeWindow)
+    return [*window.levels.windows].index(part.closes)

@@ -22,18 +22,3 @@ class PredicateWindow(CountWindow):
 
     opens: str = ""
     closes: str = ""
-    every_us: int | None = None
-
-    @property
-    def beat_us(self) -> int | None:
-        return self.every_us
-
-    def instants(self, after: int, until: int) -> range:
-        """When an open window is answered early, after one instant and up to another.
-
-        >>> list(PredicateWindow(every_us=5).instants(5, 20)), list(PredicateWindow().instants(5, 20))
-        ([10, 15, 20], [])
-        """
-        if self.every_us is None:
-            return range(0)
-        return range((after // self.every_us + 1) * self.every_us, until + 1, self.every_us)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from windrow.errors import SettingsError
+from windrow.plan.windows.early_rows import early_rows
+from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +32,24 @@ class NestedRows(CountWindow):
         return all(coarser % finer == 0 for finer, coarser in pairwise(slides))
 
 
-def nested_rows(levels: Sequence[CountWindow], aging: tuple[float, ...] = ()) -> NestedRows:
+def nested_rows(
+    levels: Sequence[CountWindow], aging: tuple[float, ...] = (), every_us: int | None = None
+) -> NestedRows:
     """All of `levels`, the finest first, as the window of a query; one that is not coarser than the last is refused.
 
-    `aging` is a weight for each, or nothing.
+    `aging` is a weight for each, or nothing. The coarsest may be without bound.
     """
     for level in levels:
-        if level.rows is None or level.slide_rows is None or level.rows % level.slide_rows:
-            reach, slide = level.rows or "UNBOUNDED", level.slide_rows
+        if level.rows is not None and level.slide_rows is not None and level.rows % level.slide_rows:
             message = "the range of each level must be a multiple of its slide, and"
-            raise SettingsError(f"{message} {reach} rows is none of {slide} rows")
+            raise SettingsError(f"{message} {level.rows} rows is none of {level.slide_rows} rows")
     for number, (finer, coarser) in enumerate(pairwise(levels), start=1):
-        if _lengths(coarser)[1] < _lengths(finer)[1] or _lengths(coarser)[0] <= _lengths(finer)[0]:
+        longer = coarser.rows is None or _lengths(coarser)[0] > _lengths(finer)[0]
+        if _lengths(coarser)[1] < _lengths(finer)[1] or not longer or finer.rows is None:
             raise SettingsError(
                 f"level {number} must be coarser than level {number - 1}, with a longer range and no shorter slide:"
-                f" ROWS {coarser.rows} SLIDE {coarser.slide_rows} is not coarser than ROWS {finer.rows} SLIDE"
-                f" {finer.slide_rows}"
+                f" ROWS {coarser.rows or 'UNBOUNDED'} SLIDE {coarser.slide_rows} is not coarser than ROWS"
+                f" {finer.rows or 'UNBOUNDED'} SLIDE {finer.slide_rows}"
             )
     finest, widest = levels[0], levels[-1]
     return NestedRows(
@@ -54,12 +59,20 @@ def nested_rows(levels: Sequence[CountWindow], aging: tuple[float, ...] = ()) ->
         partition=finest.partition,
         levels=tuple(levels),
         aging=aging,
+        every_us=every_us,
     )
 
 
 def row_parts(window: CountWindow) -> tuple[CountWindow, ...]:
-    """The windows that are folded for `window`: its levels, or itself."""
-    return window.levels if isinstance(window, NestedRows) else (window,)
+    """The windows that are folded for `window`: its levels, or itself; and its early answers apart from its finals.
+
+    What opens and closes by conditions, or is a session, tells both itself.
+    """
+    levels = window.levels if isinstance(window, NestedRows) else (window,)
+    if window.every_us is None or isinstance(window, PredicateWindow | SessionWindow):
+        return levels
+    early = [early_rows(replace(level, every_us=window.every_us)) for level in levels]
+    return (*(each.closes for each in early), *early)
 
 
 def _lengths(level: CountWindow) -> tuple[int, int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from windrow.plan.windows.time_window import TimeWindow
 
 
@@ -15,6 +17,7 @@ class CountWindow:
     `counted` is the condition of the rows that are counted at all, None for every row; with `partition`, texts of
     expressions, the rows of each key are counted by themselves. With `unique` only windows of one row are answered, and
     a key is forgotten when its last row has left: what is answered are rows without another of their key before them.
+    With `every_us` a window is also answered while it fills.
 
         rows          1  2  3  4  5  6  7  8  9
         [ROWS 4 SLIDE 3]   [-----)              after row 3, with all there are
@@ -33,6 +36,12 @@ class CountWindow:
     counted: str | None = None
     partition: tuple[str, ...] = ()
     unique: bool = field(default=False, kw_only=True)
+    every_us: int | None = field(default=None, kw_only=True)
+
+    @property
+    def is_early(self) -> bool:
+        """Whether its answers are those of windows that still fill."""
+        return False
 
     @property
     def bounded(self) -> bool:
@@ -58,7 +67,15 @@ class CountWindow:
     @property
     def beat_us(self) -> int | None:
         """How often windows are due by time alone, if they are."""
-        return self.slide_us
+        return min((beat for beat in (self.slide_us, self.every_us) if beat is not None), default=None)
+
+    def lows(self, highs: np.ndarray) -> np.ndarray:
+        """Where windows of so many rows begin that end before the positions `highs`."""
+        return highs - (self.rows or 0)
+
+    def told(self, instants: np.ndarray) -> np.ndarray:
+        """Those of `instants`, of a slide in time, at which something is answered."""
+        return instants
 
     def next_end(self, time: int) -> int:
         """Until when the clock must go for every row up to `time` to be numbered and answered.
@@ -77,3 +94,13 @@ class CountWindow:
         """The instant with that number."""
         assert self.slide_us is not None
         return self.offset_us + number * self.slide_us
+
+    def instants(self, after: int, until: int) -> range:
+        """When a window that is open is answered early, after one instant and up to another.
+
+        >>> list(CountWindow(every_us=5).instants(5, 20)), list(CountWindow().instants(5, 20))
+        ([10, 15, 20], [])
+        """
+        if self.every_us is None:
+            return range(0)
+        return range((after // self.every_us + 1) * self.every_us, until + 1, self.every_us)

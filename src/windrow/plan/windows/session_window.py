@@ -26,7 +26,7 @@ class SessionWindow(CountWindow):
     @property
     def beat_us(self) -> int | None:
         """How often the clock is looked at where no event moves it."""
-        return min(self.gap_us, BEAT_US)
+        return min(self.gap_us, BEAT_US, self.every_us or BEAT_US)
 
     def next_end(self, time: int) -> int:
         """Until when the clock must go for every session with rows up to `time` to be told.

@@ -1,16 +1,21 @@
 """What queries are told: rows, differences, clusters with their numbers, and what is made of them.
 
-changed_rows   Changes as their reader sees them: `-` what a group had, `+` what it has
-cluster_rows   The clusters of answered windows, in columns
-differences    Answers as changes: what differs from the window before
-finish         What is left to do with the rows that slide emits: HAVING, the select list, ORDER BY and LIMIT
-follow         Clusters from answer to answer: a number for each that it keeps as long as it lives
-followers      The clusters of a space's answers, followed from answer to answer
-join_levels    AGING and RECURRING: answers of nested levels at one instant, put together by what each level holds alone
-look_up        Answers with what tables have to tell of their groups
-query_answers  What queries are told of the windows that a shard answers: rows, or how these differ from those before
-rows           Answers as the rows of a query
-top            ORDER BY and LIMIT within each window
-window_rows    The rows that windows hold, as their answers
-windows        Answered windows, in columns
+changed_items     The rows that a window holds, as changes: those that have come, and those that have gone
+changed_rows      Changes as their reader sees them: `-` what a group had, `+` what it has
+cluster_rows      The clusters of answered windows, in columns
+differences       Answers as changes: what differs from the window before
+finish            What is left to do with the rows that slide emits: HAVING, the select list, ORDER BY and LIMIT
+follow            Clusters from answer to answer: a number for each that it keeps as long as it lives
+followers         The clusters of a space's answers, followed from answer to answer
+join_levels       AGING, RECURRING and levels that are compared: answers of levels at one instant, put together by what
+                  each holds
+line_differences  Answers as changes, where each key or each level has windows of its own: what differs from the window
+                  before
+look_up           Answers with what tables have to tell of their groups
+places            Where an answer stands among those that it is compared with
+query_answers     What queries are told of the windows that a shard answers: rows, or how these differ from those before
+rows              Answers as the rows of a query
+top               ORDER BY and LIMIT within each window
+window_rows       The rows that windows hold, as their answers
+windows           Answered windows, in columns
 """

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.plan.nodes.emission import CHANGE, HAD, HAS, OPERATIONS, OTHER, as_was
+from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, as_was
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.keys import same_values
 
@@ -20,7 +20,7 @@ def changed_rows(rows: pa.Table, query: QueryPlan) -> pa.Table:
     sent = {operation: np.flatnonzero(sides[operation][0] & ~same) for operation in OPERATIONS[query.emit]}
     order = np.concatenate([2 * rows + (operation == "+") for operation, rows in sent.items()])
     places = pa.array(np.argsort(order, kind="stable"))
-    told = [CHANGE, OTHER] if query.clusters is not None else []
+    told = [name for name in query.leading if name not in ("op", "time")]
     columns: dict[str, pa.Array] = {
         "op": pa.array([operation for operation, rows in sent.items() for _ in range(len(rows))], pa.string())
     }

@@ -13,7 +13,6 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.spaces import Space
-from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows, FoundClusters
 from windrow.runtime.answers.follow import ClusterFates, Follower, known_slots
@@ -48,7 +47,7 @@ class Followers:
             if query.clusters is not None:
                 assert isinstance(query.window, TimeWindow)
                 kernel = self._clustering(query.clusters)
-                for part in parts_of(query.window):
+                for part in space.parts_of(query.window):
                     line = (part.closes, query.window.every_us, query.clusters)
                     if line not in self._followers:
                         place, kept = f"{space.name}.{_name(line)}.clusters", snapshot.get(_name(line))

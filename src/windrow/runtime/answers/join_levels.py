@@ -1,4 +1,4 @@
-"""AGING and RECURRING: answers of nested levels at one instant, put together by what each level holds alone."""
+"""AGING, RECURRING and levels that are compared: answers of levels at one instant, put together by what each holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import Fields, Kernel, concat, take
+from windrow.kernels import Fields, Kernel, concat, identity, take
 from windrow.plan.instants import shown_starts
 from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -120,9 +120,20 @@ def _answer(
     if weights:
         return _weighed(aggregate, levels, weights, user)
     own, kernel = levels[-1], kernel_of(aggregate.partial, user)
-    fields = kernel.ended(own.partials[aggregate.partial], own.until)
+    finer = own if aggregate.of_level is None else levels[min(aggregate.of_level, len(levels) - 1)]
+    fields = own.partials[aggregate.partial] if finer is own else _inside(kernel, aggregate.partial, own, finer)
+    fields = kernel.ended(fields, own.until)
     lowered = kernel.lower(fields, aggregate.answer, aggregate.type)
     return lowered.values, lowered.overflows
+
+
+def _inside(kernel: Kernel, partial: Partial, own: _Level, finer: _Level) -> Fields:
+    """What the `finer` level holds at the slides of `own`, for its groups: with a level all finer ones slide."""
+    fields = identity(kernel, len(own.places))
+    here, where = finer.found(own.places)
+    if here.any():
+        kernel.combine(fields, np.flatnonzero(here), take(finer.partials[partial], where[here]))
+    return fields
 
 
 def _recurring(partial: Partial, levels: Sequence[_Level]) -> pa.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,16 +11,21 @@ import pyarrow as pa
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
-from windrow.plan.windows.parts import parts_of
+from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
+from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.changed_items import changed_items
 from windrow.runtime.answers.differences import Differences
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
+from windrow.runtime.answers.line_differences import Following, LineDifferences
+from windrow.runtime.answers.places import Places
 from windrow.runtime.answers.rows import answer_rounding, answer_rows
 from windrow.runtime.answers.window_rows import row_by_row
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
+from windrow.runtime.rows.passed import Passing
 from windrow.runtime.share import Share
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks, Snapshot
@@ -40,7 +45,7 @@ class QueryAnswers:
         self._asking: dict[tuple[str, TimeWindow | None], list[QueryPlan]] = {}
         for space in plan.spaces:
             for query in plan.queries_of(space):
-                for window in parts_of(query.window) if isinstance(query.window, TimeWindow) else (None,):
+                for window in _answered_apart(space, query):
                     self._asking.setdefault((space.name, window), []).append(query)
         self._changing = {
             space.name: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
@@ -48,10 +53,14 @@ class QueryAnswers:
         }
         self._compared_as = {query.name: name for changing in self._changing.values() for name, query in changing}
         comparing = {name: query for changing in self._changing.values() for name, query in changing}
-        self._differences = {
-            name: Differences(query, f"changes-{name}.rows", blocks, kept.get(f"changes-{name}"))
-            for name, query in comparing.items()
-        }
+        self._differences: dict[str, Differences] = {}
+        self._lines: dict[str, LineDifferences] = {}
+        for name, query in comparing.items():
+            place, known = f"changes-{name}.rows", kept.get(f"changes-{name}")
+            if _is_plain(query):
+                self._differences[name] = Differences(query, place, blocks, known)
+            else:
+                self._lines[name] = LineDifferences(query, place, blocks, known)
         self._nested: dict[str, tuple[QueryPlan, list[Answers]]] = {}
         self._nested_rows: dict[str, tuple[QueryPlan, RowLevels]] = {}
 
@@ -81,6 +90,10 @@ class QueryAnswers:
                 batches = [row_by_row(query, batch) if query.items else batch]
             elif (name := self._compared_as[query.name]) in told:
                 batches, overflows = told[name], 0
+            elif name in self._lines:
+                batch, overflows = answer_rows(query, state.groups, mine, self._user)
+                self._lines[name].add(batch, mine.places, answer_rounding(query, mine, self._user))
+                batches = told[name] = []
             else:
                 clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
@@ -102,10 +115,34 @@ class QueryAnswers:
             self._join(query, levels.answers, levels.groups, outcome)
         self._nested_rows = {}
 
+    def passed(self, space: RowSpace, state: Passing) -> None:
+        """Note which windows of a space were due, for those who are told that one has become empty."""
+        windows, state.passed = state.passed or [], []
+        for name, query in dict(self._changing[space.name]).items():
+            level = level_of(query.window, space.window) if isinstance(query.window, NestedRows) else None
+            for one in windows:
+                places = Places.of(one.ends, one.rows, one.instants, by_row=True)
+                self._lines[name].pass_by(state.keys_of(one), level, places)
+
+    def changes(self, clock: int, newest: int | None, outcome: Outcome) -> None:
+        """Tell what differs where each key or each level has windows of its own: all answers have been given by now."""
+        told: dict[str, list[pa.RecordBatch]] = {}
+        asking = {query.name: (name, query) for changing in self._changing.values() for name, query in changing}
+        for name, query in asking.values():  # each once, though it may be answered by several spaces
+            if name not in self._lines:
+                continue
+            if name not in told:
+                following = _following(query.window, clock, newest) if isinstance(query.window, TimeWindow) else None
+                told[name] = self._lines[name].told(following)
+            batches = told[name]
+            outcome.add(query.name, [changed_items(query, batch) for batch in batches] if query.items else batches)
+
     def empty(self, space: AnySpace, clock: int, newest: int | None, outcome: Outcome) -> None:
         """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
         told: dict[str, list[pa.RecordBatch]] = {}
         for name, query in self._changing[space.name]:
+            if name in self._lines:
+                continue
             assert isinstance(query.window, TimeWindow)
             if name not in told:
                 last = query.window.last_ended(clock)
@@ -116,29 +153,32 @@ class QueryAnswers:
 
     def release(self, space: AnySpace, slots: np.ndarray) -> None:
         """Groups have gone, and their slots will be those of others."""
-        for name in self._compared(space):
+        for name in self._compared(space) & self._differences.keys():
             self._differences[name].release(slots)
 
     def keep(self, space: AnySpace, share: Share, others: np.ndarray) -> None:
         """Let go of what was told of groups that are not of `share`: those in the slots `others`, or in none."""
         for name in self._compared(space):
-            self._differences[name].keep(share, space.spread_by, others)
+            self._all()[name].keep(share, space.spread_by, others)
 
     def rewind(self, clock: int) -> None:
         """Windows after `clock` are going to be told again."""
-        for differences in self._differences.values():
+        for differences in self._all().values():
             differences.rewind(clock)
 
     def nbytes(self, space: AnySpace) -> int:
         """What the last answers take that new ones are compared with."""
-        return sum(self._differences[name].nbytes for name in self._compared(space))
+        return sum(self._all()[name].nbytes for name in self._compared(space))
 
     def save(self, version: int) -> None:
-        for differences in self._differences.values():
+        for differences in self._all().values():
             differences.save(version)
 
     def snapshot(self) -> Snapshot:
-        return {f"changes-{name}": differences.snapshot() for name, differences in self._differences.items()}
+        return {f"changes-{name}": differences.snapshot() for name, differences in self._all().items()}
+
+    def _all(self) -> dict[str, Differences | LineDifferences]:
+        return {**self._differences, **self._lines}
 
     def _compared(self, space: AnySpace) -> set[str]:
         return {name for name, _ in self._changing[space.name]}
@@ -147,6 +187,37 @@ class QueryAnswers:
         batches, overflows = rows_of_levels(query, answers, groups, self._user)
         outcome.failed += overflows
         outcome.add(query.name, batches)
+
+
+def _answered_apart(space: AnySpace, query: QueryPlan) -> Sequence[TimeWindow | None]:
+    """The windows of a query that a space answers one by one."""
+    if isinstance(space, Space) and isinstance(query.window, TimeWindow):
+        return space.parts_of(query.window)
+    return (None,)
+
+
+def _is_plain(query: QueryPlan) -> bool:
+    """Whether all answers are of one kind of window over time, one after the other."""
+    window = query.window
+    return isinstance(window, TimeWindow) and not isinstance(window, NestedWindow) and window.every_us is None
+
+
+def _following(window: TimeWindow, clock: int, newest: int | None) -> Following:
+    """When the answer after another one is due, by level, where the clock is at `clock` or the input has ended."""
+    parts = parts_of(window)
+    finals = [part for part in parts if not part.is_early]
+
+    def following(level: int, instant: int) -> int | None:
+        final = finals[level]
+        last = final.last_ended(clock) if newest is None else max(final.last_ended(clock), final.last_over(newest))
+        number = final.last_ended(instant) + 1
+        due = [final.end(number)] if number <= last else []
+        for early in (part for part in parts if part.is_early and part.closes == final):
+            number = early.last_ended(instant) + 1
+            due += [early.end(number)] if early.end(number) <= clock else []
+        return min(due, default=None)
+
+    return following
 
 
 def _kind(space: AnySpace, answers: Answers) -> str:

@@ -36,8 +36,8 @@ def answer_rows(
     if isinstance(query.window, NestedWindow | NestedRows) and answers.window is not None:
         level = pa.scalar(level_of(query.window, answers.window), pa.int32())
         columns.append(pa.repeat(level, len(answers.ends)))
-    if "final" in query.leading:
-        columns.append(pa.repeat(answers.instants is None, len(answers.ends)))
+    if "final" in schema.names:
+        columns.append(pa.repeat(not answers.early, len(answers.ends)))
     if "due" in schema.names:
         columns.append(pa.array(answers.ends if answers.instants is None else answers.instants))
     if "as_of" in schema.names:

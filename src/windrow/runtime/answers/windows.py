@@ -10,9 +10,12 @@ import numpy as np
 from windrow.kernels import Fields, concat, take
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
+from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows
+from windrow.runtime.answers.places import Places
 
 ANSWER_ROWS = 1 << 17
 """About so many rows of answers are made into results at once, however many are due."""
@@ -57,6 +60,18 @@ class Answers:
         return replace(
             self.taken(chosen), partials=tuple(take(fields, chosen) for fields in self.partials), clusters=clusters
         )
+
+    @property
+    def early(self) -> bool:
+        """Whether these are answers of windows that still fill."""
+        if isinstance(self.window, PredicateWindow | SessionWindow):
+            return self.instants is not None
+        return self.window is not None and self.window.is_early
+
+    @property
+    def places(self) -> Places:
+        """Where they stand among the answers of their key, or of the stream."""
+        return Places.of(self.ends, self.rows, self.instants, by_row=isinstance(self.window, CountWindow))
 
     @property
     def told_apart(self) -> np.ndarray:

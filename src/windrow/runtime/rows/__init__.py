@@ -15,6 +15,8 @@ keyed_space      What spaces have in common whose shards hold all rows of their 
 open_sessions    Sessions that have not ended: what each group of each of them has come to
 open_windows     Which keys have a window open, since when, and how rows open and close them
 partition_space  One space of windows that count the rows of each key: every key is a stream of its own
+passed           Windows that were due, also those that hold nothing: who is told changes must know that an answer is
+                 empty now
 pending_rows     Rows that wait for the clock to pass their time
 predicate_rows   Rows that open and close windows, in order of time
 predicate_space  One space of windows that open and close at rows with a condition

@@ -12,6 +12,8 @@ from windrow.kernels.columns import frozen
 from windrow.windows.entries import Entries
 from windrow.windows.ranges import fold_ranges
 
+LATEST = np.iinfo(np.int64).max
+
 
 class KeyRuns:
     """Rows in order of (slot, value), and where values lie in the run of their slot.
@@ -109,10 +111,13 @@ class HeldRows:
         self.groups = slots, place["owner"][by_group.order[by_group.begins(slots)]]
         self.by_group = GroupRuns(rows.slots, rows.panes, rows.partials[1:], by_group)
 
-    def first_after(self, owners: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """The position of the first row of each of `owners` after each of `times`; there is one."""
-        positions: np.ndarray = self._by_key.values[self._times.bound(owners, times, after=True)]
-        return positions
+    def first_after(self, owners: np.ndarray, times: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+        """The position of the first row of each of `owners` after each of `times`, or another where there is none."""
+        places, ends = (
+            self._times.bound(owners, limits, after=True) for limits in (times, np.full(len(times), LATEST))
+        )
+        positions = np.append(self._by_key.values, 0)[places]
+        return np.where(places < ends, positions, otherwise)
 
     def times(self, owners: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """When the row of each of `owners` at each of `positions` happened, or the first one after it."""

@@ -68,7 +68,7 @@ def due_key_windows(
     stop = window.last_ended(clock) + 1
     step = max(1, ANSWER_ROWS // len(keys))
     for start in range(window.last_ended(int(times[0]) if before is None else before) + 1, stop, step):
-        instants = window.offset_us + np.arange(start, min(start + step, stop)) * window.slide_us
+        instants = window.told(window.offset_us + np.arange(start, min(start + step, stop)) * window.slide_us)
         each, until = np.tile(keys, len(instants)), np.repeat(instants, len(keys))
         begins = runs.begins(each)
         entered = runs.bound(each, until) - begins

@@ -10,12 +10,13 @@ import pyarrow as pa
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.rows.passed import Passed, Passing
 from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
 
 
-class KeyedSpace:
+class KeyedSpace(Passing):
     """Rows that wait until the clock has passed them, their groups, and the keys that they are partitioned by.
 
     `since` is just after the newest event that was there when the space came to a stream: what happened before counts
@@ -45,6 +46,9 @@ class KeyedSpace:
             if oldest is not None:
                 batch = batch.filter(pa.array(batch.column(TIME).to_numpy() >= oldest))
             self._waiting.add(batch)
+
+    def keys_of(self, windows: Passed) -> list[pa.Array]:
+        return [] if windows.owners is None else self._owners.keys_of(windows.owners)
 
     def rewind(self, newest: int, clock: int) -> Rewound:
         """As that of `RowSpaceState`."""

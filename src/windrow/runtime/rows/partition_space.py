@@ -21,6 +21,7 @@ from windrow.runtime.rows.key_tree import KeyTree
 from windrow.runtime.rows.key_windows import KeyWindows, due_key_windows
 from windrow.runtime.rows.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.rows.keyed_space import KeyedSpace
+from windrow.runtime.rows.passed import Passed
 from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.row_space import known_since
 from windrow.runtime.share import Share
@@ -74,13 +75,14 @@ class PartitionSpaceState(KeyedSpace):
 
         With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
         """
-        clock = clock if newest is None else self.last_end(clock, newest)
+        until = clock if newest is None else self.last_end(clock, newest)
         self.duplicates = 0
-        new = self._numbered(self._taken(clock))
+        new = self._numbered(self._taken(until))
         self._counts.widen(self._owners.width)
         self._were = self._needed()
         held: HeldRows | None = None
-        for windows in due_key_windows(self._window, new, self._counts, before, clock):
+        due = clock if self._window.is_early else until
+        for windows in due_key_windows(self._window, new, self._counts, before, due):
             if held is None and self._window.bounded:
                 held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]), self._owners is self.groups)
             answers = self._unbounded(windows, new) if held is None else self._bounded(windows, held)
@@ -91,7 +93,7 @@ class PartitionSpaceState(KeyedSpace):
             self._counts.add(new.partials[0]["owner"], new.partials[0]["time"])
             if not self._window.bounded:
                 self._sums.add(Entries(new.panes, new.slots, new.partials[1:]), self.groups.width)
-        self._passed = clock
+        self._passed = until
 
     def last_end(self, clock: int, newest: int) -> int:
         """Until when the clock must go for all rows up to `newest` to be answered."""
@@ -208,10 +210,11 @@ class PartitionSpaceState(KeyedSpace):
     def _bounded(self, windows: KeyWindows, held: HeldRows) -> Answers | None:
         """The answers of windows, folded from the rows in them."""
         if self._window.range_us is not None:
-            lows = held.first_after(windows.owners, windows.ends - self._window.range_us)
-            whole = windows.ends - self._window.range_us >= (BEFORE_ALL if self._since is None else self._since - 1)
+            bounds = (windows.ends if windows.instants is None else windows.instants) - self._window.range_us
+            lows = held.first_after(windows.owners, bounds, windows.highs)
+            whole = bounds >= (BEFORE_ALL if self._since is None else self._since - 1)
         else:
-            lows = windows.highs - (self._window.rows or 0)
+            lows = self._window.lows(windows.highs)
             whole = lows >= (BEFORE_ALL if self._since is None else 0)
         if self._window.unique:
             repeated = windows.highs - lows > 1
@@ -219,6 +222,10 @@ class PartitionSpaceState(KeyedSpace):
             whole &= ~repeated
         if not whole.all():
             windows, lows = windows.part(whole), lows[whole]
+        self._pass(Passed(windows.owners, windows.ends, windows.highs, windows.instants))
+        filled = lows < windows.highs
+        if not filled.all():  # of one that closes next, nothing may have come
+            windows, lows = windows.part(filled), lows[filled]
         if not len(lows):
             return None
         number, slots = each_group(windows.owners, *held.groups)
@@ -233,6 +240,7 @@ class PartitionSpaceState(KeyedSpace):
 
     def _unbounded(self, windows: KeyWindows, new: Entries) -> Answers | None:
         """The answers of windows that reach back to the first row of their key."""
+        self._pass(Passed(windows.owners, windows.ends, windows.highs, windows.instants))
         number, slots = each_group(windows.owners, *self._groups_of_keys())
         rows = Entries(new.panes, new.slots, new.partials[1:])
         folded = self._sums.fold(rows, self.groups.width, slots, windows.highs[number])

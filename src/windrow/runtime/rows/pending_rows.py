@@ -77,6 +77,11 @@ class PendingRows:
         parts = [part for part in parts if part.num_rows]
         return joined(parts) if parts else None
 
+    def low(self, otherwise: int) -> int:
+        """The earliest time of those that wait, or another where none does."""
+        waiting = [block.low for block in self._blocks] + [int(_times(rows).min()) for rows in self._pending]
+        return min(waiting, default=otherwise)
+
     def rewind(self, newest: int) -> int:
         """Rows after `newest` wait no longer, and the clock has passed none of the others; returns how many went."""
         parts = [self._kept.get(block.number) for block in self._blocks]

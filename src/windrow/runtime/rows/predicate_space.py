@@ -16,6 +16,7 @@ from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.key_sums import KeySums
 from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.open_windows import OpenWindows, RowsInWindows
+from windrow.runtime.rows.passed import Passed
 from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.predicate_rows import FollowedRows, Owner
 from windrow.runtime.share import Share
@@ -154,6 +155,7 @@ class PredicateSpaceState(KeyedSpace):
         ended = told.numbers[closing]
         entries = reduced(self._kernels, joined([self._older(rows.owners[closing], ended), entries]))
         if len(ended):
+            self._pass(Passed(rows.owners[closing], rows.times[closing], ended))
             places = np.minimum(np.searchsorted(ended, entries.panes), len(ended) - 1)
             final = ended[places] == entries.panes
             self._tell_closed(rows, told, closing[places[final]], entries.part(final), emit)
@@ -186,6 +188,8 @@ class PredicateSpaceState(KeyedSpace):
         """Windows that are open at `instant`, with what they have come to."""
         sums = self._sums.held(self.groups.width)
         slots = np.flatnonzero(sums[1]["n"])
+        opened = np.flatnonzero(self._open.number)
+        self._pass(Passed(opened, self._open.last[opened], self._open.number[opened], np.full(len(opened), instant)))
         if len(slots):
             owners = sums[0]["owner"][slots]
             partials = tuple(take(fields, slots) for fields in sums[1:])

@@ -15,6 +15,7 @@ from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.fold_rows import FoldRows
+from windrow.runtime.rows.passed import Passed, Passing
 from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.rows.row_times import RowTimes
@@ -42,7 +43,7 @@ def known_since(since: int | None, first: int, gone: int, newest: int) -> int | 
     return max(min(gone, newest) + 1, first if since is None else since)
 
 
-class RowSpaceState:
+class RowSpaceState(Passing):
     """The order of a stream's rows, and the panes, groups and folded windows of one space in one shard.
 
     Every shard numbers all rows of the stream, by their times alone, and holds the partials of the rows of its own
@@ -129,15 +130,19 @@ class RowSpaceState:
 
         With `newest`, the input has ended with an event at that time, and all rows up to it are numbered.
         """
-        clock = clock if newest is None else self.last_end(clock, newest)
-        numbered = self._order.number(clock)
-        self._enter(numbered, clock)
+        until = clock if newest is None else self.last_end(clock, newest)
+        numbered = self._order.number(until)
+        self._enter(numbered, until)
         self._folds.close(self._pane_at(self._order.count))
-        for due in self._due(numbered, before, clock):
+        for due in self._due(numbered, before, clock if self._window.is_early else until):
+            self._pass(Passed(None, due.ends, due.highs, due.instants))
+            if len(due.highs):
+                self._high = int(due.highs[-1])
+                filled = due.lows < due.highs
+                due = due if filled.all() else due.part(filled)  # of one that closes next, nothing may have come
             if len(due.highs):
                 lows, highs = self._panes(due)
                 self._fold.windows(due, lows, highs, self.groups.width, emit)
-                self._high = int(due.highs[-1])
         if len(numbered.times):
             self._last = int(numbered.times[-1])
 
@@ -258,14 +263,15 @@ class RowSpaceState:
             return
         known = (numbered, self._first, self._last, before, clock)
         for highs, ends, instants in due_windows(self._window, *known, self._schedule):
-            lows = highs - (self._window.rows or 0)
+            lows = self._window.lows(highs)
             if self._window.range_us is not None:
-                lows = self._times.first_after(ends - self._window.range_us, self._low)
+                bounds = (ends if instants is None else instants) - self._window.range_us
+                lows = self._times.first_after(bounds, self._low)
                 self._low = int(lows[-1])
             elif not self._window.bounded:
                 lows = np.zeros(len(highs), np.int64)
             starts = np.full(len(lows), self._first)
-            inside = lows > (self._known_from or 0)
+            inside = (lows > (self._known_from or 0)) & (lows < highs)
             starts[inside] = self._times.at(lows[inside])
             due = DueWindows(highs, ends, instants, lows, starts)
             yield due if self._since is None else due.part(self._whole(due, self._since))
@@ -273,7 +279,7 @@ class RowSpaceState:
     def _whole(self, due: DueWindows, since: int) -> np.ndarray:
         """Which windows reach back to no row that had gone by when the space came to the stream."""
         if self._window.range_us is not None:
-            return due.ends - self._window.range_us >= since - 1
+            return (due.ends if due.instants is None else due.instants) - self._window.range_us >= since - 1
         return due.lows >= (self._known_from or 0) if self._window.bounded else np.ones(len(due.lows), bool)
 
     def _panes(self, due: DueWindows) -> tuple[np.ndarray, np.ndarray]:

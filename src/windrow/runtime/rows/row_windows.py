@@ -73,7 +73,9 @@ def due_windows(
         return
     assert window.slide_us is not None
     since = first if before is None else max(first, before)
-    for instants in _due(window.slide_us, window.offset_us, since, clock, schedule):
+    for instants in map(window.told, _due(window.slide_us, window.offset_us, since, clock, schedule)):
+        if not len(instants):
+            continue
         entered = np.searchsorted(numbered.times, instants)
         times = np.concatenate([[first if last is None else last], numbered.times])
         yield numbered.first + entered, times[entered], instants

@@ -8,13 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.plan.instants import LATEST_US
+from windrow.plan.instants import BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.rows.open_sessions import OpenSessions, Pieces, joined
+from windrow.runtime.rows.passed import Passed, Passing
+from windrow.runtime.rows.pending_rows import TIME, PendingRows
 from windrow.runtime.rows.session_numbers import numbered_sessions
 from windrow.runtime.share import Share
 from windrow.runtime.slice.sessions import CAME, EVENTS, LAST, START
@@ -24,7 +26,7 @@ from windrow.windows.entries import Entries, fields_of, reduced
 Emit = Callable[[Answers], None]
 
 
-class SessionSpaceState:
+class SessionSpaceState(Passing):
     """The sessions that are open in one shard, and one partial for each group in them.
 
     Rows come as pieces, folded where they were read. Pieces of a key that are at most the gap apart become one session,
@@ -33,6 +35,10 @@ class SessionSpaceState:
     `late` is how many were, and `left_out` has them where they are kept.
     With a partition a shard has all rows of its keys; without one, all rows of the stream are in one shard. `since` is
     as in `KeyedSpace`: of a session that may have begun before, not all is known, and it is not told.
+
+    With EMIT EVERY, sessions that are open are told at each multiple of it, with what came before that instant. So a
+    piece that begins after the next of them waits until it has been told: pieces lie between two of them. No session
+    that ends before that instant can have to do with one that waits.
     """
 
     def __init__(
@@ -45,7 +51,7 @@ class SessionSpaceState:
     ) -> None:
         assert isinstance(space.window, SessionWindow)
         kept = snapshot or {"since": since}
-        self.space, self._gap = space, space.window.gap_us
+        self.space, self._window, self._gap = space, space.window, space.window.gap_us
         self._since: int | None = kept["since"]
         self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
         self.groups = GroupSlots(space.keys, space.name, blocks, kept.get("groups"))
@@ -54,6 +60,7 @@ class SessionSpaceState:
             keys = [space.keys[i] for i in space.partition]
             self._owners = GroupSlots(keys, f"{space.name}.owners", blocks, kept.get("owners"))
         self._open = OpenSessions(self._kernels, f"{space.name}.open", blocks, kept.get("open"))
+        self._waiting = PendingRows(f"{space.name}.waiting", blocks, kept.get("waiting"))
         self._told = np.empty(0, np.int64)
         self.late, self.left_out = 0, list[pa.RecordBatch]()
 
@@ -67,10 +74,27 @@ class SessionSpaceState:
         for own, known in ((self.groups, older.groups), (self._owners, older._owners)):
             own.adopt(known)
         self._open.adopt(older._open)
+        self._waiting.adopt(older._waiting)
+
+    def keys_of(self, windows: Passed) -> list[pa.Array]:
+        return [] if windows.owners is None else self._owners.keys_of(windows.owners)
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Put pieces together with the open sessions of their keys."""
+        """Put pieces together with the open sessions of their keys, or let them wait for an early answer."""
         self.late, self.left_out = 0, []
+        if self._window.every_us is None:
+            self._join(payloads, clock)
+            return
+        following = None if clock is None else self._window.instants(clock, clock + self._window.every_us)[0]
+        for batch in payloads:
+            starts = batch.column(START).to_numpy()
+            later = np.ones(len(starts), bool) if following is None else starts >= following
+            self._waiting.add(_timed(batch.filter(pa.array(later))))
+            self._join([batch.filter(pa.array(~later))], clock)
+
+    def _join(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
+        """Put pieces together with the open sessions of their keys."""
+        payloads = [batch for batch in payloads if batch.num_rows]
         if not payloads:
             return
         new = joined([self._pieces(batch) for batch in payloads])
@@ -92,23 +116,52 @@ class SessionSpaceState:
         self._forget(old)
 
     def answer(self, before: int | None, clock: int, emit: Emit, newest: int | None = None) -> None:
-        """Give `emit` the sessions whose end is before `clock`.
+        """Give `emit` the sessions whose end is before `clock`, and with EMIT EVERY those that were open before it.
 
         With `newest`, the input has ended with an event at that time, and all sessions are told.
         """
         until = clock if newest is None else self.last_end(clock, newest)
+        if self._window.every_us is not None:
+            self._tell_open(before, clock, emit)
+            waited = self._waiting.take(self._window.instants(until, until + self._window.every_us)[0])
+            self._join([] if waited is None else [_untimed(waited)], None)
         self._told = self._open.ended(until - self._gap)
-        ended = self._open.at(self._told)
-        told = (ended.partials[0]["n"] > 0) & (ended.lasts + self._gap <= LATEST_US)
+        self._tell(self._open.at(self._told), None, emit)
+
+    def _tell_open(self, before: int | None, clock: int, emit: Emit) -> None:
+        """What sessions that are open have come to, at each instant at which that is asked."""
+        instants = self._window.instants(self._first(clock) if before is None else before, clock)
+        while instants:
+            instant = instants[0]
+            waited = self._waiting.take(instant)
+            self._join([] if waited is None else [_untimed(waited)], None)
+            held = self._open.at(self._open.begun(BEFORE_ALL))
+            self._tell(held.part(held.lasts + self._gap >= instant), instant, emit)
+            if not len(held) or (held.lasts + self._gap).max() < instant:  # nothing is to tell until the next row
+                instant = max(instant, self._first(clock))
+            instants = self._window.instants(instant, clock)
+
+    def _first(self, clock: int) -> int:
+        """When the first of those that wait begins, if it is before `clock`."""
+        return min(self._waiting.low(clock), clock)
+
+    def _tell(self, sessions: Pieces, instant: int | None, emit: Emit) -> None:
+        """Give `emit` these sessions, as they are when they have ended or were at `instant`."""
+        told = sessions.lasts + self._gap <= LATEST_US
         if self._since is not None:
-            told &= ended.starts - self._gap >= self._since
-        ended = ended.part(told)
-        ended = ended.part(np.lexsort((ended.groups, ended.owners, ended.lasts)))
-        begins = (np.diff(ended.owners, prepend=-1) != 0) | (np.diff(ended.lasts, prepend=0) != 0)
-        for start in range(0, len(ended), ANSWER_ROWS):
+            told &= sessions.starts - self._gap >= self._since
+        sessions = sessions.part(told)
+        sessions = sessions.part(np.lexsort((sessions.groups, sessions.owners, sessions.lasts)))
+        begins = (np.diff(sessions.owners, prepend=-1) != 0) | (np.diff(sessions.lasts, prepend=0) != 0)
+        first = np.flatnonzero(begins)
+        self._pass(Passed(sessions.owners[first], sessions.lasts[first] + self._gap, None, _at(instant, len(first))))
+        counted = sessions.partials[0]["n"] > 0
+        sessions, session = sessions.part(counted), np.cumsum(begins)[counted]
+        for start in range(0, len(sessions), ANSWER_ROWS):
             rows = slice(start, start + ANSWER_ROWS)
-            part, count = ended.part(np.arange(len(ended))[rows]), int(begins[rows].sum())
-            emit(Answers(count, part.starts, part.lasts + self._gap, part.groups, part.partials))
+            part, count = sessions.part(np.arange(len(sessions))[rows]), len(np.unique(session[rows]))
+            ends, instants = part.lasts + self._gap, _at(instant, len(part))
+            emit(Answers(count, part.starts, ends, part.groups, part.partials, instants=instants))
 
     def last_end(self, clock: int, newest: int) -> int:
         """Until when the clock must go for all rows up to `newest` to be told."""
@@ -127,10 +180,11 @@ class SessionSpaceState:
         gone = self._open.at(places)
         self._open.drop(places)
         self._forget(gone)
-        return Rewound(len(gone))
+        return Rewound(len(gone) + self._waiting.rewind(newest))
 
     def keep(self, share: Share) -> np.ndarray:
         """Let go of the sessions of keys that are not of `share`."""
+        self._waiting.keep(share, self.space.spread_by)
         slots = self.groups.others(share, self.space.spread_by)
         places = self._open.of_groups(slots)
         gone = self._open.at(places)
@@ -149,6 +203,7 @@ class SessionSpaceState:
         if self._owners is not self.groups:
             self._owners.save(version)
         self._open.save(version)
+        self._waiting.save(version)
 
     def snapshot(self) -> Snapshot:
         return {
@@ -156,6 +211,7 @@ class SessionSpaceState:
             "groups": self.groups.snapshot(),
             "owners": None if self._owners is self.groups else self._owners.snapshot(),
             "open": self._open.snapshot(),
+            "waiting": self._waiting.snapshot(),
         }
 
     def _pieces(self, batch: pa.RecordBatch) -> Pieces:
@@ -190,3 +246,16 @@ class SessionSpaceState:
     def _slots(self, pieces: Pieces) -> list[tuple[GroupSlots, np.ndarray]]:
         own = [(self.groups, pieces.groups)]
         return own if self._owners is self.groups else [*own, (self._owners, pieces.owners)]
+
+
+def _at(instant: int | None, count: int) -> np.ndarray | None:
+    return None if instant is None else np.full(count, instant)
+
+
+def _timed(pieces: pa.RecordBatch) -> pa.RecordBatch:
+    """Pieces that wait for the clock to pass their beginning."""
+    return pieces.append_column(TIME, pieces.column(START))
+
+
+def _untimed(pieces: pa.RecordBatch) -> pa.RecordBatch:
+    return pieces.drop_columns([TIME])

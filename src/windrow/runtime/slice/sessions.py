@@ -28,7 +28,8 @@ def session_entries(
     """One entry for each group of each piece: rows that are here and of one session, whatever else belongs to it.
 
     Rows that WHERE keeps out belong to sessions all the same, so a group may have an empty partial. With `keeps`,
-    pieces have their rows with them, since only a shard knows which are late.
+    pieces have their rows with them, since only a shard knows which are late. Where sessions are answered while they
+    are open, a piece ends where such an answer is due, which has what came before.
     """
     assert isinstance(space.window, SessionWindow)
     counted = counted_rows(space, chunk)
@@ -37,11 +38,15 @@ def session_entries(
         return None
     owners, _ = chunk.groups(tuple(space.keys[i] for i in space.partition))
     times = chunk.times[rows]
-    pieces = numbered_sessions(owners[rows], times, times, space.window.gap_us)
+    cells, cell = 1, np.zeros(len(rows), np.int64)
+    if space.window.every_us is not None:
+        between, cell = np.unique(times // space.window.every_us, return_inverse=True)
+        cells = len(between)
+    pieces = numbered_sessions(owners[rows] * cells + cell, times, times, space.window.gap_us)
     groups, keys = chunk.groups(space.keys)
     if len(space.partition) == len(space.keys):
         codes, held = pieces.numbers, np.arange(len(pieces.owners))
-        piece, group = held, pieces.owners
+        piece, group = held, pieces.owners // cells
     else:
         count = len(keys[0]) if keys else 1
         places = Places.of(pieces.numbers, groups[rows], len(pieces.owners), count)
@@ -60,6 +65,6 @@ def session_entries(
     for partial in space.partials:
         fields = identity(kernels[partial], len(held))
         kernels[partial].lift(fields, lifted, chunk.rows(partial))
-        stored = to_arrow(kernels[partial], fields)
+        stored = to_arrow(kernels[partial], fields, whole=space.window.every_us is not None)  # pieces may wait together
         columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
     return pa.record_batch(columns)

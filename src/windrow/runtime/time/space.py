@@ -17,7 +17,7 @@ from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.cuts import Cuts
-from windrow.plan.windows.parts import NestedWindow, parts_of
+from windrow.plan.windows.parts import NestedWindow, levels_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.followers import Followers
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
@@ -76,7 +76,7 @@ class SpaceState:
         self._asked: list[tuple[QueryPlan, TimeWindow]] = []
         for query in queries:
             assert isinstance(query.window, TimeWindow)
-            for part in parts_of(query.window):
+            for part in space.parts_of(query.window):
                 need = query.need_of(part)
                 known = None if query.need in anew else firsts.get(need)
                 first = self._history.first_window(part.closes, self._kept_for(query)) if known is None else known
@@ -93,7 +93,9 @@ class SpaceState:
         self._open_folds(kept)
         self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
         self._turns = Turns(space.windows, schedule)
-        self._widest = [parts_of(query.window)[-1] for query in queries if isinstance(query.window, NestedWindow)]
+        nested = [query.window for query in queries if isinstance(query.window, NestedWindow)]
+        bounded = [] if space.unbounded else [levels_of(window, grow=False) for window in nested]
+        self._widest = [levels[-1] for levels in bounded if levels]
         self._delete_others(kept)
 
     @property

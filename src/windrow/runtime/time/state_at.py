@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.errors import StateError
 from windrow.plan.windows.horizon import Horizon, StateAt
+from windrow.plan.windows.parts import levels_of
 from windrow.runtime.answers.rows import answer_rows
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.stream_state import StreamState
@@ -42,7 +43,7 @@ def _rows(shard: StreamState, horizon: Horizon, start: int, end: int) -> pa.Reco
     query, window = horizon.query, horizon.window
     assert window.levels is not None
     space = shard.space_of(query)
-    slots, partials = space.folded(window.levels.windows, range(start, end), query.partials)
+    slots, partials = space.folded(levels_of(window, grow=False), range(start, end), query.partials)
     answers = Answers(
         1,
         np.full(len(slots), start),

@@ -76,14 +76,15 @@ def _as_before(kept: Kept, expiry: str | None) -> Kept:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A query that came while a job ran; `slide_us` is what its SLIDE ABOUT was rounded to beside the others then.
+    """A query that came while a job ran; `slide_us` is what its SLIDE ABOUT was rounded to beside the others then, of
+    levels a slide for each.
 
     `choose` is what was asked for by name, of this query alone.
     """
 
     text: str
     sink: Sink
-    slide_us: int | None = None
+    slide_us: int | tuple[int, ...] | None = None
     choose: tuple[tuple[str, str], ...] = ()
 
 
@@ -126,13 +127,11 @@ class QueryEdits:
             name: Added(
                 _text(entry["text"]),
                 _sink(entry["format"], entry["options"]),
-                entry["slide_us"],
+                _slides(entry["slide_us"]),
                 tuple((_text(choice), _text(wish)) for choice, wish in entry.get("choose", [])),
             )
             for name, entry in content["added"].items()
         }
-        if not all(isinstance(it.slide_us, int | None) for it in added.values()):
-            raise ValueError("a slide is no number")
         if not isinstance(content["dropped"], list):
             raise ValueError("what was dropped is no list")
         forgotten = {folder: [_text(name) for name in names] for folder, names in content.get("forgotten", {}).items()}
@@ -149,6 +148,12 @@ class QueryEdits:
         content = {"added": added, "dropped": self.dropped, "forgotten": self.forgotten, "expiry": self.expiry}
         content["stopped"] = self.stopped
         write_whole(place_of(checkpoint) / "queries.json", content)
+
+
+def _slides(written: Any) -> int | tuple[int, ...] | None:
+    if not all(isinstance(slide, int | None) for slide in (written if isinstance(written, list) else [written])):
+        raise ValueError("a slide is no number")
+    return tuple(written) if isinstance(written, list) else written
 
 
 def _sink(format: Any, options: Any) -> Sink:

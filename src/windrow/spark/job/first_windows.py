@@ -12,7 +12,6 @@ from windrow.errors import StateError
 from windrow.places.place import Place
 from windrow.plan.instants import BEFORE_ALL, shown_instant
 from windrow.plan.nodes.stage import StagePlan
-from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.shard import opened
 from windrow.runtime.time.first_window import first_window
@@ -43,7 +42,7 @@ def _firsts(plan: StagePlan, kept: Snapshot, names: Collection[str]) -> dict[str
         for space in stream.time_spaces:
             for query in stream.queries_of(space):
                 if query.name in names and isinstance(query.window, TimeWindow):
-                    part = parts_of(query.window)[0]
+                    part = space.parts_of(query.window)[0]
                     number = first_window(query, part, space, state)
                     found[query.name] = _shown(part.closes, number)
     return found

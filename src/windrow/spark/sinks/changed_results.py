@@ -7,7 +7,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from windrow.plan.nodes.emission import CHANGE, HAD, HAS, OPERATIONS, OTHER, as_was
+from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, as_was
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.spark.expressions import guarded
 
@@ -24,8 +24,7 @@ def changed_results(rows: DataFrame, query: QueryPlan) -> DataFrame:
     sides = {"-": (had & ~same, was), "+": (has & ~same, now)}
     changes = [_change(operation, *sides[operation], query) for operation in OPERATIONS[query.emit]]
     told = rows.select("*", F.explode(F.array(*changes)).alias("changed")).where("changed.sent")
-    shown = [F.col("changed.op").alias("op"), F.col("time")]
-    shown += [F.col(CHANGE), F.col(OTHER)] if query.clusters is not None else []
+    shown = [F.col("changed.op").alias("op"), *(F.col(name) for name in query.leading if name != "op")]
     return told.select(*shown, *(F.col(f"changed.c{i}").alias(output.name) for i, output in enumerate(query.outputs)))
 
 
