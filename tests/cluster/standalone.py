@@ -53,7 +53,7 @@ class Standalone:
         self._folder.mkdir(parents=True)
         where = ["--host", HOST, "--webui-port", "0"]
         self._start("master", "org.apache.spark.deploy.master.Master", *where, "--port", str(self._port))
-        wait_until(lambda: _listens(self._port), "the master does not listen")
+        wait_until(lambda: listens(self._port), "the master does not listen")
         for name in self._hosts:
             self.start_worker(name)
         return self
@@ -125,7 +125,7 @@ def wait_until(condition: Callable[[], bool], complaint: str) -> None:
         time.sleep(0.1)
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     with socket.socket() as knocking:
         return knocking.connect_ex((HOST, port)) == 0
 

@@ -59,7 +59,8 @@ def test_a_machine_that_does_not_answer():
         port = free.getsockname()[1]
     place = place_of("hdfs://127.0.0.1:1/x", {"dfs.namenode.http-address": f"127.0.0.1:{port}"})
     with pytest.raises(
-        SettingsError, match=r"the checkpoint hdfs://127.0.0.1:1/x cannot be written: .*see that it can be reached"
+        SettingsError,
+        match=r"the checkpoint hdfs://127.0.0.1:1/x cannot be written: 127.0.0.1:\d+: connection refused; see that it",
     ):
         Hold(place).take()
 

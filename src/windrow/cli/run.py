@@ -21,6 +21,8 @@ from windrow.cli.watch import StopSignals, watch
 from windrow.errors import QueryError, SettingsError, StoppedQueriesError
 from windrow.language import parse_duration
 from windrow.places.addresses import FILE, local_path, scheme_of
+from windrow.places.place import place_of
+from windrow.places.reach import check_reached
 from windrow.serve.metrics_port import MetricsPort
 from windrow.spark.job.hold import check_free
 from windrow.spark.job.recovery import Recovery
@@ -55,6 +57,7 @@ def run_script(
     console = Console(file=sys.stdout)
     if checkpoint is not None and scheme_of(checkpoint) == FILE:  # who is elsewhere needs what only Spark may know
         check_free(local_path(checkpoint))  # before Spark starts, which takes a while
+        check_reached(place_of(checkpoint), "the checkpoint")
     with served(metrics) as port, kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
         from windrow.application import Application
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from datetime import datetime
 
@@ -14,6 +15,9 @@ _CREDENTIALS = {
     "gs": "fs.gs.auth.service.account.json.keyfile",
     "abfs": "fs.azure.account.key.ACCOUNT.dfs.core.windows.net",
 }
+
+
+_SILENT = re.compile(r"host='(?P<host>[^']+)', port=(?P<port>\d+).*\[Errno -?\d+\] (?P<why>[^'\")]+)", re.DOTALL)
 
 
 def check_reached(place: Place, what: str) -> None:
@@ -49,8 +53,15 @@ def unreached(place: Place, what: str, error: OSError) -> SettingsError:
 
 
 def reason_of(error: OSError) -> str:
-    """Why, in the words of the system or the store."""
+    """Why, in the words of the system or the store; of who does not answer, the address and no more.
+
+    >>> reason_of(OSError("HTTPConnectionPool(host='a', port=9870): Max retries exceeded with url: /x?op=GETFILESTATUS"
+    ...                   " (Caused by NewConnectionError('[Errno 111] Connection refused'))"))
+    'a:9870: connection refused'
+    """
     said = error.strerror or str(error) or type(error).__name__
+    if (silent := _SILENT.search(said)) is not None:
+        said = f"{silent['host']}:{silent['port']}: {silent['why']}"
     return " ".join(said.split()).rstrip(".").lower()
 
 
