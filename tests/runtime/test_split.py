@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from oracle.judge import plain_rows
+from oracle.judge import TIME, Window, plain_rows
 from oracle.streams import Stream, streams
+from windrow.errors import StateError
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.shard import Outcome, Shard
 from windrow.runtime.share import Share
 
-from .core import Core, plan_of
+from .core import Core, events_of, plan_of
 
 COLUMNS = {
     "k": (pa.int64(), st.none() | st.integers(0, 9)),
@@ -42,9 +45,9 @@ EVERY_KIND = (
 )
 
 
-def plan(stream: Stream):
+def plan(stream: Stream, texts: Sequence[str] = EVERY_KIND):
     window, slide = str(stream.window), str(stream.window.slide_us)
-    texts = [text.replace("@", window).replace("#", slide) for text in EVERY_KIND]
+    texts = [text.replace("@", window).replace("#", slide) for text in texts]
     return plan_of(texts, stream.events.schema, stream.lateness_us)
 
 
@@ -69,9 +72,9 @@ def told(outcomes: list[Outcome]) -> list[dict]:
     return sorted(rows, key=lambda row: [str(value) for value in row.values() if not isinstance(value, float)])
 
 
-def worked_off(stream: Stream, shards: list[int]) -> list[list[dict]]:
+def worked_off(stream: Stream, shards: list[int], texts: Sequence[str] = EVERY_KIND) -> list[list[dict]]:
     """The rows of each batch; after each, the number of shards may be another."""
-    core, found = Core(plan(stream), shards=shards[0], reopen="fresh"), []
+    core, found = Core(plan(stream, texts), shards=shards[0], reopen="fresh"), []
     for number, (start, size) in enumerate(stream.bounds):
         found.append(told(core.step(stream.events.slice(start, size), tasks=2)))
         wanted = shards[min(number + 1, len(shards) - 1)]
@@ -92,3 +95,39 @@ def test_split_shards_answer_as_if_they_had_been_there_all_along(stream, shards)
                     assert math.isclose(value, other[name], rel_tol=1e-9, abs_tol=1e-6)
                 else:
                     assert value == other[name], (row, other)
+
+
+CLUSTERED = """SELECT k, cid, COUNT(*) AS n FROM ticks [RANGE 6 SECONDS SLIDE 2 SECONDS]
+    GROUP BY k CLUSTER BY d, i AS cid USING DBSCAN(1.5, 2)"""
+
+
+def test_clusters_keep_their_numbers_when_their_groups_go_to_other_shards():
+    rows = 120
+    stream = Stream(
+        {
+            "k": (pa.int64(), [number % 7 for number in range(rows)]),
+            "s": (pa.string(), ["a"] * rows),
+            "i": (pa.int64(), [number % 5 for number in range(rows)]),
+            "d": (pa.float64(), [float(number % 11) for number in range(rows)]),
+        },
+        [number * 200_000 for number in range(rows)],
+        [30] * 4,
+        Window(6_000_000, 2_000_000),
+        0,
+    )
+    texts = [CLUSTERED, CLUSTERED + " EMIT CHANGES"]
+    wanted = worked_off(stream, [1], texts)
+    assert sum(map(len, wanted)) > 50 and worked_off(stream, [1, 2, 6], texts) == wanted
+
+
+def test_state_of_a_query_that_is_gone_is_refused_by_its_name():
+    schema = pa.schema([("ts", TIME), ("k", pa.int64())])
+    texts = [
+        f"SELECT k, COUNT(*) AS n FROM ticks [RANGE {reach} SECONDS SLIDE 1 SECOND] GROUP BY k" for reach in (2, 5)
+    ]
+    texts.append("SELECT COUNT(*) AS n FROM ticks [RANGE 3 SECONDS SLIDE 1 SECOND] WHERE k > 3")
+    core = Core(plan_of(texts, schema))
+    core.step(events_of([1, 2], k=pa.array([1, 2])))
+    core.plan = plan_of(texts[:2], schema)
+    with pytest.raises(StateError, match=r"cannot be split: .*k.* > 3.*\(asked for by no query\)"):
+        split(core, 2)

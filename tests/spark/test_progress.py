@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from pyspark.sql import Row
 
 from windrow.spark.job.measures import HEAVIEST, METRICS, SHARD_MEASURES
+from windrow.spark.job.progress import ShardProgress
 from windrow.spark.job.watched import Watched
 from windrow.spark.sinks.costs import Costs
 from windrow.spark.stages.slide import COUNTS
@@ -137,3 +139,5 @@ def test_a_shard_that_holds_up_the_others_is_seen_and_so_are_those_that_move():
         figures
     )  # of two shards none can take twice their mean, if the other works at all
     assert json.loads(json.dumps(watched.progress().to_dict()))["ticks"]["shards"]["0"]["moved"] == 1
+    slow = replace(figures, shards={0: ShardProgress(last_seconds=9.0), 1: ShardProgress(), 2: ShardProgress()})
+    assert "shard 0 takes 9.0 s" in str(slow) and "most events have k = a (10)" in str(slow)

@@ -76,6 +76,8 @@ class Follower:
         gone = np.ones(len(old), bool)
         gone[told.is_old[told.is_old >= 0]] = False
         seen = replace(found, numbers=numbers)
+        if self._last is None:
+            self._changed.add(_NUMBERS)  # also where nothing has a number yet: both are read again
         self._last, self._seen = window, seen if final else seen.beside(old.part(gone))
         self._changed.add(_CLUSTERS)
         into = told.into[gone]

@@ -115,6 +115,7 @@ class StreamProgress(Mapping[str, Any]):
         slow = uneven(self.shards)
         if slow is not None:
             told.append(slow)
+            told += [f"most events have {name} ({count:,})" for name, count in [*self.heaviest.items()][:1]]
         told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)
 
