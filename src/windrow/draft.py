@@ -85,10 +85,12 @@ class LaterClusterings:
 
     user: Mapping[str, type] = {}
 
-    def described(self, name: str, parameters: tuple[Any, ...], dimensions: int, attached: bool) -> Described:
+    def described(
+        self, name: str, parameters: tuple[Any, ...], named: Mapping[str, Any], dimensions: int, attached: bool
+    ) -> Described:
         from windrow.clustering import KnownClusterings
 
-        return KnownClusterings().described(name, parameters, dimensions, attached)
+        return KnownClusterings().described(name, parameters, named, dimensions, attached)
 
 
 class Draft:

@@ -155,7 +155,7 @@ def test_a_plugin_that_fails_is_blamed_by_the_method_that_it_has():
 
     described = windrow.clustering.KnownClusterings({"mine": Failing})
     with pytest.raises(ClusteringError, match="clustering MINE: add failed: KeyError"):
-        described.described("mine", (), 2, attached=False)
+        described.described("mine", (), {}, 2, attached=False)
 
 
 @pytest.mark.parametrize("name", PLUGINS)

@@ -297,6 +297,26 @@ def test_a_users_own_clustering_runs_in_a_query():
         windrow.replay(text.format("AVG(speed)"), cars=events, clusterings={"halves": Halves})
 
 
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [
+        ("x, y USING DBSCAN(4, minimum => 2)", "x, y AS cid USING DBSCAN(4, 2)"),
+        ("x, y ALGORITHM dbscan(MINIMUM => 2, eps => 4)", "x, y AS cid USING DBSCAN(4, 2)"),
+        ("x, y USING halves(line => 30)", "x, y AS cid USING halves(30)"),
+    ],
+)
+def test_names_may_be_left_out_or_given(words: str, other: str):
+    class Named(Halves):
+        names = ("line",)
+
+    def asked(clause: str, star: str) -> pa.Table:
+        text = f"SELECT cid, CENTER({star}) AS c, RADIUS({star}) AS r FROM cars [RANGE 20 SECONDS SLIDE 5 SECONDS]"
+        return windrow.replay(f"{text} CLUSTER BY {clause}", cars=cars(100), clusterings={"halves": Named})
+
+    assert asked(words, "*").num_rows > 10
+    assert asked(words, "*").equals(asked(other, "cid"))
+
+
 BAD = {
     "USING C_BIRCH(0)": "the radius must be a positive number, not 0",
     "USING C_BIRCH(-5)": "the radius must be a positive number, not -5",
@@ -305,6 +325,13 @@ BAD = {
     "USING BIRCH(5)": "unknown clustering 'BIRCH'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, K_MEANS",
     "USING C_BIRCH(x)": "the parameters of a clustering are constants",
     "USING C_BIRCH": "write C_BIRCH(radius)",
+    "USING C_BIRCH(k => 2)": "with k, radius must be given too",
+    "USING C_BIRCH(5, radius => 2)": "radius is given twice",
+    "USING C_BIRCH(radius => 2, Radius => 2)": "Radius is given twice",
+    "USING C_BIRCH(radius => 2, 3)": "parameters without names come before those with",
+    "USING C_BIRCH(width => 2)": "C_BIRCH has no parameter width: its parameters are radius, k",
+    "USING C_BIRCH(radius =>)": "expected a value behind radius =>",
+    "C_BIRCH(5)": "expected USING after the name of the cluster",
 }
 
 

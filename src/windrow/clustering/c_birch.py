@@ -42,6 +42,7 @@ class CBirch(AlgorithmDefaults):
     """
 
     form = "C_BIRCH(radius) or C_BIRCH(radius, k)"
+    names = ("radius", "k")
 
     def check(self, parameters: Parameters, dimensions: int) -> None:
         counted(parameters, 1, 2, self.form)

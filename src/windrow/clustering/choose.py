@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from windrow.clustering.algorithm import Adapted, Algorithm
 from windrow.clustering.attached import POINT, Attached
@@ -43,20 +44,51 @@ def clustering_for(
     Traceback (most recent call last):
     windrow.errors.ClusteringError: unknown clustering 'birch'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, K_MEANS
     """
-    known = {**PLUGINS, **{own.upper(): plugin for own, plugin in user.items()}}
-    if name.upper() not in known:
-        raise ClusteringError(f"unknown clustering {name!r}; known are: {', '.join(sorted(known))}")
-    name = name.upper()
+    found, name = plugin_of(name, user), name.upper()
     if dimensions < 1:
         raise ClusteringError(f"{name}: a clustering needs at least one column")
     if any(isinstance(other.kernel, Hull) for other in attached) and dimensions != 2:
         raise ClusteringError(f"{name}: CONVEX_HULL needs two columns, and there are {dimensions}")
-    plugin = made(name, known[name])
+    plugin = made(name, found)
     try:
         plugin.check(parameters, dimensions)
     except ValueError as error:
         raise ClusteringError(f"{name}: {error}") from error
     return Clustering(name, plugin, tuple(parameters), dimensions, tuple(attached), indexes)
+
+
+def plugin_of(name: str, user: Mapping[str, type]) -> type:
+    """The class of clustering `name`, in letters of any case."""
+    known = {**PLUGINS, **{own.upper(): plugin for own, plugin in user.items()}}
+    if name.upper() not in known:
+        raise ClusteringError(f"unknown clustering {name!r}; known are: {', '.join(sorted(known))}")
+    return known[name.upper()]
+
+
+def in_order(name: str, parameters: Parameters, named: Mapping[str, Any], user: Mapping[str, type]) -> Parameters:
+    """All parameters by their places, of which some were `named`; a class says in `names` what they are called.
+
+    >>> in_order("c_birch", (50,), {"k": 3}, {})
+    (50, 3)
+    >>> in_order("c_birch", (), {"k": 3}, {})
+    Traceback (most recent call last):
+    windrow.errors.ClusteringError: C_BIRCH: with k, radius must be given too
+    """
+    names = tuple(getattr(plugin_of(name, user), "names", ()))
+    given = list(parameters)
+    left = {own.lower(): value for own, value in named.items()}
+    for own in left:
+        if own not in names:
+            known = f"its parameters are {', '.join(names)}" if names else "its class has no `names` of parameters"
+            raise ClusteringError(f"{name.upper()} has no parameter {own}: {known}")
+        if own in names[: len(parameters)]:
+            raise ClusteringError(f"{name.upper()}: {own} is given twice")
+    for own in names[len(parameters) :]:
+        if left and own not in left:
+            raise ClusteringError(f"{name.upper()}: with {next(iter(left))}, {own} must be given too")
+        if left:
+            given.append(left.pop(own))
+    return tuple(given)
 
 
 def kernel_of(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:

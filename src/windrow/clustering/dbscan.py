@@ -40,6 +40,7 @@ class Dbscan(AlgorithmDefaults):
     """
 
     form = "DBSCAN(eps, minimum)"
+    names = ("eps", "minimum")
     excludes = True
 
     def check(self, parameters: Parameters, dimensions: int) -> None:

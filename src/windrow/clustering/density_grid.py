@@ -42,6 +42,7 @@ class DensityGrid(AlgorithmDefaults):
     """
 
     form = "DENSITY_GRID(cell, minimum)"
+    names = ("cell", "minimum")
     excludes = True
 
     def check(self, parameters: Parameters, dimensions: int) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.clustering.attached import Attached
-from windrow.clustering.choose import PLUGINS, clustering_for
+from windrow.clustering.choose import PLUGINS, clustering_for, in_order
 from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
@@ -23,18 +24,22 @@ class KnownClusterings:
 
     user: Mapping[str, type] = field(default_factory=dict)
 
-    def described(self, name: str, parameters: Parameters, dimensions: int, attached: bool) -> Described:
+    def described(
+        self, name: str, parameters: Parameters, named: Mapping[str, Any], dimensions: int, attached: bool
+    ) -> Described:
         """Whether a clustering can run, and what its summaries can do; the users' own are tried on a point.
 
-        >>> KnownClusterings().described("dbscan", (0.5, 3), 2, attached=False)
-        Described(name='DBSCAN', differential=True, movable=True, user=None)
+        >>> KnownClusterings().described("dbscan", (0.5,), {"minimum": 3}, 2, attached=False)
+        Described(name='DBSCAN', parameters=(0.5, 3), differential=True, movable=True, user=None)
         """
+        parameters = in_order(name, parameters, named, self.user)
         own = next((known for known in self.user if known.upper() == name.upper()), None)
         clustering = clustering_for(name, parameters, dimensions, user=self.user)
         if own is not None:
             counted = [Attached(kernel_for(ROWS.partial), None)] if attached else []
             _try(clustering_for(name, parameters, dimensions, user=self.user, attached=counted))
-        return Described(clustering.name, clustering.plugin.excludes, clustering.name in PLUGINS and own is None, own)
+        movable = clustering.name in PLUGINS and own is None
+        return Described(clustering.name, parameters, clustering.plugin.excludes, movable, own)
 
 
 def _try(clustering: Clustering) -> None:

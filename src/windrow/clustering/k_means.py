@@ -41,6 +41,7 @@ class KMeans(AlgorithmDefaults):
     """
 
     form = "K_MEANS(k)"
+    names = ("k",)
 
     def check(self, parameters: Parameters, dimensions: int) -> None:
         counted(parameters, 1, 1, self.form)

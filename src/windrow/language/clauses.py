@@ -101,6 +101,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     StreamFunction: dict.fromkeys(StreamFunction.arg_types, "plan/bind/stream_functions.py"),
     QueryWindow: {"this": WINDOWS},
     ClusterClause: dict.fromkeys(ClusterClause.arg_types, "plan/bind/clusters.py"),
+    exp.Kwarg: dict.fromkeys(("this", "expression"), "plan/bind/clusters.py"),
     Emit: {"this": "language/nodes.py", **dict.fromkeys(("empty", "every", "when"), "plan/bind/emitted.py")},
     **{kind: {"this": WINDOWS} for kind in (Duration, RowCount)},
     Unbounded: {},

@@ -30,7 +30,9 @@ class Clusterings(Protocol):
         """The users' own, by name."""
         ...
 
-    def described(self, name: str, parameters: tuple[Any, ...], dimensions: int, attached: bool) -> Described:
+    def described(
+        self, name: str, parameters: tuple[Any, ...], named: Mapping[str, Any], dimensions: int, attached: bool
+    ) -> Described:
         """What there is to know of clustering `name`, with other aggregates of its clusters if `attached`.
 
         Raises ClusteringError if there is none of that name, or it cannot run.
@@ -39,9 +41,10 @@ class Clusterings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A clustering: its name as it is kept, and what its summaries can do (see ClusterPartial)."""
+    """A clustering: its name as it is kept, its parameters by place, and what summaries can do (see ClusterPartial)."""
 
     name: str
+    parameters: tuple[Any, ...]
     differential: bool
     movable: bool
     user: str | None

@@ -13,6 +13,12 @@ from windrow.language.spans import remember_span
 # They begin or continue a clause, so a name behind a stream or an expression is none of them without AS before it.
 CLAUSE_WORDS = frozenset({"EMIT", "AGING", "WINDOW", "RANGE", "RANGES", "ROWS", "SLIDE", "SLIDES"})
 
+METHOD_WORDS = ("USING", "ALGORITHM")
+"""The second is that of Badiozamany 2016, Paper III, Listing 4."""
+
+CLUSTER_NAME = "cid"
+"""What a cluster is called where a query does not say."""
+
 T = TypeVar("T")
 
 
@@ -116,12 +122,17 @@ class QueryParser(StreamFunctionParser):
         expressions = self._parse_csv(self._parse_disjunction)
         if not expressions:
             self._fail("expected what to cluster after CLUSTER BY")
-        if self._word() not in ("AS", "USING"):
+        if self._word() not in ("AS", *METHOD_WORDS):
             hint = "CLUSTER BY x, y AS cluster USING C_BIRCH(50)"
-            self._fail_since(index, "CLUSTER BY needs AS, a name, USING and a method", hint)
-        self._expect("AS", after="CLUSTER BY")
-        alias = self._parse_identifier_name("cluster")
-        self._expect("USING", after="the name of the cluster")
+            self._fail_since(index, "CLUSTER BY needs USING and a method", hint)
+        alias: exp.Expr = exp.to_identifier(CLUSTER_NAME)
+        if self._word() == "AS":
+            self._advance()
+            alias = self._parse_identifier_name("cluster")
+        if self._word() in METHOD_WORDS:
+            self._advance()
+        else:
+            self._expect("USING", after="the name of the cluster")
         using = self._parse_method()
         return remember_span(ClusterClause(expressions=expressions, alias=alias, using=using), *self._span_since(index))
 
@@ -135,6 +146,18 @@ class QueryParser(StreamFunctionParser):
         name, _ = self._parse_name("clustering method")
         arguments: list[exp.Expr] = []
         if self._match(TokenType.L_PAREN):
-            arguments = self._parse_csv(self._parse_disjunction)
+            arguments = self._parse_csv(self._parse_method_parameter)
             self._expect(")", after="the parameters of the method")
         return remember_span(exp.Anonymous(this=name, expressions=arguments), *self._span_since(index))
+
+    def _parse_method_parameter(self) -> exp.Expr | None:
+        """A parameter of a method, with its name before an arrow or without."""
+        index, following = self._index, self._next
+        if not following or following.token_type != TokenType.FARROW:
+            return self._parse_disjunction()
+        name = self._parse_identifier_name("parameter")
+        self._advance()
+        value = self._parse_disjunction()
+        if value is None:
+            self._fail(f"expected a value behind {name.name} =>")
+        return remember_span(exp.Kwarg(this=name, expression=value), *self._span_since(index))

@@ -61,18 +61,18 @@ class ClusterScope:
     def partial(self) -> ClusterPartial:
         """What a pane keeps, all that is asked of the clusters being known."""
         using = self.clause.args["using"]
-        parameters = tuple(_parameter(node, self.scope) for node in using.expressions)
+        parameters, named = _parameters(using, self.scope)
         known = self.scope.catalog.clusterings
         assert known is not None, "a catalog for CLUSTER BY needs clusterings"
         try:
-            described = known.described(using.name, parameters, len(self.coordinates), bool(self.attached))
+            described = known.described(using.name, parameters, named, len(self.coordinates), bool(self.attached))
         except ClusteringError as error:
             raise error_at(using, str(error), self.scope.text) from None
         return ClusterPartial(
             "clustering",
             user=described.user,
             algorithm=described.name,
-            parameters=parameters,
+            parameters=described.parameters,
             coordinates=self.coordinates,
             attached=tuple(self.attached),
             differential=described.differential,
@@ -80,6 +80,9 @@ class ClusterScope:
         )
 
     def is_alias(self, node: exp.Expr) -> bool:
+        """Whether `node` is the name of the clusters; `CONVEX_HULL(*)` and the like mean them too."""
+        if isinstance(node, exp.Star):
+            return isinstance(node.parent, exp.Anonymous)
         return isinstance(node, exp.Column) and not node.table and node.name.lower() == self.alias
 
 
@@ -134,6 +137,22 @@ def _arguments(node: exp.Expr) -> Iterable[exp.Expr]:
     if isinstance(node, exp.Count):
         yield node.this
     yield from node.expressions
+
+
+def _parameters(using: exp.Expr, scope: Scope) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The parameters of an algorithm: those without names, which come first, and the others."""
+    plain: list[Any] = []
+    named: dict[str, Any] = {}
+    for node in using.expressions:
+        if isinstance(node, exp.Kwarg):
+            if node.name.lower() in named:
+                raise error_at(node, f"{node.name} is given twice", scope.text)
+            named[node.name.lower()] = _parameter(node.expression, scope)
+        elif named:
+            raise error_at(node, "parameters without names come before those with", scope.text)
+        else:
+            plain.append(_parameter(node, scope))
+    return tuple(plain), named
 
 
 def _parameter(node: exp.Expr, scope: Scope) -> Any:
