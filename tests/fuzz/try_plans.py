@@ -15,6 +15,7 @@ from time import monotonic
 import pyarrow as pa
 
 from oracle.at_instants import LATENESS, Drawn, added_up, plain_text, results, row_values, text_of
+from oracle.followed import KINDS, tried_followed
 from oracle.judge import TIME, cursor
 from windrow.errors import WindrowError
 
@@ -62,7 +63,10 @@ def wanted(plan: Relation, given: Drawn, instant: int, before: bool) -> Counter[
 def tried(seed: str) -> str:
     """What became of the plan of a seed: answered as DuckDB does, or refused; a difference is raised."""
     drawn = Plans(seed)
-    if drawn.chance.random() < 0.35:
+    part = drawn.chance.random()
+    if part < 0.15:
+        return _tried_followed(drawn.chance)
+    if part < 0.45:
         return _tried_window(drawn.chance, seed)
     plan, chance = drawn.drawn(), drawn.chance
     given = streams(chance)
@@ -92,6 +96,15 @@ def tried(seed: str) -> str:
             continue  # a flush answers the windows that hold an event: what leaves after that is not told
         if mine != theirs:
             raise DifferenceError(f"at {instant}: more {mine - theirs}, less {theirs - mine}\n{text}")
+    return "answered"
+
+
+def _tried_followed(chance: random.Random) -> str:
+    """A window that is told while it fills, or as it changes."""
+    text, mine, theirs = tried_followed(chance, chance.choice(list(KINDS)))
+    if mine != theirs:
+        more, less = Counter(mine), Counter(theirs)
+        raise DifferenceError(f"more {more - less}, less {less - more}\n{text}")
     return "answered"
 
 

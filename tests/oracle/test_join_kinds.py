@@ -46,6 +46,9 @@ QUERIES = (
     "SELECT k, (SELECT COUNT(*) FROM b {4} WHERE b.k = a.k) AS c FROM a {6}",
     "SELECT k, (SELECT COALESCE(SUM(x), -1) FROM b {4} WHERE b.k = a.k AND b.n > 1) AS c FROM a {6}",
     "SELECT n, COUNT(*) AS c, (SELECT COUNT(*) FROM b {4}) AS d FROM a {6} GROUP BY n HAVING COUNT(*) > 1",
+    "SELECT a.k, b.n AS bn FROM a {6} JOIN b {4} ON a.k = b.k AND a.n IN (SELECT n FROM b {2})",
+    "SELECT a.k, b.n AS bn FROM a {6} JOIN b {4} ON EXISTS (SELECT 1 FROM b {2} WHERE b.k = a.k) WHERE a.n > 1",
+    "SELECT a.k, c.n AS cn FROM a {6} JOIN b {4} ON a.k = b.k AND b.n > (SELECT AVG(n) FROM b {5}) LEFT JOIN b {3} AS c ON c.n = a.n",
     "SELECT x.k, y.c FROM (SELECT k, SUM(n) AS s FROM a {6} GROUP BY k) AS x "
     "FULL JOIN (SELECT n, COUNT(*) AS c FROM b {5} GROUP BY n) AS y ON x.s > y.c",
 )
@@ -99,7 +102,7 @@ WRONG = {
     "SELECT k FROM a {5} WHERE n IN (SELECT n, k FROM b {5})": "the sub-query has 2 columns, and 1 can be",
     "SELECT k, (SELECT MAX(n) FROM b {5} WHERE b.n < a.n) AS m FROM a {5}": "is found by equalities",
     "SELECT k, (SELECT MAX(b.n + a.n) FROM b {5}) AS m FROM a {5}": "may name columns of the query around it in its WHERE",
-    "SELECT a.k FROM a {5} JOIN b {5} ON a.n IN (SELECT n FROM b {5})": "a sub-query in ON or GROUP BY",
+    "SELECT a.k FROM a {5} LEFT JOIN b {5} ON a.n IN (SELECT n FROM b {5})": "in the ON of a join that is no inner one",
     "SELECT a.k FROM a {5} RIGHT JOIN t ON a.k = t.k": "RIGHT JOIN with a table would tell rows of the table",
 }
 

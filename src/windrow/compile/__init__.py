@@ -1,6 +1,7 @@
 """From SQL text to what runs: `compile` lists the rules, the others are rules, costs of alternatives, and `explain`.
 
 agree                   What queries ask for that holds for all that runs over one scan: they must agree
+ask_in_where            Sub-queries in the ON of inner joins, asked in WHERE: there they become joins of their own
 check_wishes            A wish that cannot be right is refused, with the reason and with what can be
 choices                 The table of choices: every way that there is to run a query, what it costs, where it comes
                         from, and its file

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+from windrow.compile.ask_in_where import ask_in_where
 from windrow.compile.check_wishes import refuse_vain, refuse_wishes
 from windrow.compile.count_distinct import count_distinct
 from windrow.compile.count_stages import count_stages
@@ -48,6 +49,7 @@ WRITTEN_RULES: tuple[WrittenRule, ...] = (
     inline_views,
     join_indexes,
     read_others_windows,
+    ask_in_where,
     refuse_chance,
     over_events,
 )

@@ -16,11 +16,28 @@ Bound = tuple[Decimal, bool]
 
 
 def refuse_contradictions(tree: exp.Expr, text: str) -> None:
-    """Raise where the conditions on one column of a WHERE leave it no number."""
+    """Raise where a WHERE, a HAVING or the ON of an inner join holds for no row, or leaves a column no value."""
     for select in tree.find_all(exp.Select):
-        where = select.args.get("where")
-        if where is not None:
-            _check(conjuncts_of(where.this), text)
+        clauses = [part.this for name in ("where", "having") if (part := select.args.get(name)) is not None]
+        inner = [join for join in select.args.get("joins") or [] if not join.side and join.kind not in ("SEMI", "ANTI")]
+        for condition in [*clauses, *(on for join in inner if (on := join.args.get("on")) is not None)]:
+            conditions = conjuncts_of(condition)
+            _refuse_never(conditions, text)
+            _check(conditions, text)
+
+
+def _refuse_never(conditions: Iterable[exp.Expr], text: str) -> None:
+    """Refuse what holds for no row by itself: FALSE, and a comparison with NULL."""
+    for condition in conditions:
+        part = condition.unnest()
+        if isinstance(part, exp.Null) or (isinstance(part, exp.Boolean) and not part.this):
+            raise error_at(condition, f"no row can meet this condition: it is {part.sql()}", text, "leave it out")
+        if not isinstance(part, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
+            continue
+        left, right = part.this.unnest(), part.expression.unnest()
+        if isinstance(left, exp.Null) or isinstance(right, exp.Null):
+            message = "no row can meet this condition: what is compared with NULL is unknown"
+            raise error_at(condition, message, text, "x IS NULL, or x <=> y where NULL equals NULL")
 
 
 def _check(conditions: Iterable[exp.Expr], text: str) -> None:

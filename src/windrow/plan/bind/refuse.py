@@ -120,5 +120,5 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
             raise error_at(node, message, text, "QUALIFY ROW_NUMBER() OVER (...) <= 3, or WHERE around a sub-query")
     for part in filter(None, conditions[1:]):  # those of WHERE and the select list have become joins
         for node in part.find_all(exp.Query):
-            what = "a sub-query in ON or GROUP BY"
-            raise not_yet(node, what, text, "WHERE a.k IN (SELECT ...)")
+            what = "a sub-query in GROUP BY, or in the ON of a join that is no inner one,"
+            raise not_yet(node, what, text, "WHERE a.k IN (SELECT ...), or a join with a sub-query in FROM")
