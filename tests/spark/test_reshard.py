@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 import windrow
 from windrow.cli.main import app
 from windrow.errors import SettingsError, StateError
+from windrow.places.place import place_of
 from windrow.session import Session
 from windrow.spark.job.reshard import reshard
+from windrow.spark.job.spark_logs import copy_logs, move_state
 
 from .streams import SECOND, START, assert_same, finish, instants, put, rows_of, stream_of
 
@@ -94,3 +96,30 @@ def test_the_command_refuses_before_spark_is_started(tmp_path: Path):
         assert result.exit_code == 2 and message in result.output, result.output
     result = CliRunner().invoke(app, ["reshard", str(tmp_path), "--shards", "8", "--to", str(tmp_path / "new")])
     assert result.exit_code == 2 and "there is no checkpoint" in result.output
+
+
+def test_a_batch_that_was_begun_is_begun_again_and_state_gets_its_number(tmp_path: Path):
+    """Of Hadoop's checksums nothing stays beside files that are another's now."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    for number in (5, 6, 7):
+        _write(old / "offsets" / str(number), f'v1\n{{"conf": {{"partitions": "2"}}}}\n{{"logOffset":{number}}}')
+    for name in ("commits/6", "sources/0/6", "sources/0/.6.crc", "metadata"):
+        _write(old / name, name)
+    for name in ("metadata", ".metadata.crc", "offsets/0", "commits/0", "sources/0/0"):
+        _write(new / name, "of the seed")
+    for name in ("1.zip", ".1.zip.crc", "1.zip.crc", "SSTs/1-a.sst"):
+        _write(new / "state" / "0" / "3" / name, name)
+    move_state(place_of(new), 6)
+    copy_logs(place_of(old), place_of(new), 6, {"partitions": "8"})
+    there = {str(path.relative_to(new)) for path in new.rglob("*") if path.is_file()}
+    state = {"state/0/3/7.zip", "state/0/3/7.zip.crc", "state/0/3/SSTs/1-a.sst"}
+    assert there == {"offsets/5", "offsets/6", "offsets/7", "commits/6", "sources/0/6", "metadata"} | state
+    assert (new / "offsets" / "7").read_text() == 'v1\n{"conf": {"partitions": "8"}}\n{"logOffset":7}'
+    _write(old / "offsets" / "7", 'v1\n{"conf": {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}}\n')
+    with pytest.raises(StateError, match="checkpointFormatVersion=2: only 1 can be resharded"):
+        copy_logs(place_of(old), place_of(new), 6, {})
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
