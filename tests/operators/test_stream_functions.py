@@ -41,14 +41,14 @@ class RisesAtOnce:
     returns = "x BIGINT, n BIGINT"
 
     def init(self) -> dict[str, Any]:
-        return {"most": -1, "n": np.int64(0)}
+        return {"most": np.array([-1, 0]), "n": np.int64(0)}
 
     def step_many(self, states: Any, keys: np.ndarray, events: pa.RecordBatch) -> Any:
         rows = []
         for place, (key, x) in enumerate(zip(keys, events["x"].to_pylist())):
             states["n"][key] += 1
-            if x is not None and x > states["most"][key]:
-                states["most"][key] = x
+            if x is not None and x > states["most"][key, 0]:
+                states["most"][key, 0] = x
                 rows.append((place, x, int(states["n"][key])))
         if not rows:
             return None

@@ -101,19 +101,20 @@ class ObjectStates:
 
 
 class ColumnStates:
-    """States that are numbers, a column for each name, with a place for each key."""
+    """States that are numbers, or arrays of so many numbers: a column for each name, with a place for each key."""
 
     def __init__(self, what: str, first: Any, family: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
         """`first` is the state of a key before its first event."""
         self._first = {name: _number(what, name, value) for name, value in _columns(what, first).items()}
         self._chunks = SlotChunks(family, blocks, snapshot)
-        self._columns = {name: np.full(64, value) for name, value in self._first.items()}
+        self._columns = {name: _repeated(value, 64) for name, value in self._first.items()}
         self._used = 0
         for batch in self._chunks.load():
             begin = self._used
             self.grow(begin + batch.num_rows)
             for name, column in self._columns.items():
-                column[begin : self._used] = batch.column(name).to_numpy(zero_copy_only=False)
+                stored = batch.column(name).flatten() if column.ndim > 1 else batch.column(name)
+                column[begin : self._used] = stored.to_numpy(zero_copy_only=False).reshape(-1, *column.shape[1:])
 
     def grow(self, keys: int) -> dict[str, np.ndarray]:
         """The columns of so many keys; they may be changed."""
@@ -121,7 +122,7 @@ class ColumnStates:
         if keys > room:
             more = max(keys, 2 * room) - room
             self._columns = {
-                name: np.concatenate([column, np.full(more, self._first[name])])
+                name: np.concatenate([column, _repeated(self._first[name], more)])
                 for name, column in self._columns.items()
             }
         self._used = keys
@@ -136,7 +137,7 @@ class ColumnStates:
 
     def save(self, version: int) -> None:
         self._chunks.save(
-            lambda slots: {name: pa.array(column[slots].copy()) for name, column in self._columns.items()},
+            lambda slots: {name: _stored(column[slots]) for name, column in self._columns.items()},
             self._used,
             version,
         )
@@ -153,6 +154,17 @@ def _columns(what: str, first: Any) -> dict[str, Any]:
 
 def _number(what: str, name: str, value: Any) -> np.ndarray:
     number = np.asarray(value)
-    if number.ndim or number.dtype.kind not in "biuf":
-        raise FunctionError(f"{what}: init gives {value!r} for {name!r}, which is no number")
+    if number.ndim > 1 or not number.size or number.dtype.kind not in "biuf":
+        raise FunctionError(f"{what}: init gives {value!r} for {name!r}, which is no number, and no array of numbers")
     return number
+
+
+def _repeated(first: np.ndarray, keys: int) -> np.ndarray:
+    """A column with the same state for so many keys."""
+    return np.broadcast_to(first, (keys, *first.shape)).copy()
+
+
+def _stored(column: np.ndarray) -> pa.Array:
+    """A copy, since the next batch changes the column; of arrays, all have one length."""
+    numbers = pa.array(column.flatten())
+    return numbers if column.ndim == 1 else pa.FixedSizeListArray.from_arrays(numbers, column.shape[1])

@@ -63,7 +63,7 @@ class ManyStepsPlugin(Protocol):
     """A function that is told many events of many keys at once: its states are columns of numbers."""
 
     def init(self) -> Mapping[str, Any]:
-        """The state of a key before its first event: a number, or a truth, for each column."""
+        """The state of a key before its first event: a number, a truth, or an array of numbers for each column."""
 
     def step_many(self, states: Mapping[str, np.ndarray], keys: np.ndarray, events: pa.RecordBatch) -> Any:
         """Change states by events, which are in order of time; the state of event i is at place `keys[i]`.

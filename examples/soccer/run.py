@@ -1,0 +1,88 @@
+"""Runs the four queries of the challenge over a game, in replay or on Spark, and compares them with what happened.
+
+python examples/soccer/run.py --minutes 5
+python examples/soccer/run.py --minutes 2 --spark
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import functions
+import pyarrow as pa
+import pyarrow.parquet as pq
+from compare import compared
+from functions import FUNCTIONS
+from game import Game
+from picture import draw
+from queries import BRANCHES, DERIVED, queries
+
+import windrow
+
+COLUMNS = "ts TIMESTAMP, sid INT, x INT, y INT, z INT, v BIGINT, a BIGINT, vx INT, vy INT, vz INT"
+HITS = {"hits": "SELECT kind, player, x, y FROM plays(TABLE in_play) WHERE kind = 0"}
+
+
+def replayed(readings: pa.Table, asked: dict[str, str], seconds_a_batch: int = 10) -> dict[str, pa.Table]:
+    """All answers in one process, the readings of some seconds at a time."""
+    return windrow.replay(
+        asked,
+        readings=readings,
+        views=BRANCHES,
+        derived=DERIVED,
+        functions=FUNCTIONS,
+        batch_rows=15_600 * seconds_a_batch,
+    )
+
+
+def on_spark(folder: Path, asked: dict[str, str], spark: object = None) -> dict[str, pa.Table]:
+    """All answers of one job over the files of a folder."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(functions)  # workers do not have this folder: the code travels to them
+    session = windrow.Session(spark)  # type: ignore[arg-type]
+    session.stream_files("readings", str(folder / "readings"), schema=COLUMNS, time="ts", maxFilesPerTrigger=1)
+    for name, code in FUNCTIONS.items():
+        session.stream_function(name, code)
+    session.split("readings", {name: text.replace("FROM readings", "") for name, text in BRANCHES.items()})
+    for name, text in DERIVED.items():
+        session.derive(name, text)
+    for name, text in asked.items():
+        session.query(name, text)
+    sinks = {name: windrow.sink("parquet", path=folder / "answers" / name) for name in asked}
+    job = session.start(str(folder / "checkpoint"), sinks, trigger="available now")
+    job.wait()
+    return {name: pq.read_table(folder / "answers" / name) for name in asked}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--picture", type=Path, default=Path("game.png"))
+    given = parser.parse_args()
+    game, asked = Game(round(given.minutes * 60)), queries() | HITS
+    began = time.perf_counter()
+    if given.spark:
+        with tempfile.TemporaryDirectory() as folder:
+            game.write(Path(folder) / "readings")
+            began = time.perf_counter()
+            answers = on_spark(Path(folder), asked)
+    else:
+        readings = game.readings(0, game.truth.seconds)
+        began = time.perf_counter()
+        answers = replayed(readings, asked)
+    taken = time.perf_counter() - began
+    faster = game.truth.seconds / taken
+    print(f"{len(asked)} queries, {game.truth.seconds} s of the game in {taken:.1f} s: {faster:.1f} times real time")
+    for name, figure in compared(game, answers).items():
+        print(f"  {name:16} {figure:g}")
+    draw(answers, given.picture)
+    print(f"  {given.picture}")
+
+
+if __name__ == "__main__":
+    main()
