@@ -54,6 +54,18 @@ def test_branches_are_streams_of_one_scan(tmp_path) -> None:
     assert found["c"]["x"].to_pylist() == [60.0]
 
 
+def test_a_branch_is_split_and_joined_and_has_no_index(tmp_path) -> None:
+    again = """CREATE STREAM near, twice AS SPLIT far (SELECT x WHERE x < 60), (SELECT ts, x * 2 AS y);
+               SELECT y, x FROM near [RANGE 1 SECOND] JOIN twice [RANGE 1 SECOND] ON near.x = twice.y"""
+    draft = Draft("local[2]", {})
+    Application(draft, TEXT.format(folder=tmp_path, query=again))
+    with pytest.raises(QueryError, match="index the stream that it reads"):
+        Application(
+            Draft("local[2]", {}),
+            TEXT.format(folder=tmp_path, query="CREATE INDEX i ON far [RANGE 9 SECONDS SLIDE 1 SECOND] (x)"),
+        )
+
+
 @pytest.mark.parametrize(
     ("split", "message"),
     [

@@ -101,6 +101,8 @@ def _field(index: CreateIndex, column: IndexedColumn, stream: Stream) -> pa.Fiel
 def _way_out(name: str, catalog: Catalog) -> str:
     if name in catalog.tables:
         return f"{name!r} is a table, and does not change: an index is over the window of a stream"
+    if name in catalog.views:
+        return f"{name!r} is a view, or a branch of a SPLIT: index the stream that it reads"
     return f"known streams: {', '.join(catalog.streams) or 'none'}"
 
 
