@@ -14,6 +14,7 @@ import sqlglot
 from expression_cases import FAMILIES, MATHS
 from expression_rows import rows
 from sqlglot import exp
+from zoned_cases import ZONED
 
 from windrow.errors import NotSupportedYet, QueryError
 from windrow.expressions.evaluate import FUNCTIONS, evaluate, type_of
@@ -33,6 +34,10 @@ def parse(text: str) -> exp.Expr:
 @pytest.fixture(scope="module")
 def answers(spark) -> dict[str, pa.Array]:
     """What Spark says to each expression."""
+    return asked(spark, list(dict.fromkeys(case for family in FAMILIES.values() for case in family)), "UTC")
+
+
+def asked(spark, cases: list[str], zone: str) -> dict[str, pa.Array]:
     session = spark.newSession()
     session.conf.set("spark.sql.ansi.enabled", "false")
     session.conf.set("spark.sql.session.timeZone", "UTC")
@@ -42,14 +47,20 @@ def answers(spark) -> dict[str, pa.Array]:
     # Spark reads timestamps without a zone as TIMESTAMP, unless told.
     frame = session.createDataFrame(TABLE).selectExpr("* EXCEPT (nt)", "CAST(nt AS TIMESTAMP_NTZ) AS nt")
     declared = session.createDataFrame([], frame.schema)
-    cases = list(dict.fromkeys(case for family in FAMILIES.values() for case in family))
+    session.conf.set("spark.sql.session.timeZone", zone)
     found: dict[str, pa.Array] = {}
     for start in range(0, len(cases), WIDTH):
         part = cases[start : start + WIDTH]
         texts = (f"{guarded(case, declared)} AS c{place}" for place, case in enumerate(part))
         answer = frame.selectExpr(*texts).toArrow()
-        found |= {case: answer.column(place).combine_chunks() for place, case in enumerate(part)}
+        found |= {case: in_utc(answer.column(place).combine_chunks()) for place, case in enumerate(part)}
     return found
+
+
+def in_utc(array: pa.Array) -> pa.Array:
+    """Instants are the same in every zone."""
+    instants = pa.types.is_timestamp(array.type) and array.type.tz is not None
+    return array.cast(pa.timestamp("us", "UTC")) if instants else array
 
 
 def plain(array: pa.Array) -> list[Any]:
@@ -77,10 +88,19 @@ def agree(mine: Any, sparks: Any, *, exact: bool) -> bool:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_replay_gives_what_spark_gives(family: str, answers: dict[str, pa.Array]) -> None:
+    compare({case: answers[case] for case in FAMILIES[family]}, "UTC")
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Havana"])
+def test_in_other_time_zones_tasks_give_what_spark_gives(zone: str, spark) -> None:
+    compare(asked(spark, ZONED, zone), zone)
+
+
+def compare(answers: dict[str, pa.Array], zone: str) -> None:
     wrong = []
-    for case in FAMILIES[family]:
-        mine, sparks = evaluate(parse(case), TABLE), answers[case]
-        if mine.type != sparks.type or type_of(parse(case), TABLE.schema) != sparks.type:
+    for case, sparks in answers.items():
+        mine = evaluate(parse(case), TABLE, zone)
+        if mine.type != sparks.type or type_of(parse(case), TABLE.schema, zone) != sparks.type:
             wrong.append(f"{case}: {mine.type}, and {sparks.type} in Spark")
             continue
         assert len(mine) == TABLE.num_rows

@@ -42,12 +42,13 @@ pattern_regexes  The regular expression of the texts that Java reads by a patter
 patterns         SPLIT, REGEXP_REPLACE, REGEXP_EXTRACT and their kin: what regular expressions find in texts
 read_numbers     Numbers and booleans written as texts
 read_patterns    TO_DATE, TO_TIMESTAMP and UNIX_TIMESTAMP: texts read as times, by a pattern if one is given
-read_times       Dates and timestamps written as texts, in the several forms that Spark reads; the time zone is UTC
+read_times       Dates and timestamps written as texts, in the several forms that Spark reads
 regexes          Java's regular expressions for Arrow's matcher, RE2, and for Python's, as far as all mean the same by
                  them
 registry         The functions that replay evaluates: a name, what each argument is taken as, and the code over columns
 rounding         CEIL, FLOOR, ROUND and BROUND: on the decimal digits that a number shows, not on its binary value
 search           Texts looked for in texts: LIKE, RLIKE, INSTR, STARTSWITH and their kin
+session_zones    The time zone of a session: which functions ask for it, and what they are given
 texts            Texts cut, joined, padded and changed
 time_patterns    Patterns of dates and times, such as `yyyy-MM-dd HH:mm:ss`: the parts of one, as Spark reads it
 types            Spark's types as Arrow's, and which type two of them meet in
@@ -57,5 +58,6 @@ words            Texts as words and codes: INITCAP, SPLIT_PART, SUBSTRING_INDEX,
                  and CHR
 write_text       Values written as Spark writes them
 write_times      Times written by a pattern: DATE_FORMAT, FROM_UNIXTIME, and the texts of times in files
-zones            Clocks of time zones: FROM_UTC_TIMESTAMP and TO_UTC_TIMESTAMP, with zones by their names or as offsets
+zone_clocks      What the clocks of time zones show, with zones by their names or as offsets
+zones            FROM_UTC_TIMESTAMP, TO_UTC_TIMESTAMP and CONVERT_TIMEZONE, with zones by their names or as offsets
 """

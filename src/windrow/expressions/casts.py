@@ -12,14 +12,13 @@ from .columns import column, integral_column, missing, over_distinct, values
 from .decimals import decimal_column, rescale, rescaled, unscaled
 from .read_numbers import read_boolean, read_decimal, read_floating, read_integral, read_integral_part
 from .read_times import read_date, read_timestamp
+from .session_zones import UTC, read_back, shown
+from .types import DAY_US, MICROS
 from .write_text import write_text
 
-MICROS = 1_000_000
-DAY_US = 86_400 * MICROS
 
-
-def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """`array` as `kind`, with NULL where a value has no counterpart: Spark's TRY_CAST.
+def cast(array: pa.Array, kind: pa.DataType, zone: str = UTC) -> pa.Array:
+    """`array` as `kind`, with NULL where a value has no counterpart: Spark's TRY_CAST. `zone` is that of the session.
 
     >>> cast(pa.array(["12", "1.5", None]), types.INT).to_pylist()
     [12, None, None]
@@ -30,9 +29,9 @@ def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if source == types.VOID:
         return array.cast(kind)
     if kind == types.STRING and types.is_atom(source):
-        return write_text(array)
+        return write_text(shown(array, zone))
     if source == types.STRING:
-        return _from_text(array, kind)
+        return _from_text(array, kind, zone)
     if types.is_number(source) and types.is_number(kind):
         return _number(array, kind)
     if types.is_number(source) and kind == types.BOOLEAN:
@@ -41,7 +40,7 @@ def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if source == types.BOOLEAN and types.is_number(kind):
         return _number(column(values(array), missing(array), types.TINYINT), kind)
     if types.is_time(source) and types.is_time(kind):
-        return _time(array, kind)
+        return read_back(_time(shown(array, zone), kind), zone)
     if types.is_number(source) and kind == types.TIMESTAMP:
         return _seconds_to_timestamp(array)
     if source == types.TIMESTAMP and types.is_number(kind):
@@ -49,7 +48,7 @@ def cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
     raise QueryError(f"cannot cast {types.sql_name(source)} to {types.sql_name(kind)}")
 
 
-def coerce(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def coerce(array: pa.Array, kind: pa.DataType, zone: str = UTC) -> pa.Array:
     """`array` as `kind` where the query did not ask for it: more lenient with numbers in texts, as Spark is.
 
     >>> coerce(pa.array(["12", "1.5", None]), types.INT).to_pylist()
@@ -59,10 +58,10 @@ def coerce(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return read_integral_part(array, kind)
     if types.is_decimal(array.type) and kind == types.STRING:
         return write_text(array, plain=False)
-    return cast(array, kind)
+    return cast(array, kind, zone)
 
 
-def _from_text(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def _from_text(array: pa.Array, kind: pa.DataType, zone: str) -> pa.Array:
     if types.is_integral(kind):
         return read_integral(array, kind)
     if types.is_decimal(kind):
@@ -75,7 +74,7 @@ def _from_text(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array.cast(kind)
     if kind == types.DATE:
         return read_date(array)
-    return read_timestamp(array, kind)
+    return read_timestamp(array, kind, zone)
 
 
 def _number(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -109,7 +108,7 @@ def _time(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return column(values(array) // DAY_US, missing(array), kind)
     if array.type == types.DATE:
         return column(values(array).astype(np.int64) * DAY_US, missing(array), kind)
-    return array.view(kind)  # the session is in UTC, so both show the same clock
+    return array.view(kind)  # both show the same clock
 
 
 def _seconds_to_timestamp(array: pa.Array) -> pa.Array:

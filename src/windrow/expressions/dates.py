@@ -103,7 +103,7 @@ def truncate_date(date: pa.Array, unit: pa.Array) -> pa.Array:
     return per_setting(cut, date, [unit], types.DATE)
 
 
-@function("date_trunc", takes=[TEXT, TIMESTAMP])
+@function("date_trunc", takes=[TEXT, TIMESTAMP], clock=True)
 def truncate_timestamp(unit: pa.Array, instant: pa.Array) -> pa.Array:
     """The first microsecond of the unit; weeks begin on Mondays."""
 

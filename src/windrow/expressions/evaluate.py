@@ -1,7 +1,8 @@
 """Row expressions without Spark: a syntax tree and a table in, a column out, equal to what Spark gives.
 
 Spark evaluates the row expressions of a running job. `windrow.replay` has no Spark, so it evaluates those of the
-functions below itself and refuses any other. The session's time zone is UTC, ANSI mode is off, and what fails is NULL.
+functions below itself and refuses any other, and so do tasks. ANSI mode is off, and what fails is NULL. Replay's time
+zone is UTC; tasks have that of the session.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from .families import FAMILIES
 from .lambdas import LAMBDAS, call_with_lambda, variables_of
 from .literals import is_constant, literal_decimal, literal_number
 from .registry import REGISTRY, call
+from .session_zones import UTC
 from .types import BOOLEAN, DATE, DOUBLE, INT, SMALLINT, STRING, TINYINT, VOID, is_decimal
 
 _WORDS = {"and", "or", "not", "div"}
 _NAMED_FORMS = {"cast", "try_cast", "date_part", "datepart", "extract", "pi", "e"}
 _NAMED_FORMS |= {"array", "map", "struct", "named_struct"}
 # Arithmetic and comparisons, in which a whole number beside a decimal counts with its own digits.
-_BINARY = {"+", "-", "*", "/", "%", "mod", "div", "pmod", "=", "<>", "<", "<=", ">", ">=", "<=>"}
-_BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod", "equal_null"}
+_COMPARISONS = {"=", "<>", "<", "<=", ">", ">=", "<=>", "equal_null"}
+_BINARY = _COMPARISONS | {"+", "-", "*", "/", "%", "mod", "div", "pmod"}
+_BINARY |= {"try_add", "try_subtract", "try_multiply", "try_divide", "try_mod"}
 # DATE + INT is DATE_ADD by another name.
 _DAYS_MOVED = {"+": "date_add", "-": "date_sub"}
 
@@ -39,8 +42,8 @@ FUNCTIONS = frozenset(filter(str.isidentifier, REGISTRY)) - _WORDS - _INNER | _N
 
 
 @deep
-def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array:
-    """The value of `expression` for every row of `table`.
+def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch, zone: str = UTC) -> pa.Array:
+    """The value of `expression` for every row of `table`, in a session of that time zone.
 
     >>> import sqlglot
     >>> ticks = pa.table({"price": [1.5, None], "volume": pa.array([3, 4], pa.int32())})
@@ -52,10 +55,10 @@ def evaluate(expression: exp.Expr, table: pa.Table | pa.RecordBatch) -> pa.Array
     """
     if not table.num_rows:
         # Some types follow from the value of a literal, as ROUND's do, so there must be a row to show it.
-        return evaluate(expression, _row_of_nulls(table.schema)).slice(0, 0)
+        return evaluate(expression, _row_of_nulls(table.schema), zone).slice(0, 0)
     try:
         with np.errstate(all="ignore"):  # overflow and NaN are answers here
-            return _Rows(table).of(expression)
+            return _Rows(table, zone).of(expression)
     except (pa.ArrowCapacityError, MemoryError):
         raise QueryError("the values of this are larger than memory can hold") from None
     except pa.ArrowNotImplementedError:  # a function that there is, over a type that Arrow has no loop for
@@ -68,21 +71,21 @@ def _row_of_nulls(schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema.names)
 
 
-def type_of(expression: exp.Expr, schema: pa.Schema) -> pa.DataType:
+def type_of(expression: exp.Expr, schema: pa.Schema, zone: str = UTC) -> pa.DataType:
     """The type of `expression` over columns of `schema`, with the errors that `evaluate` would raise.
 
     >>> import sqlglot
     >>> type_of(sqlglot.parse_one("volume + 1.5", read="spark"), pa.schema({"volume": pa.int32()}))
     Decimal128Type(decimal128(12, 1))
     """
-    return evaluate(expression, schema.empty_table()).type
+    return evaluate(expression, schema.empty_table(), zone).type
 
 
 class _Rows:
-    """The rows that expressions are evaluated over."""
+    """The rows that expressions are evaluated over, and the time zone of the session."""
 
-    def __init__(self, table: pa.Table | pa.RecordBatch) -> None:
-        self.table = table
+    def __init__(self, table: pa.Table | pa.RecordBatch, zone: str) -> None:
+        self.table, self.zone = table, zone
 
     def of(self, node: exp.Expr) -> pa.Array:
         number = literal_number(node)
@@ -114,18 +117,18 @@ class _Rows:
             case exp.VarMap():
                 return made_values.map_form(node, self.of)
             case exp.Case():
-                return forms.case_form(node, self.of)
+                return forms.case_form(node, self.of, self.zone)
             case exp.Cast():
-                return forms.cast_form(node, self.of)
+                return forms.cast_form(node, self.of, self.zone)
             case exp.Between():
-                return forms.between_form(node, self.of)
+                return forms.between_form(node, self.of, self.zone)
             case exp.In():
-                return forms.in_form(node, self.of)
+                return forms.in_form(node, self.of, self.zone)
             case exp.Is():
                 return forms.is_form(node, self.of)
             case exp.Like() | exp.ILike() | exp.Escape():
                 return forms.like_form(node, self.of)
-            case exp.Add() | exp.Sub() if (shifted := forms.interval_sum(node, self.of)) is not None:
+            case exp.Add() | exp.Sub() if (shifted := forms.interval_sum(node, self.of, self.zone)) is not None:
                 return shifted
             case exp.Star() | exp.AggFunc() | exp.Subquery() | exp.Window():
                 raise NotSupportedYet(f"replay does not evaluate {node.sql('spark')} as a row expression")
@@ -147,7 +150,9 @@ class _Rows:
             arguments = _fit_literals(nodes, arguments)
         if name in _DAYS_MOVED and arguments[0].type == DATE and arguments[1].type in (TINYINT, SMALLINT, INT):
             name = _DAYS_MOVED[name]
-        return call(name, arguments)
+        if name in _COMPARISONS:
+            arguments = forms.compared_in(self.zone, arguments)
+        return call(name, arguments, self.zone)
 
     def _each(self, function: exp.Lambda, parents: np.ndarray, given: list[pa.Array]) -> pa.Array:
         """What a lambda gives for its variables, beside the columns of the rows that the calls are made for."""
@@ -158,7 +163,7 @@ class _Rows:
         named = {node.name.lower() for node in function.this.find_all(exp.Identifier)} - hidden
         beside = [name for name in self.table.schema.names if name.lower() in named]
         rows |= {name: normal(self.table.column(name)).take(pa.array(parents)) for name in beside}
-        return _Rows(pa.table(rows)).of(function.this)
+        return _Rows(pa.table(rows), self.zone).of(function.this)
 
     def _constant(self, value: object, kind: pa.DataType) -> pa.Array:
         return repeat(value, self.table.num_rows, kind)

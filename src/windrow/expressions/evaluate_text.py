@@ -8,6 +8,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.expressions.evaluate import evaluate
+from windrow.expressions.session_zones import UTC
 from windrow.language import parse_expression
 
 
@@ -16,11 +17,11 @@ def _parsed(text: str) -> exp.Expr:
     return parse_expression(text)
 
 
-def evaluate_text(text: str, rows: pa.RecordBatch | pa.Table) -> pa.Array:
-    """The value of an expression for every row.
+def evaluate_text(text: str, rows: pa.RecordBatch | pa.Table, zone: str = UTC) -> pa.Array:
+    """The value of an expression for every row, in a session of that time zone.
 
     >>> evaluate_text("a + 1", pa.record_batch({"a": [1, None]})).to_pylist()
     [2, None]
     """
-    value = evaluate(_parsed(text), rows)
+    value = evaluate(_parsed(text), rows, zone)
     return value.combine_chunks() if isinstance(value, pa.ChunkedArray) else value

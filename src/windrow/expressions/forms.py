@@ -21,6 +21,7 @@ from .literals import constant_columns, written_number
 from .made_values import field_of, find_name
 from .registry import call
 from .search import like
+from .session_zones import is_utc, refuse_mixed
 
 Of = Callable[[exp.Expr], pa.Array]
 
@@ -50,36 +51,48 @@ def column_form(node: exp.Column | exp.Identifier, table: pa.Table | pa.RecordBa
     raise QueryError(f"unknown column {node.name!r}", hint=f"known columns: {', '.join(names)}")
 
 
-def case_form(node: exp.Case, of: Of) -> pa.Array:
+def compared_in(zone: str, values: list[pa.Array]) -> list[pa.Array]:
+    """The values; those that meet an instant in a comparison are instants of the session's zone."""
+    if is_utc(zone) or all(value.type != types.TIMESTAMP for value in values):
+        return values
+    return [value if value.type == types.VOID else coerce(value, types.TIMESTAMP, zone) for value in values]
+
+
+def case_form(node: exp.Case, of: Of, zone: str) -> pa.Array:
     conditions = [of(branch.this) for branch in node.args["ifs"]]
     if node.this is not None:
         subject = of(node.this)
-        conditions = [equal(subject, candidate) for candidate in conditions]
-    default = node.args.get("default")
-    return choose(conditions, [of(branch.args["true"]) for branch in node.args["ifs"]], default and of(default))
+        conditions = [equal(*compared_in(zone, [subject, candidate])) for candidate in conditions]
+    default = node.args.get("default") and of(node.args["default"])
+    values = [of(branch.args["true"]) for branch in node.args["ifs"]]
+    refuse_mixed("case", [value.type for value in (*values, *([] if default is None else [default]))], zone)
+    return choose(conditions, values, default)
 
 
-def cast_form(node: exp.Cast, of: Of) -> pa.Array:
+def cast_form(node: exp.Cast, of: Of, zone: str) -> pa.Array:
     if node.args.get("format") is not None:
         raise NotSupportedYet("replay does not evaluate casts with a format")
     value, kind = of(node.this), types.written_type(node.to)
     lenient = value.type == types.STRING and not node.args.get("safe")  # as Spark reads numbers in texts without ANSI
-    return coerce(value, kind) if lenient else cast(value, kind)
+    return coerce(value, kind, zone) if lenient else cast(value, kind, zone)
 
 
-def between_form(node: exp.Between, of: Of) -> pa.Array:
+def between_form(node: exp.Between, of: Of, zone: str) -> pa.Array:
     if node.args.get("symmetric"):
         raise NotSupportedYet("replay does not evaluate BETWEEN SYMMETRIC")
     value = of(node.this)
-    return both(at_least(value, of(node.args["low"])), at_most(value, of(node.args["high"])))
+    low, high = (compared_in(zone, [value, of(node.args[end])]) for end in ("low", "high"))
+    return both(at_least(*low), at_most(*high))
 
 
-def in_form(node: exp.In, of: Of) -> pa.Array:
+def in_form(node: exp.In, of: Of, zone: str) -> pa.Array:
     if any(node.args.get(key) for key in ("query", "unnest", "field")) or not node.expressions:
         raise NotSupportedYet("replay does not evaluate IN of a sub-query")
-    if isinstance(node.expressions[0], Constants):
-        return among_many(of(node.this), constant_columns(node.expressions[0].args["this"]))
-    return among(of(node.this), [of(candidate) for candidate in node.expressions])
+    many = isinstance(node.expressions[0], Constants)
+    value = of(node.this)
+    candidates = constant_columns(node.expressions[0].args["this"]) if many else [of(one) for one in node.expressions]
+    refuse_mixed("IN", [value.type, *(candidate.type for candidate in candidates)], zone)
+    return among_many(value, candidates) if many else among(value, candidates)
 
 
 def is_form(node: exp.Is, of: Of) -> pa.Array:
@@ -101,11 +114,11 @@ def like_form(node: exp.Like | exp.ILike | exp.Escape, of: Of) -> pa.Array:
     return pc.invert(found) if node.args.get("negate") else found
 
 
-def interval_sum(node: exp.Add | exp.Sub, of: Of) -> pa.Array | None:
+def interval_sum(node: exp.Add | exp.Sub, of: Of, zone: str) -> pa.Array | None:
     """A time plus or minus an interval; None for any other sum."""
     name = "+" if isinstance(node, exp.Add) else "-"
     if is_interval(node.right):
-        return shift(name, of(node.left), node.right)
+        return shift(name, of(node.left), node.right, zone)
     if is_interval(node.left) and name == "+":
-        return shift(name, of(node.right), node.left)
+        return shift(name, of(node.right), node.left, zone)
     return None

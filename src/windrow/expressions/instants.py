@@ -10,16 +10,20 @@ import pyarrow.compute as pc
 from windrow.errors import NotSupportedYet
 
 from . import types
-from .casts import MICROS, cast
+from .casts import cast
 from .columns import column, integral_column, missing, values
 from .decimals import decimal_column
 from .registry import ANY, INTEGRAL, TIMESTAMP, Taken, function
+from .types import MICROS
 
-INSTANT = Taken(types.TIMESTAMP, lambda kind: kind in (types.TIMESTAMP, types.TIMESTAMP_NTZ))
+INSTANT = Taken(None, lambda kind: kind in (types.TIMESTAMP, types.TIMESTAMP_NTZ, types.VOID))
+"""The number in it is asked for, whatever the zone."""
 
 
 def _clock(name: str, kernel: Callable[[pa.Array], pa.Array]) -> None:
-    function(name, takes=[TIMESTAMP])(lambda instant: kernel(instant.view(types.TIMESTAMP_NTZ)).cast(types.INT))
+    function(name, takes=[TIMESTAMP], clock=True)(
+        lambda instant: kernel(instant.view(types.TIMESTAMP_NTZ)).cast(types.INT)
+    )
 
 
 _clock("hour", pc.hour)
@@ -27,7 +31,7 @@ _clock("minute", pc.minute)
 _clock("second", pc.second)
 
 
-@function("second_part", takes=[TIMESTAMP])
+@function("second_part", takes=[TIMESTAMP], clock=True)
 def second_part(instant: pa.Array) -> pa.Array:
     """EXTRACT(SECOND FROM ...): seconds with their fraction."""
     return decimal_column((values(instant) % (60 * MICROS)).astype(object), missing(instant), pa.decimal128(8, 6))
@@ -40,17 +44,17 @@ def to_timestamp(instant: pa.Array) -> pa.Array:
 
 @function("unix_micros", takes=[INSTANT])
 def micros(instant: pa.Array) -> pa.Array:
-    return instant.view(types.BIGINT)
+    return instant.cast(types.BIGINT)
 
 
 @function("unix_millis", takes=[INSTANT])
 def millis(instant: pa.Array) -> pa.Array:
-    return column(values(instant) // 1_000, missing(instant), types.BIGINT)
+    return column(values(micros(instant)) // 1_000, missing(instant), types.BIGINT)
 
 
 @function("unix_seconds", takes=[INSTANT])
 def seconds(instant: pa.Array) -> pa.Array:
-    return column(values(instant) // MICROS, missing(instant), types.BIGINT)
+    return column(values(micros(instant)) // MICROS, missing(instant), types.BIGINT)
 
 
 @function("timestamp_seconds", takes=[ANY])

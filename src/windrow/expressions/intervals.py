@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet, QueryError
 
 from . import types
-from .casts import DAY_US, MICROS, cast
+from .casts import cast
 from .columns import column, integral_column, missing, values
-from .months import add_months_to
+from .months import months_on
+from .session_zones import UTC, is_utc, moved, shown
+from .types import DAY_US, MICROS
 
 UNIT_US = {
     "MICROSECOND": 1,
@@ -79,17 +82,25 @@ def _part_us(number: str, unit: str) -> int:
     return int(Decimal(number) * UNIT_US[unit])
 
 
-def shift(name: str, times: pa.Array, interval: exp.Expr) -> pa.Array:
+def time_on(times: pa.Array, length_us: int | np.ndarray, zone: str = UTC) -> pa.Array:
+    """Timestamps so much later: whole days by the clock of a zone, and what is left as it passes."""
+    days = np.sign(length_us) * (np.abs(length_us) // DAY_US) * DAY_US
+    if not is_utc(zone) and times.type == types.TIMESTAMP and np.any(days):
+        clock = values(shown(times, zone)) + np.asarray(days, np.int64)
+        times, length_us = moved(times, clock, zone), length_us - days
+    exact = values(times).astype(object) + length_us
+    return integral_column(exact, missing(times), types.BIGINT).view(times.type)
+
+
+def shift(name: str, times: pa.Array, interval: exp.Expr, zone: str = UTC) -> pa.Array:
     """`times` + or - the interval: a date stays one if the interval is of whole days."""
     if times.type == types.VOID or not types.is_time(times.type):
         raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(times.type)} and an interval")
     months = interval_months(interval)
     if months is not None:
-        return add_months_to(times, -months if name == "-" else months)
+        return months_on(times, -months if name == "-" else months, zone)
     length, days = interval_us(interval)
     length = -length if name == "-" else length
     if times.type == types.DATE and days:
         return column(values(times) + length // DAY_US, missing(times), types.DATE)
-    instants = cast(times, types.TIMESTAMP) if times.type == types.DATE else times
-    moved = values(instants).astype(object) + length
-    return integral_column(moved, missing(instants), types.BIGINT).view(instants.type)
+    return time_on(cast(times, types.TIMESTAMP, zone) if times.type == types.DATE else times, length, zone)

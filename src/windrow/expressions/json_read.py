@@ -70,16 +70,18 @@ def _declared(written: exp.DataType) -> pa.DataType:
     return kind
 
 
-def _reader(kind: pa.DataType) -> Read:
+def _reader(kind: pa.DataType, zone: str) -> Read:
     """How a value that was read becomes one of `kind`."""
     if pa.types.is_struct(kind):
-        return partial(_struct, {field.name: _reader(field.type) for field in kind})
+        return partial(_struct, {field.name: _reader(field.type, zone) for field in kind})
     if pa.types.is_map(kind):
-        return partial(_map, _reader(kind.item_type))
+        return partial(_map, _reader(kind.item_type, zone))
     if pa.types.is_list(kind):
-        return partial(_array, _reader(kind.value_type))
+        return partial(_array, _reader(kind.value_type, zone))
     if types.is_decimal(kind):
         return partial(_decimal, kind)
+    if kind == types.TIMESTAMP:
+        return partial(_instant, zone)
     return partial(_whole, np.iinfo(kind.to_pandas_dtype())) if types.is_integral(kind) else _ATOMS[kind]
 
 
@@ -161,14 +163,16 @@ def _day(value: Any) -> Any:
     return found
 
 
-def _instant(value: Any) -> Any:
+def _instant(zone: str, value: Any) -> Any:
     """A timestamp as CAST reads it; a whole number is one of seconds."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value * 1_000_000
-    found = read_timestamp(pa.array([value]), types.TIMESTAMP).view(types.BIGINT)[0] if isinstance(value, str) else None
-    if found is None or not found.is_valid:
+    if not isinstance(value, str):
         raise _Unlike
-    return found.as_py()
+    found = read_timestamp(pa.array([value]), types.TIMESTAMP, zone).view(types.BIGINT)[0].as_py()
+    if found is None:
+        raise _Unlike
+    return found
 
 
 _ATOMS: dict[pa.DataType, Read] = {
@@ -176,14 +180,13 @@ _ATOMS: dict[pa.DataType, Read] = {
     types.BOOLEAN: _truth,
     types.STRING: _text,
     types.DATE: _day,
-    types.TIMESTAMP: _instant,
 }
 
 
-@function("from_json", takes=[WRITTEN, PATTERN])
-def from_json(text: pa.Array, schema: pa.Array) -> pa.Array:
+@function("from_json", takes=[WRITTEN, PATTERN], zoned=True)
+def from_json(text: pa.Array, schema: pa.Array, *, zone: str) -> pa.Array:
     kind = schema_of(only(schema))
-    reader = _reader(kind)
+    reader = _reader(kind, zone)
     is_struct = pa.types.is_struct(kind)
     failed = dict.fromkeys(field.name for field in kind) if is_struct else None
 

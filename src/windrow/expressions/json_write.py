@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from .columns import missing, normal, over_distinct, repeat, values
 from .json_text import quoted
 from .lists import arrays_of, elements_of, entries_of, is_array, is_map, lengths_of
 from .registry import Taken, function
+from .session_zones import UTC
 from .write_text import write_text
 from .write_times import TimePattern
 
@@ -31,7 +32,7 @@ _SPECIAL = r'[\x00-\x1f"\\]'
 class JsonText:
     """How values become JSON: patterns for dates, instants and local times; whether NULLs are left out of objects.
 
-    `numbers` writes numbers and booleans.
+    `numbers` writes numbers and booleans; instants are shown on the clock of `zone`.
     """
 
     date: TimePattern
@@ -39,6 +40,7 @@ class JsonText:
     local: TimePattern
     numbers: Callable[[pa.Array], pa.Array]
     ignore_nulls: bool = True
+    zone: str = UTC
 
     def lines(self, rows: pa.Table) -> pa.Array:
         """A line for each row, with its end."""
@@ -64,7 +66,7 @@ class JsonText:
         if pa.types.is_date(kind):
             return _texts(self.date.write(array))
         if pa.types.is_timestamp(kind):
-            return _texts((self.local if kind.tz is None else self.instant).write(array))
+            return _texts((self.local if kind.tz is None else self.instant).write(array, self.zone))
         written = self.numbers(array)
         if pa.types.is_floating(kind):  # what is no number is a text
             written = pc.if_else(pa.array(np.isfinite(values(array))), written, _wrapped('"', written, '"'))
@@ -122,6 +124,6 @@ def _usual() -> JsonText:
 _USUAL = _usual()
 
 
-@function("to_json", takes=[NESTED])
-def to_json(value: pa.Array) -> pa.Array:
-    return _USUAL.values(value)
+@function("to_json", takes=[NESTED], zoned=True)
+def to_json(value: pa.Array, *, zone: str) -> pa.Array:
+    return replace(_USUAL, zone=zone).values(value)

@@ -6,11 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from . import types
-from .casts import DAY_US, MICROS
 from .columns import Missing, column, missing, only, over_distinct, values
 from .decimals import unscaled
 from .registry import DATE, INT, PATTERN, TIMESTAMP, TRUTH_WRITTEN, Taken, function
+from .session_zones import UTC, moved, shown
 from .time_patterns import DAYS, MONTHS
+from .types import DAY_US, MICROS
 
 _SECONDS_OF_31_DAYS = 31 * 86_400
 SECONDS = Taken(pa.decimal128(16, 6), types.is_number)
@@ -31,13 +32,13 @@ def months_later(days: np.ndarray, months: np.ndarray | int) -> np.ndarray:
     return moved
 
 
-def add_months_to(times: pa.Array, months: int) -> pa.Array:
-    """Dates or timestamps so many months later, at the same time of day."""
+def months_on(times: pa.Array, months: np.ndarray | int, zone: str = UTC) -> pa.Array:
+    """Dates or timestamps so many months later, at the same time of day in a zone."""
     if times.type == types.DATE:
         return column(months_later(values(times), months), missing(times), types.DATE)
-    since = values(times)
-    moved = months_later(since // DAY_US, months) * DAY_US + since % DAY_US
-    return column(moved, missing(times), times.type)
+    since = values(shown(times, zone))
+    later = months_later(since // DAY_US, months) * DAY_US + since % DAY_US
+    return moved(times, later, zone) if times.type == types.TIMESTAMP else column(later, missing(times), times.type)
 
 
 @function("add_months", takes=[DATE, INT])
@@ -45,7 +46,7 @@ def add_months(date: pa.Array, months: pa.Array) -> pa.Array:
     return column(months_later(values(date), values(months)), missing(date) | missing(months), types.DATE)
 
 
-@function("months_between", takes=[TIMESTAMP, TIMESTAMP, TRUTH_WRITTEN], least=2)
+@function("months_between", takes=[TIMESTAMP, TIMESTAMP, TRUTH_WRITTEN], least=2, clock=True)
 def months_between(end: pa.Array, start: pa.Array, rounds: pa.Array | None = None) -> pa.Array:
     """Months, with the days that are left as parts of 31; whole ones between equal days and between last days."""
     (later, day, rest, ends), (earlier, first_day, first_rest, first_ends) = _in_month(end), _in_month(start)
@@ -109,7 +110,7 @@ def make_date(year: pa.Array, month: pa.Array, day: pa.Array) -> pa.Array:
     return column(np.where(absent, 0, days), absent, types.DATE)
 
 
-@function("make_timestamp", takes=[INT, INT, INT, INT, INT, SECONDS])
+@function("make_timestamp", takes=[INT, INT, INT, INT, INT, SECONDS], clock=True)
 def make_timestamp(
     year: pa.Array, month: pa.Array, day: pa.Array, hour: pa.Array, minute: pa.Array, second: pa.Array
 ) -> pa.Array:

@@ -7,22 +7,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import types
-from .casts import DAY_US, MICROS, cast
+from .casts import cast
 from .columns import Missing, column, missing, only, values
 from .pattern_regexes import regex_of
 from .registry import PATTERN, Taken, function
+from .session_zones import UTC, is_utc, read_back
 from .time_patterns import MONTHS
+from .types import DAY_US, MICROS
 
 # What a number of each field must lie between. Years end where microseconds do, less the one that is not whole.
 _RANGES = {"y": (-290_307, 294_246), "M": (1, 12), "d": (1, 31), "D": (1, 366), "H": (0, 23), "h": (1, 12)}
 _RANGES |= {"K": (0, 11), "k": (1, 24), "m": (0, 59), "s": (0, 59)}
 _SHORT_MONTHS = pa.array([name[:3].upper() for name in MONTHS])
+OFFSETS = frozenset("XxZ")
 _UNIX = "yyyy-MM-dd HH:mm:ss"
 TEXT_OR_TIME = Taken(None, lambda kind: types.is_time(kind) or kind in (types.STRING, types.VOID))
 
 
-def read_by(pattern: str, text: pa.Array) -> pa.Array:
-    """Texts as instants; NULL where they are not like the pattern.
+def read_by(pattern: str, text: pa.Array, zone: str = UTC) -> pa.Array:
+    """Texts as instants; NULL where they are not like the pattern. What tells no offset is the clock of the zone.
 
     >>> read_by("d.M.yyyy HH:mm", pa.array(["1.2.1970 00:01", "30.2.1970 00:01"])).view(types.BIGINT).to_pylist()
     [2678460000000, None]
@@ -30,11 +33,14 @@ def read_by(pattern: str, text: pa.Array) -> pa.Array:
     regex, groups = regex_of(pattern)
     if not groups:  # nothing is read, and yet the text has to be the same
         same = pc.fill_null(pc.match_substring_regex(text, regex), False).to_numpy(zero_copy_only=False)
-        return column(np.zeros(len(text), np.int64), ~same, types.TIMESTAMP)
+        return read_back(column(np.zeros(len(text), np.int64), ~same, types.TIMESTAMP), zone)
     read = _Read(pc.extract_regex(text, regex), groups)
     seconds = (read.hour() * 60 + read.number("m")) * 60 + read.number("s") - read.offset_seconds()
     micros = read.days() * DAY_US + seconds * MICROS + read.fraction()
-    return column(np.where(read.absent, 0, micros), read.absent, types.TIMESTAMP)
+    instants = column(np.where(read.absent, 0, micros), read.absent, types.TIMESTAMP)
+    if is_utc(zone) or not groups & OFFSETS:
+        return read_back(instants, zone)
+    return pc.if_else(pa.array(read.tells_offset()), instants, read_back(instants, zone))
 
 
 class _Read:
@@ -101,9 +107,16 @@ class _Read:
         micros: np.ndarray = padded.cast(types.BIGINT).to_numpy(zero_copy_only=False)
         return micros
 
+    def tells_offset(self) -> np.ndarray:
+        """Where the text tells how far its clock is from UTC: what stands in brackets may be missing."""
+        told = np.zeros(len(self._matched), bool)
+        for group in self._groups & OFFSETS:
+            told |= _truth(pc.not_equal(self.text(group), ""))
+        return told
+
     def offset_seconds(self) -> np.ndarray:
         """How far east of UTC the clock is that the text shows."""
-        for group in self._groups & {"X", "x", "Z"}:
+        for group in self._groups & OFFSETS:
             text = pc.replace_substring(pc.ascii_upper(self.text(group)), ":", "")
             digits = pc.utf8_rpad(pc.utf8_ltrim(text, characters="+-Z"), 4, "0")
             hours = pc.utf8_slice_codeunits(digits, 0, 2).cast(types.BIGINT).to_numpy(zero_copy_only=False)
@@ -119,29 +132,29 @@ def _truth(array: pa.Array) -> np.ndarray:
     return truths
 
 
-def _instants(value: pa.Array, pattern: pa.Array | None) -> pa.Array:
+def _instants(value: pa.Array, pattern: pa.Array | None, zone: str) -> pa.Array:
     """Texts read by the pattern, or as CAST would; times are what they are."""
     if value.type != types.STRING or pattern is None:
-        return cast(value, types.TIMESTAMP)
-    return read_by(only(pattern), value)
+        return cast(value, types.TIMESTAMP, zone)
+    return read_by(only(pattern), value, zone)
 
 
-@function("to_date", takes=[TEXT_OR_TIME, PATTERN], least=1)
-def to_date(value: pa.Array, pattern: pa.Array | None = None) -> pa.Array:
-    return cast(value if pattern is None else _instants(value, pattern), types.DATE)
+@function("to_date", takes=[TEXT_OR_TIME, PATTERN], least=1, zoned=True)
+def to_date(value: pa.Array, pattern: pa.Array | None = None, *, zone: str) -> pa.Array:
+    return cast(value if pattern is None else _instants(value, pattern, zone), types.DATE, zone)
 
 
-@function("to_timestamp", takes=[TEXT_OR_TIME, PATTERN], least=1)
-def to_timestamp(value: pa.Array, pattern: pa.Array | None = None) -> pa.Array:
-    return _instants(value, pattern)
+@function("to_timestamp", takes=[TEXT_OR_TIME, PATTERN], least=1, zoned=True)
+def to_timestamp(value: pa.Array, pattern: pa.Array | None = None, *, zone: str) -> pa.Array:
+    return _instants(value, pattern, zone)
 
 
-@function("unix_timestamp", "to_unix_timestamp", takes=[TEXT_OR_TIME, PATTERN], least=1)
-def unix_timestamp(value: pa.Array, pattern: pa.Array | None = None) -> pa.Array:
+@function("unix_timestamp", "to_unix_timestamp", takes=[TEXT_OR_TIME, PATTERN], least=1, zoned=True)
+def unix_timestamp(value: pa.Array, pattern: pa.Array | None = None, *, zone: str) -> pa.Array:
     """Whole seconds. Those of a time are cut toward zero, where `unix_seconds` goes down; those of a text are not."""
     if value.type == types.STRING:
-        instants = read_by(_UNIX if pattern is None else only(pattern), value)
+        instants = read_by(_UNIX if pattern is None else only(pattern), value, zone)
         return column(values(instants) // MICROS, missing(instants), types.BIGINT)
-    since = cast(value, types.TIMESTAMP)
+    since = cast(value, types.TIMESTAMP, UTC if value.type == types.TIMESTAMP_NTZ else zone)
     whole = np.sign(values(since)) * (np.abs(values(since)) // MICROS)
     return column(whole, missing(since), types.BIGINT)

@@ -1,4 +1,4 @@
-"""Dates and timestamps written as texts, in the several forms that Spark reads; the time zone is UTC."""
+"""Dates and timestamps written as texts, in the several forms that Spark reads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from windrow.errors import NotSupportedYet
 from . import types
 from .columns import column, missing
 from .read_numbers import BLANKS
+from .session_zones import UTC, is_utc, read_back
 
 _DAY = r"(?P<year>[+-]?[0-9]{{4,{years}}})(?:-(?P<month>[0-9]{{1,2}})(?:-(?P<day>[0-9]{{1,2}}){rest})?)?"
 _DATE = "(?s)^" + _DAY.format(years=7, rest="(?:[ T].*)?") + "$"
@@ -35,10 +36,11 @@ def read_date(text: pa.Array) -> pa.Array:
     return column(days, absent, types.DATE)
 
 
-def read_timestamp(text: pa.Array, kind: pa.DataType) -> pa.Array:
+def read_timestamp(text: pa.Array, kind: pa.DataType, session: str = UTC) -> pa.Array:
     """Timestamps, with a fraction of any length cut to microseconds and an offset from UTC behind the seconds.
 
-    TIMESTAMP_NTZ shows the clock as it is written and ignores the offset.
+    Without one they are read on the clock of the `session`'s zone. TIMESTAMP_NTZ shows the clock as it is written and
+    ignores the offset.
 
     >>> read_timestamp(pa.array(["2024-01-01 1:02:03.5+01:00", "2024", "x"]), types.TIMESTAMP_NTZ).to_pylist()
     [datetime.datetime(2024, 1, 1, 1, 2, 3, 500000), datetime.datetime(2024, 1, 1, 0, 0), None]
@@ -55,7 +57,11 @@ def read_timestamp(text: pa.Array, kind: pa.DataType) -> pa.Array:
     offset, unknown = _offset_minutes(pc.utf8_rtrim_whitespace(_text(fields, "zone", "Z")))
     absent |= unknown
     minutes = (days.astype(np.int64) * 24 + hour) * 60 + minute - (offset if kind == types.TIMESTAMP else 0)
-    return column((minutes * 60 + second) * 1_000_000 + micros, absent, kind)
+    read = column((minutes * 60 + second) * 1_000_000 + micros, absent, kind)
+    if is_utc(session) or kind != types.TIMESTAMP:
+        return read
+    bare = pc.fill_null(pc.equal(pc.fill_null(pc.struct_field(fields, "zone"), ""), ""), True)
+    return pc.if_else(bare, read_back(read, session), read)
 
 
 def _text(fields: pa.Array, name: str, default: str) -> pa.Array:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from windrow.errors import NotSupportedYet, QueryError
 
 from . import types
-from .casts import coerce
+from .casts import cast, coerce
+from .session_zones import UTC, is_utc, read_back, refuse_mixed, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,12 @@ class Taken:
     accepts: Callable[[pa.DataType], bool]
     constant: bool = False
 
-    def take(self, name: str, argument: pa.Array) -> pa.Array:
+    def take(self, name: str, argument: pa.Array, zone: str = UTC) -> pa.Array:
         if argument.type == types.VOID and self.kind is not None:
             return argument.cast(self.kind)
         if not self.accepts(argument.type):
             raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(argument.type)}")
-        return argument if self.kind is None else coerce(argument, self.kind)
+        return argument if self.kind is None else coerce(argument, self.kind, zone)
 
 
 ANY = Taken(None, lambda kind: True)
@@ -49,27 +50,57 @@ TIMESTAMP = Taken(types.TIMESTAMP, lambda kind: types.is_time(kind) or kind == t
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of columns, called with arguments of any type."""
+    """A function of columns, called with arguments of any type.
+
+    One that reads the `clock` is given what that of the session's zone shows; one that is `zoned` is told the zone.
+    """
 
     name: str
     apply: Callable[..., pa.Array]
     takes: tuple[Taken, ...]
     least: int
     variadic: bool
+    clock: bool
+    zoned: bool
 
     def constant(self, place: int) -> bool:
         """Whether the argument at `place` has to be written in the query."""
         return bool(self.takes) and self.takes[min(place, len(self.takes) - 1)].constant
 
-    def __call__(self, arguments: list[pa.Array]) -> pa.Array:
+    def __call__(self, arguments: list[pa.Array], zone: str = UTC) -> pa.Array:
         if len(arguments) < self.least:
             raise QueryError(f"{self.name} takes at least {self.least} arguments, not {len(arguments)}")
         if len(arguments) > len(self.takes) and not self.variadic:
             # Spark may well take more: CEIL has a second argument there.
             raise NotSupportedYet(f"replay does not evaluate {self.name} of {len(arguments)} arguments")
-        last = len(self.takes) - 1
-        taken = [self.takes[min(place, last)].take(self.name, given) for place, given in enumerate(arguments)]
+        if self.clock and not is_utc(zone):
+            return self._by_clock(arguments, zone)
+        taken = self._taken(arguments, zone)
+        if self.zoned:
+            return self.apply(*taken, zone=zone)
+        refuse_mixed(
+            self.name, [given.type for place, given in enumerate(taken) if self._taken_as(place) is None], zone
+        )
         return self.apply(*taken)
+
+    def _taken(self, arguments: list[pa.Array], zone: str) -> list[pa.Array]:
+        last = len(self.takes) - 1
+        return [self.takes[min(place, last)].take(self.name, given, zone) for place, given in enumerate(arguments)]
+
+    def _by_clock(self, arguments: list[pa.Array], zone: str) -> pa.Array:
+        """Texts are read in the zone; what shows a clock without one is what it is."""
+        given = [
+            cast(one, types.TIMESTAMP, zone)
+            if one.type == types.STRING and self._taken_as(place) == types.TIMESTAMP
+            else one
+            for place, one in enumerate(arguments)
+        ]
+        instants = [one for one in given if one.type == types.TIMESTAMP]
+        answer = self.apply(*self._taken([shown(one, zone) for one in given], UTC))
+        return read_back(answer, zone, instants[0] if len(instants) == 1 else None)
+
+    def _taken_as(self, place: int) -> pa.DataType | None:
+        return self.takes[min(place, len(self.takes) - 1)].kind if self.takes else None
 
 
 REGISTRY: dict[str, Function] = {}
@@ -78,23 +109,29 @@ Code = Callable[..., pa.Array]
 
 
 def function(
-    *names: str, takes: list[Taken], least: int | None = None, variadic: bool = False
+    *names: str,
+    takes: list[Taken],
+    least: int | None = None,
+    variadic: bool = False,
+    clock: bool = False,
+    zoned: bool = False,
 ) -> Callable[[Code], Code]:
     """Register the decorated code under `names`; arguments beyond the first `least` may be left out.
 
-    A variadic function takes any number of arguments as its last one says.
+    A variadic function takes any number of arguments as its last one says. Of `clock` and `zoned`, see Function.
     """
 
     def register(apply: Code) -> Code:
         for name in names:
-            REGISTRY[name] = Function(name, apply, tuple(takes), len(takes) if least is None else least, variadic)
+            fewest = len(takes) if least is None else least
+            REGISTRY[name] = Function(name, apply, tuple(takes), fewest, variadic, clock, zoned)
         return apply
 
     return register
 
 
-def call(name: str, arguments: list[pa.Array]) -> pa.Array:
-    """The function `name` of the arguments.
+def call(name: str, arguments: list[pa.Array], zone: str = UTC) -> pa.Array:
+    """The function `name` of the arguments, in a session of that time zone.
 
     >>> call("my_function", [])
     Traceback (most recent call last):
@@ -102,7 +139,7 @@ def call(name: str, arguments: list[pa.Array]) -> pa.Array:
     """
     if name not in REGISTRY:
         raise NotSupportedYet(f"replay does not evaluate {name}")
-    return REGISTRY[name](arguments)
+    return REGISTRY[name](arguments, zone)
 
 
 # The types that are functions as well. Spark does not try here, it casts: INT(x) would wrap, and is left out.

@@ -8,11 +8,11 @@ import pyarrow as pa
 from windrow.errors import NotSupportedYet
 
 from . import types
-from .casts import DAY_US
-from .columns import column, integral_column, missing, only, values
-from .intervals import UNIT_MONTHS, UNIT_US
-from .months import months_later
+from .columns import column, missing, only, values
+from .intervals import UNIT_MONTHS, UNIT_US, time_on
+from .months import months_on
 from .registry import INTEGRAL, PATTERN, TIMESTAMP, function
+from .types import DAY_US
 
 
 def _unit(name: str, unit: pa.Array) -> str:
@@ -22,17 +22,16 @@ def _unit(name: str, unit: pa.Array) -> str:
     return written
 
 
-@function("timestampadd", takes=[PATTERN, INTEGRAL, TIMESTAMP])
-def timestamp_add(unit: pa.Array, count: pa.Array, instants: pa.Array) -> pa.Array:
-    name, since, absent = _unit("timestampadd", unit), values(instants), missing(instants) | missing(count)
+@function("timestampadd", takes=[PATTERN, INTEGRAL, TIMESTAMP], zoned=True)
+def timestamp_add(unit: pa.Array, count: pa.Array, instants: pa.Array, zone: str) -> pa.Array:
+    name, absent = _unit("timestampadd", unit), missing(instants) | missing(count)
+    instants = column(values(instants), absent, types.TIMESTAMP)
     if name in UNIT_MONTHS:
-        moved = months_later(since // DAY_US, values(count) * UNIT_MONTHS[name]) * DAY_US + since % DAY_US
-        return column(moved, absent, types.TIMESTAMP)
-    exact = since.astype(object) + values(count).astype(object) * UNIT_US[name]
-    return integral_column(exact, absent, types.BIGINT).view(types.TIMESTAMP)
+        return months_on(instants, values(count) * UNIT_MONTHS[name], zone)
+    return time_on(instants, values(count).astype(object) * UNIT_US[name], zone)
 
 
-@function("timestampdiff", takes=[PATTERN, TIMESTAMP, TIMESTAMP])
+@function("timestampdiff", takes=[PATTERN, TIMESTAMP, TIMESTAMP], clock=True)
 def timestamp_difference(unit: pa.Array, start: pa.Array, end: pa.Array) -> pa.Array:
     """Whole units from one time to another."""
     name, absent = _unit("timestampdiff", unit), missing(start) | missing(end)
@@ -41,17 +40,18 @@ def timestamp_difference(unit: pa.Array, start: pa.Array, end: pa.Array) -> pa.A
         length = until - begin
         whole = np.sign(length) * (np.abs(length) // UNIT_US[name])
         return column(whole, absent, types.BIGINT)
-    months = _month(until) - _month(begin)
-    # The last month is whole only if the day and the time of day have been reached again.
-    rest, first_rest = _in_month(until), _in_month(begin)
-    months = months - ((months > 0) & (rest < first_rest)) + ((months < 0) & (rest > first_rest))
+    # The last day is whole only if the time of day has been reached again, and the last month if the day has.
+    first, last = begin // DAY_US, until // DAY_US
+    early, late = until % DAY_US < begin % DAY_US, until % DAY_US > begin % DAY_US
+    last = last - ((last > first) & early) + ((last < first) & late)
+    days = _months_of_32_days(last) - _months_of_32_days(first)
+    months = np.sign(days) * (np.abs(days) // 32)
     return column(np.sign(months) * (np.abs(months) // UNIT_MONTHS[name]), absent, types.BIGINT)
 
 
-def _month(since: np.ndarray) -> np.ndarray:
-    return (since // DAY_US).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-
-
-def _in_month(since: np.ndarray) -> np.ndarray:
-    start = (since // DAY_US).astype("datetime64[D]").astype("datetime64[M]").astype("datetime64[D]")
-    return since - start.astype(np.int64) * DAY_US
+def _months_of_32_days(days: np.ndarray) -> np.ndarray:
+    """A day counted as if all months were longer than any is, so that a month is whole from a day to the same day."""
+    dates = days.astype("datetime64[D]")
+    month = dates.astype("datetime64[M]")
+    counted: np.ndarray = month.astype(np.int64) * 32 + (dates - month.astype("datetime64[D]")).astype(np.int64)
+    return counted

@@ -15,11 +15,12 @@ from . import types
 from .columns import column, missing, over_distinct, values
 
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
-_DAY_US = 86_400_000_000
 
 
 def write_text(array: pa.Array, *, plain: bool = True) -> pa.Array:
     """The texts of values of any atomic type; `plain` keeps small decimals from being written like 1E-7.
+
+    Timestamps are those of UTC's clock.
 
     >>> write_text(pa.array([1.0, 1e7, float("nan"), None])).to_pylist()
     ['1.0', '1.0E7', 'NaN', None]
@@ -101,7 +102,7 @@ def _scientific(number: Decimal) -> str:
 
 
 def _time(array: pa.Array) -> pa.Array:
-    day = values(array) if array.type == types.DATE else values(array) // _DAY_US
+    day = values(array) if array.type == types.DATE else values(array) // types.DAY_US
     if ((day < _FIRST_DAY) | (day > _LAST_DAY)).any():
         raise NotSupportedYet("replay does not write years outside 1 to 9999")
     if array.type == types.DATE:

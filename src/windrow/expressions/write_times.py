@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 from windrow.errors import NotSupportedYet
 
 from . import types
-from .casts import DAY_US, MICROS
 from .columns import column, missing, only, over_distinct, repeat, values
 from .registry import INTEGRAL, PATTERN, TIMESTAMP, function
+from .session_zones import UTC, is_utc, shown
 from .time_patterns import DAYS, HALVES, MONTHS, Field, Optional, Part, flat, parts_of
+from .types import DAY_US, MICROS
 
 _PLAIN = "yyyy-MM-dd HH:mm:ss"
 
@@ -23,8 +24,9 @@ _PLAIN = "yyyy-MM-dd HH:mm:ss"
 class _Clock:
     """The fields of dates or instants, as the clock of the session shows them."""
 
-    def __init__(self, times: pa.Array) -> None:
-        since = values(times).astype(np.int64)
+    def __init__(self, times: pa.Array, zone: str) -> None:
+        since = values(shown(times, zone)).astype(np.int64)
+        self.offset = np.zeros_like(since) if is_utc(zone) else since - values(times)
         is_date = pa.types.is_date(times.type)
         self.day, self.time = (since, np.zeros_like(since)) if is_date else (since // DAY_US, since % DAY_US)
         self.date = self.day.astype("datetime64[D]")
@@ -89,16 +91,30 @@ def _writer(field: Field) -> Callable[[int], str]:
             return lambda number: f"{number:0{count}d}"
 
 
-_ZERO_OFFSETS = {"X": ("Z", "Z", "Z"), "x": ("+00", "+0000", "+00:00"), "Z": ("+0000", "+0000", "+0000")}
+_OFFSETS = "XxZ"
 
 
-def write_by(pattern: str, instants: pa.Array) -> pa.Array:
-    """Instants as texts, with all that stands in brackets.
+def _offset_writer(field: Field) -> Callable[[int], str]:
+    """How an offset from UTC, in microseconds, is written."""
+    letter, count = field.letter, 2 if field.letter == "Z" else field.count
+
+    def write(offset: int) -> str:
+        if offset == 0 and letter == "X":
+            return "Z"
+        hours, minutes = divmod(abs(offset) // (60 * MICROS), 60)
+        behind = f"{':' if count == 3 else ''}{minutes:02d}" if count > 1 or minutes else ""
+        return f"{'-' if offset < 0 else '+'}{hours:02d}{behind}"
+
+    return write
+
+
+def write_by(pattern: str, instants: pa.Array, zone: str = UTC) -> pa.Array:
+    """Instants as texts, with all that stands in brackets, as the clock of a zone shows them.
 
     >>> write_by("d MMM yy, h a", pa.array([0], types.TIMESTAMP)).to_pylist()
     ['1 Jan 70, 12 AM']
     """
-    return _written(flat(parts_of(pattern, reads=False)), instants)
+    return _written(flat(parts_of(pattern, reads=False)), instants, zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +140,9 @@ class TimePattern:
             return None
         return cls(tuple(parts)) if all(_has(kind, part) for part in parts) else None
 
-    def write(self, times: pa.Array) -> pa.Array:
+    def write(self, times: pa.Array, zone: str = UTC) -> pa.Array:
         """The texts of dates or timestamps."""
-        return _written(self.parts, times)
+        return _written(self.parts, times, zone)
 
 
 def _kept(parts: tuple[Part, ...], kind: pa.DataType) -> list[str | Field]:
@@ -147,18 +163,18 @@ def _has(kind: pa.DataType, part: str | Field) -> bool:
         return True
     if pa.types.is_date(kind):
         return part.letter in "yMLdDE"
-    return part.letter not in _ZERO_OFFSETS or kind.tz is not None
+    return part.letter not in _OFFSETS or kind.tz is not None
 
 
-def _written(parts: Sequence[str | Field], instants: pa.Array) -> pa.Array:
+def _written(parts: Sequence[str | Field], instants: pa.Array, zone: str) -> pa.Array:
     """Dates or instants as texts; each number that a field shows is written once."""
-    clock = _Clock(instants)
+    clock = _Clock(instants, zone)
     pieces: list[pa.Array | str] = []
     for part in parts:
         if isinstance(part, str):
             pieces.append(part)
-        elif part.letter in _ZERO_OFFSETS:
-            pieces.append(_ZERO_OFFSETS[part.letter][part.count - 1])
+        elif part.letter in _OFFSETS:
+            pieces.append(over_distinct(_offset_writer(part), pa.array(clock.offset), types.STRING))
         else:
             numbers = pa.array(clock.number(part.letter).astype(np.int64))
             pieces.append(over_distinct(_writer(part), numbers, types.STRING))
@@ -169,13 +185,13 @@ def _written(parts: Sequence[str | Field], instants: pa.Array) -> pa.Array:
     return pc.if_else(instants.is_valid(), written, pa.scalar(None, types.STRING))
 
 
-@function("date_format", takes=[TIMESTAMP, PATTERN])
-def date_format(instants: pa.Array, pattern: pa.Array) -> pa.Array:
-    return write_by(only(pattern), instants)
+@function("date_format", takes=[TIMESTAMP, PATTERN], zoned=True)
+def date_format(instants: pa.Array, pattern: pa.Array, *, zone: str) -> pa.Array:
+    return write_by(only(pattern), instants, zone)
 
 
-@function("from_unixtime", takes=[INTEGRAL, PATTERN], least=1)
-def from_unix_time(seconds: pa.Array, pattern: pa.Array | None = None) -> pa.Array:
+@function("from_unixtime", takes=[INTEGRAL, PATTERN], least=1, zoned=True)
+def from_unix_time(seconds: pa.Array, pattern: pa.Array | None = None, *, zone: str) -> pa.Array:
     """Seconds since 1970 as a text; those that no timestamp reaches come in at its other end, as in Spark."""
     instants = column(values(seconds) * MICROS, missing(seconds), types.TIMESTAMP)
-    return write_by(_PLAIN if pattern is None else only(pattern), instants)
+    return write_by(_PLAIN if pattern is None else only(pattern), instants, zone)

@@ -1,4 +1,4 @@
-"""Clocks of time zones: FROM_UTC_TIMESTAMP and TO_UTC_TIMESTAMP, with zones by their names or as offsets."""
+"""What the clocks of time zones show, with zones by their names or as offsets."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.errors import NotSupportedYet
 
-from . import types
-from .casts import DAY_US, MICROS
-from .columns import column, missing, only, values
-from .registry import PATTERN, TIMESTAMP, function
+from .types import DAY_US, MICROS
 
 _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])([0-9]{2}):([0-9]{2})")
 _DAY_ZERO = dt.date(1970, 1, 1)
@@ -35,7 +31,7 @@ def transitions_of(name: str, last: int = _NEAR) -> Transitions:
     """
     least = np.iinfo(np.int64).min
     fixed = _OFFSET.fullmatch(name)
-    if name in ("UTC", "GMT", "Z", "UT", "Etc/UTC"):
+    if name in ("UTC", "GMT", "Z", "UT", "Etc/UTC", "Etc/GMT"):
         return np.array([least]), np.array([0])
     if fixed is not None:
         minutes = int(fixed[2]) * 60 + int(fixed[3])
@@ -49,6 +45,19 @@ def transitions_of(name: str, last: int = _NEAR) -> Transitions:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise _unknown(name) from None
     return _found(zone, last)
+
+
+def is_known(name: str) -> bool:
+    """Whether there is a zone of that name, and Java means the same by it.
+
+    >>> is_known("Europe/Berlin"), is_known("CST")
+    (True, False)
+    """
+    try:
+        transitions_of(name)
+    except NotSupportedYet:
+        return False
+    return True
 
 
 def _unknown(name: str) -> NotSupportedYet:
@@ -106,20 +115,3 @@ def to_utc(clock: np.ndarray, name: str) -> np.ndarray:
     shown_behind = from_utc(behind, name) == clock
     when: np.ndarray = np.where(shown_behind & ~shown_before, behind, before)
     return when
-
-
-@function("from_utc_timestamp", takes=[TIMESTAMP, PATTERN])
-def from_utc_timestamp(instants: pa.Array, zone: pa.Array) -> pa.Array:
-    return column(from_utc(values(instants), only(zone)), missing(instants), types.TIMESTAMP)
-
-
-@function("to_utc_timestamp", takes=[TIMESTAMP, PATTERN])
-def to_utc_timestamp(instants: pa.Array, zone: pa.Array) -> pa.Array:
-    return column(to_utc(values(instants), only(zone)), missing(instants), types.TIMESTAMP)
-
-
-@function("convert_timezone", takes=[PATTERN, PATTERN, TIMESTAMP])
-def convert_timezone(source: pa.Array, target: pa.Array, clock: pa.Array) -> pa.Array:
-    """What the clock of one zone shows when that of another shows `clock`."""
-    moved = from_utc(to_utc(values(clock), only(source)), only(target))
-    return column(moved, missing(clock), types.TIMESTAMP_NTZ)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 ZONES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
-"""Our expressions count the time of day in this zone."""
+"""Texts of instants in files show the clock of this zone."""
 
 _PLAIN = (
     *(pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),

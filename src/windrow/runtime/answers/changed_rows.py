@@ -11,9 +11,11 @@ from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.keys import same_values
 
 
-def changed_rows(rows: pa.Table, query: QueryPlan) -> pa.Table:
+def changed_rows(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
     """The changes of one query, from the rows that slide emits: `-` what a group had, then `+` what it has."""
-    sides = {operation: _side(rows, query, flag, was) for operation, flag, was in (("-", HAD, True), ("+", HAS, False))}
+    sides = {
+        operation: _side(rows, query, flag, was, zone) for operation, flag, was in (("-", HAD, True), ("+", HAS, False))
+    }
     same = sides["-"][0] & sides["+"][0]
     for old, new in zip(sides["-"][1], sides["+"][1]):
         same &= same_values(_one(old), _one(new))
@@ -32,13 +34,15 @@ def changed_rows(rows: pa.Table, query: QueryPlan) -> pa.Table:
     return pa.table(columns).take(places)
 
 
-def _side(rows: pa.Table, query: QueryPlan, flag: str, was: bool) -> tuple[np.ndarray, list[pa.ChunkedArray]]:
+def _side(
+    rows: pa.Table, query: QueryPlan, flag: str, was: bool, zone: str
+) -> tuple[np.ndarray, list[pa.ChunkedArray]]:
     """Which rows there are of what was, or of what is, and their columns."""
     there = rows[flag].to_numpy()
     if query.having is not None:
-        kept = evaluate_text(as_was(query.having) if was else query.having, rows)
+        kept = evaluate_text(as_was(query.having) if was else query.having, rows, zone)
         there = there & _one(kept).fill_null(False).to_numpy(zero_copy_only=False)
-    return there, [evaluate_text(as_was(output.sql) if was else output.sql, rows) for output in query.outputs]
+    return there, [evaluate_text(as_was(output.sql) if was else output.sql, rows, zone) for output in query.outputs]
 
 
 def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:

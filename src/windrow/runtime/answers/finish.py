@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from windrow.expressions.evaluate_text import evaluate_text
+from windrow.expressions.session_zones import UTC
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
@@ -12,21 +13,24 @@ from windrow.runtime.answers.changed_rows import changed_rows
 from windrow.runtime.answers.top import Term, first_of_each_window
 
 
-def finish_part(rows: pa.Table, query: QueryPlan | ChangePlan) -> pa.Table:
-    """The rows of one shard, as far as it can tell: of those that are ranked, its own first ones, and their ranks."""
+def finish_part(rows: pa.Table, query: QueryPlan | ChangePlan, zone: str = UTC) -> pa.Table:
+    """The rows of one shard, as far as it can tell: of those that are ranked, its own first ones, and their ranks.
+
+    Expressions are evaluated in the `zone` of the session.
+    """
     if isinstance(query, ChangePlan):
         return rows
     if query.emit != SNAPSHOT:
-        return changed_rows(rows, query)
+        return changed_rows(rows, query, zone)
     if query.having is not None:
-        rows = rows.filter(evaluate_text(query.having, rows))
+        rows = rows.filter(evaluate_text(query.having, rows, zone))
     shown = {name: rows[name] for name in query.leading}
     for output in query.outputs:
-        shown[output.name] = evaluate_text(output.sql, rows)
+        shown[output.name] = evaluate_text(output.sql, rows, zone)
     if not query.order:
         return pa.table(shown)
     for (name, _), term in zip(_terms(query), query.order):
-        shown[name] = evaluate_text(term.sql, rows)
+        shown[name] = evaluate_text(term.sql, rows, zone)
     for name, source in zip(_windows(query), query.told_apart_by):
         shown[name] = rows[source]
     return _ranked(pa.table(shown), query) if query.limit is not None else pa.table(shown)

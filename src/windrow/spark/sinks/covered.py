@@ -7,16 +7,14 @@ from collections.abc import Hashable
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
-from sqlglot import exp
 
 from windrow.errors import WindrowError
-from windrow.language import parse_expression
+from windrow.expressions.zone_clocks import is_known
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.answer_settings import unlike_ours
-from windrow.spark.plain_types import ZONES, is_plain
+from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.results import finished_by_spark, spark_schema
 
 
@@ -24,14 +22,15 @@ def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Sch
     """The columns of the rows that tasks can finish; where Spark has to, why."""
     if query.order and query.limit is None:
         return "ORDER BY without LIMIT orders all rows of a window"
-    if not _in_zone(query, spark):
-        return "expressions over answers may ask for the time zone of the session, which is not UTC"
+    zone = session_zone(spark)
+    if query.finishing and not is_known(zone):
+        return f"tasks do not know the time zone {zone}, which expressions over answers may ask for"
     unlike = unlike_ours(spark)
     if unlike is not None:
         return unlike
     wanted = shown_schema(query, spark)
     try:
-        own = finish_whole(finish_part(query.emitted.empty_table(), query), query).schema
+        own = finish_whole(finish_part(query.emitted.empty_table(), query, zone), query).schema
     except (WindrowError, pa.ArrowException):
         return "an expression over answers is Spark's own"
     for mine, theirs in zip(own, wanted):
@@ -48,6 +47,7 @@ class Coverage:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._known: dict[Hashable, pa.Schema | str] = {}
+        self.zone = session_zone(spark)
 
     def schema(self, query: QueryPlan | ChangePlan) -> pa.Schema | str:
         alike = _finished_as(query)
@@ -72,9 +72,6 @@ def shown_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schem
     return to_arrow_schema(shown.schema, timezone="UTC")
 
 
-def _in_zone(query: QueryPlan | ChangePlan, spark: SparkSession) -> bool:
-    """Whether the session's time zone is ours, or no expression can ask for it."""
-    if not query.finishing or spark.conf.get("spark.sql.session.timeZone") in ZONES:
-        return True
-    trees = [parse_expression(text) for text in query.finishing]
-    return query.emit == SNAPSHOT and all(isinstance(tree, exp.Column) for tree in trees)
+def session_zone(spark: SparkSession) -> str:
+    """The time zone in which expressions are evaluated."""
+    return spark.conf.get("spark.sql.session.timeZone") or "UTC"

@@ -77,7 +77,8 @@ class Delivery:
                 self._by_spark.append((query, writer))
             else:
                 # what is ranked is so over all shards, and therefore in the driver
-                self._outlets.append((Outlet(query, schema, None if query.order else files), writer))
+                outlet = Outlet(query, schema, None if query.order else files, covered.zone)
+                self._outlets.append((outlet, writer))
         for stream, writer in rejected.items():
             files = writer.by_tasks(REJECTED_SCHEMA)
             if isinstance(files, str):

@@ -37,6 +37,7 @@ class AnswerOutlet:
     query: QueryPlan | ChangePlan
     schema: pa.Schema
     limits: Limits
+    zone: str
     files: None = None
 
     @property
@@ -44,7 +45,7 @@ class AnswerOutlet:
         return self.query.name
 
     def finish(self, rows: pa.Table) -> pa.Table:
-        finished = finish_part(rows.cast(self.query.emitted), self.query)
+        finished = finish_part(rows.cast(self.query.emitted), self.query, self.zone)
         return Shape.of(self.query).trimmed(finished, self.limits)
 
     def whole(self, parts: pa.Table) -> pa.Table:
@@ -81,7 +82,7 @@ class Keeping:
             columns = covered.shown(query) if isinstance(schema, str) else schema
             answers.declare(query.name, shape, columns, limits, asked=sink.keeps_answer, home=home)
             if not isinstance(schema, str):
-                self._outlets[query.name] = AnswerOutlet(query, schema, limits)
+                self._outlets[query.name] = AnswerOutlet(query, schema, limits, covered.zone)
 
     def outlets(self) -> dict[str, AnswerOutlet | RejectedOutlet]:
         """Those of queries whose answers are kept, and whose rows tasks can finish."""

@@ -69,13 +69,14 @@ class Outlet:
     query: QueryPlan | ChangePlan
     schema: pa.Schema
     files: Staged | None
+    zone: str
 
     @property
     def packed(self) -> str:
         return self.query.name
 
     def finish(self, rows: pa.Table) -> pa.Table:
-        return finish_part(rows.cast(self.query.emitted), self.query)
+        return finish_part(rows.cast(self.query.emitted), self.query, self.zone)
 
     def whole(self, parts: pa.Table) -> pa.Table:
         return finish_whole(parts, self.query).cast(self.schema)

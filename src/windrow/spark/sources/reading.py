@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from windrow.errors import JobError
 from windrow.expressions.evaluate_text import evaluate_text
+from windrow.expressions.session_zones import UTC
 from windrow.language import parse_expression
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.runtime import reject
@@ -36,7 +37,7 @@ class Reading:
 
     `time` is None where events happen as they arrive. `timing` are the columns that it needs, and `types` those of
     expressions. Where `wheres` are all refuted by the statistics of a row group, only times are read of it. Columns
-    that are `coded` are handed over as dictionaries.
+    that are `coded` are handed over as dictionaries. `zone` is that of the session.
     """
 
     columns: dict[str, pa.DataType]
@@ -51,6 +52,7 @@ class Reading:
     tasks: int
     ignores_missing: bool
     coded: tuple[str, ...] = ()
+    zone: str = UTC
 
     def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The events of one task, from all names of the batch: as slicers take them.
@@ -100,11 +102,11 @@ class Reading:
             columns[name] = pa.repeat(told[f"p{i}"].cast(type), rows)
         batch = pa.record_batch({**columns, _ROWS: pa.nulls(rows)})
         arrived = pa.repeat(told[ARRIVED], rows)
-        events = {reject.TIME: arrived if self.time is None else _microseconds(evaluate_text(self.time, batch))}
+        events = {reject.TIME: arrived if self.time is None else _microseconds(self._evaluated(self.time, batch))}
         for i, (text, type) in enumerate(zip(self.texts, self.types)):
             events[expression_column(i)] = self._value(text, batch) if needed else self._unknown(text, type, rows)
         if self.failing:
-            failed = sum((_true(evaluate_text(text, batch)) for text in self.failing), np.zeros(rows, np.int64))
+            failed = sum((_true(self._evaluated(text, batch)) for text in self.failing), np.zeros(rows, np.int64))
             events[FAILED] = pa.array(failed, pa.int64())
         if self.arrives:
             events[reject.ARRIVED] = arrived
@@ -112,7 +114,10 @@ class Reading:
 
     def _value(self, text: str, batch: pa.RecordBatch) -> pa.Array:
         name = bare_column(text, self.coded)
-        return evaluate_text(text, batch) if name is None else batch.column(name)
+        return self._evaluated(text, batch) if name is None else batch.column(name)
+
+    def _evaluated(self, text: str, batch: pa.RecordBatch) -> pa.Array:
+        return evaluate_text(text, batch, self.zone)
 
     def _unknown(self, text: str, type: pa.DataType, rows: int) -> pa.Array:
         return pa.nulls(rows, type if bare_column(text, self.coded) is None else coded_type(type))

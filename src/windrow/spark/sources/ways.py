@@ -6,23 +6,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
-from sqlglot import exp
 
 from windrow.errors import NotSupportedYet, WindrowError
 from windrow.expressions.evaluate import type_of
-from windrow.expressions.families import is_of_times
+from windrow.expressions.zone_clocks import is_known
 from windrow.language import parse_expression
 from windrow.spark.answer_settings import unlike_ours
 from windrow.spark.expressions import guarded
-from windrow.spark.plain_types import ZONES, is_plain
+from windrow.spark.plain_types import is_plain
 from windrow.spark.sources.asked import Asked, columns_of
 from windrow.spark.sources.failures import failing_conditions
 from windrow.spark.sources.named_files import NamedFiles
 from windrow.spark.sources.reading import Reading, bare_column
 from windrow.spark.sources.source import Source
-
-_ZONELESS = (exp.And, exp.Or, exp.Case, exp.Array, exp.Struct, exp.VarMap, exp.Pi)
-"""Syntax that sqlglot counts as functions, whose answers no time zone changes."""
 
 
 class _NotCovered(Exception):
@@ -53,12 +49,10 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
     texts = tuple(guarded(text, frame) for text in asked.texts)
     failing = tuple(failing_conditions(frame, asked.texts))
     zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or ""
-    types = []
+    if not is_known(zone):
+        raise _NotCovered(f"tasks do not know the time zone {zone}")
     others = [*failing, *([] if time is None else [time])]
-    for text in (*texts, *others):
-        types.append(_type(text, frame, schema))
-        if zone not in ZONES and not _zoneless(parse_expression(text), schema):
-            raise _NotCovered(f"the time zone is {zone}, and {text} may ask for it")
+    types = [_type(text, frame, schema, zone) for text in (*texts, *others)]
     timing = () if time is None else columns_of([time], schema)
     needed = columns_of([*texts, *others], schema)
     apart = {name.lower(): name for name in files.partitions}
@@ -78,6 +72,7 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
         wheres=() if failing else asked.wheres,
         tasks=frame.sparkSession.sparkContext.defaultParallelism,
         ignores_missing=files.ignores_missing,
+        zone=zone,
         coded=tuple(name for name in _coded(asked, texts, others, schema) if name.lower() not in apart),
     )
 
@@ -91,11 +86,11 @@ def _coded(asked: Asked, texts: tuple[str, ...], others: list[str], schema: pa.S
     return tuple(name for name in named if name not in needed)
 
 
-def _type(text: str, frame: DataFrame, schema: pa.Schema) -> pa.DataType:
+def _type(text: str, frame: DataFrame, schema: pa.Schema, zone: str) -> pa.DataType:
     """The type of an expression, which has to be the one that Spark gives it."""
     theirs = to_arrow_type(frame.select(F.expr(text)).schema[0].dataType, timezone="UTC")
     try:
-        own = type_of(parse_expression(text), schema)
+        own = type_of(parse_expression(text), schema, zone)
     except NotSupportedYet as error:
         raise _NotCovered(error.message.replace("replay does", "tasks do")) from None
     except (WindrowError, pa.ArrowException) as error:
@@ -103,13 +98,3 @@ def _type(text: str, frame: DataFrame, schema: pa.Schema) -> pa.DataType:
     if own != theirs:
         raise _NotCovered(f"{text} is {theirs} in Spark, and {own} in tasks")
     return own
-
-
-def _zoneless(tree: exp.Expr, schema: pa.Schema) -> bool:
-    """Whether an expression gives the same in every time zone, as far as can be seen."""
-    if isinstance(tree, exp.Column):
-        return True
-    times = [name for name in columns_of([tree.sql("spark")], schema) if pa.types.is_temporal(schema.field(name).type)]
-    casts = all(node.to.is_type(*exp.DataType.NUMERIC_TYPES) for node in tree.find_all(exp.Cast))
-    calls = (node for node in tree.find_all(exp.Func) if not isinstance(node, exp.Cast | exp.Binary))
-    return not times and casts and all(isinstance(node, _ZONELESS) or not is_of_times(node) for node in calls)
