@@ -22,11 +22,12 @@ from sqlglot.errors import SqlglotError
 from windrow.compile.compile import Compiler, Wishes
 from windrow.compile.explain import explain_plans
 from windrow.compile.read_choose import read_choose
-from windrow.errors import QueryError, SettingsError, WindrowError
+from windrow.declared import Declared
+from windrow.errors import WindrowError
 from windrow.expressions.evaluate import type_of
 from windrow.expressions.local_engine import LocalEngine
 from windrow.expressions.types import is_time, written_type
-from windrow.language import ColumnDefinition, CreateIndex, Query, identifier_sql, parse_expression, parse_query
+from windrow.language import ColumnDefinition, identifier_sql, parse_expression
 from windrow.plan.ahead import read_ahead
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described, Stream, Unique
@@ -38,7 +39,6 @@ from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
-from windrow.plan.window_index import BoundIndex, bind_index, index_sink
 from windrow.schedule.costs import schedule_costs
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
@@ -93,7 +93,7 @@ class LaterClusterings:
         return KnownClusterings().described(name, parameters, named, dimensions, attached)
 
 
-class Draft:
+class Draft(Declared):
     """What a script declares, on no Spark: `Application` declares it here as on a session."""
 
     def __init__(
@@ -108,19 +108,15 @@ class Draft:
         choose: Mapping[str, Any] | None = None,
     ) -> None:
         """`master` and `options` are those of the Spark that would be started."""
+        super().__init__()
         _check_spark(options)
         wanted = read_choose(choose, keep=keep, expiry=expiry)
         self.shards = shards or local_cores(master)
-        self._streams: dict[str, Stream] = {}
         self._opened: dict[str, OpenedFiles] = {}
-        self._tables: dict[str, pa.Schema] = {}
-        self._views: dict[str, Query] = {}
-        self._indexes: dict[str, BoundIndex] = {}
-        self._queries: dict[str, AnyQuery] = {}
         catalog = Catalog(
             DraftEngine(),
             self._streams,
-            self._tables,
+            self._columns_of_tables,
             {},
             LaterClusterings(),
             LocalEngine(),
@@ -156,7 +152,8 @@ class Draft:
     def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
         """Register rows that do not change, whose columns are declared."""
         self._check_name(name)
-        self._tables[name] = self._declared(format, {key.lower(): value for key, value in options.items()}, ddl)
+        lowered = {key.lower(): value for key, value in options.items()}
+        self._columns_of_tables[name] = self._declared(format, lowered, ddl)
 
     def _declared(self, format: str, options: Mapping[str, str], ddl: str | None) -> pa.Schema:
         if ddl is None:
@@ -189,40 +186,6 @@ class Draft:
         self._opened[name] = opened
         waits = read_lateness(lateness)
         self._streams[name] = Stream(name, opened.schema, time, waits, idle_clock, limit, unique=unique)
-
-    def derive(self, name: str, query: str | Query) -> None:
-        """Register a stream whose events are the answers of a query."""
-        self._check_name(name)
-        if name.startswith((CHANGES_OF, "#")):
-            raise SettingsError(f"no stream can be called {name!r}: give it another name")
-        self._streams[name] = self._compiler.derive_stream(
-            name, parse_query(query) if isinstance(query, str) else query
-        )
-
-    def branch(self, name: str, query: Query) -> None:
-        """Register a stream of what a query takes of another one, row by row: queries over both share its scan."""
-        self._check_name(name)
-        self._compiler.check_branch(query)
-        self._views[name] = query
-
-    def view(self, name: str, query: str | Query) -> None:
-        """Register a query by a name that others may read."""
-        self._check_name(name)
-        self._views[name] = parse_query(query) if isinstance(query, str) else query
-
-    def create_index(self, index: CreateIndex) -> Sink:
-        """Register an index; returns where its rows go."""
-        bound = bind_index(index, self._compiler.catalog)
-        self.register(index.name, bound.query)
-        self._indexes[index.name] = bound
-        return index_sink(bound.facts)
-
-    def register(self, name: str, query: Query) -> AnyQuery:
-        """Register a query; returns its plan."""
-        if name in self._queries:
-            raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._compiler.compile_query(name, query, self._queries.values())
-        return self._queries[name]
 
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""
@@ -279,10 +242,6 @@ class Draft:
                 DraftEngine().type_of(parse_expression(text), query.emitted)
         odd = next((field for field in shown if not is_plain(field.type)), None)
         return shown if odd is None else f"{odd.name} has the type {odd.type}"
-
-    def _check_name(self, name: str) -> None:
-        if name in self._streams or name in self._tables or name in self._views:
-            raise SettingsError(f"there is a stream, table or view {name!r} already")
 
 
 def declared_schema(ddl: str) -> pa.Schema:

@@ -22,13 +22,13 @@ from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.current.answers import Answers
 from windrow.current.html import Explained, html_table
-from windrow.errors import QueryError, SettingsError
+from windrow.declared import Declared
+from windrow.errors import SettingsError
 from windrow.expressions.local_engine import LocalEngine
 from windrow.kernels.state_codec import storing
 from windrow.kernels.user import check_state
 from windrow.language import (
     ColumnDefinition,
-    CreateIndex,
     Query,
     SplitStream,
     identifier_sql,
@@ -49,13 +49,13 @@ from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
-from windrow.plan.nodes.wanted import NOTHING, Wanted
+from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.query_parts import query_parts
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.stream_function import read_function
 from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate
-from windrow.plan.window_index import BoundIndex, bind_index, declared_index, index_sink
+from windrow.plan.window_index import declared_index, index_sink
 from windrow.schedule.costs import schedule_costs
 from windrow.spark.connect import refuse_connect
 from windrow.spark.expressions import SparkEngine, result_type
@@ -88,7 +88,7 @@ from windrow.spark.sources.source import Opened, Source
 from windrow.spark.stages.pipeline import packed_results, ways_of
 
 
-class Session:
+class Session(Declared):
     """Continuous queries over the streams of a Spark session.
 
     `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
@@ -112,6 +112,7 @@ class Session:
         choose: Mapping[str, Any] | None = None,
         packages: Sequence[str] = (),
     ) -> None:
+        super().__init__()
         self.memory_bytes = read_memory(memory)
         read_expiry(expiry)
         Keeping(keep)
@@ -126,18 +127,12 @@ class Session:
         self.shards = shards or self.spark.sparkContext.defaultParallelism
         self._job: Job | None = None
         self.settings = apply_settings(self.spark, self.shards)
-        self._streams: dict[str, Stream] = {}
         self._sources: dict[str, Source] = {}
         self._tables: dict[str, DataFrame] = {}
         self._aggregates: dict[str, UserAggregate] = {}
         self._clusterings: dict[str, type] = {}
-        self._queries: dict[str, AnyQuery] = {}
-        self._texts: dict[str, Query] = {}
-        self._indexes: dict[str, BoundIndex] = {}
         self._functions: dict[str, UserFunction] = {}
-        self._columns_of_tables: dict[str, pa.Schema] = {}
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
-        self._views: dict[str, Query] = {}
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views, self._indexes, self._functions)
         wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
         self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
@@ -330,18 +325,6 @@ class Session:
         schema = to_arrow_schema(shown.schema, timezone="UTC")
         self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, unique=unique)
 
-    def derive(self, name: str, query: str | Query) -> None:
-        """Register a stream whose events are the answers of a query, each at the end of its window.
-
-        Other queries read it as any stream, through windows of their own.
-        """
-        self._check_name(name)
-        if name.startswith((CHANGES_OF, "#")):
-            raise SettingsError(f"no stream can be called {name!r}: give it another name")
-        self._streams[name] = self._compiler.derive_stream(
-            name, parse_query(query) if isinstance(query, str) else query
-        )
-
     def split(self, stream: str, branches: Mapping[str, str]) -> None:
         """Make several streams of one: each has the columns and the events that its branch takes.
 
@@ -355,17 +338,6 @@ class Session:
         assert isinstance(statement, SplitStream)
         for name, query in statement.branches:
             self.branch(name, query)
-
-    def branch(self, name: str, query: Query) -> None:
-        """Register a stream of what a query takes of another one, row by row: queries over both share its scan."""
-        self._check_name(name)
-        self._compiler.check_branch(query)
-        self._views[name] = query
-
-    def view(self, name: str, query: str | Query) -> None:
-        """Register a query by a name that others may read, as if it stood in their WITH."""
-        self._check_name(name)
-        self._views[name] = parse_query(query) if isinstance(query, str) else query
 
     def table(self, name: str, dataframe: DataFrame) -> None:
         """Register a static DataFrame."""
@@ -448,13 +420,6 @@ class Session:
         lengths = (parse_duration(range), parse_duration(slide))
         self.create_index(declared_index(name, stream, keys, include, *lengths))
 
-    def create_index(self, index: CreateIndex) -> Sink:
-        """Register an index that has been read already; returns where its rows go."""
-        bound = bind_index(index, self._compiler.catalog)
-        self.register(index.name, bound.query)
-        self._indexes[index.name] = bound
-        return index_sink(bound.facts)
-
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other; it may be registered as a stream."""
         plan = self.stream_plan([self.plan("query", text)])
@@ -469,14 +434,6 @@ class Session:
         is refused.
         """
         self.register(name, parse_query(text), read_choose(choose))
-
-    def register(self, name: str, query: Query, choose: Wanted = NOTHING) -> AnyQuery:
-        """Register a query that has been read already; returns its plan."""
-        if name in self._queries:
-            raise QueryError(f"there is a query {name!r} already", text=query.text, at=query.span[0], end=query.span[1])
-        self._queries[name] = self._compiler.compile_query(name, query, self._queries.values(), choose)
-        self._texts[name] = query
-        return self._queries[name]
 
     def start(
         self,
@@ -683,10 +640,6 @@ class Session:
     def _check_plugin(self, name: str, others: Mapping[str, object], what: str) -> None:
         if name.lower() in others:
             raise SettingsError(f"there is {what} {name!r} already: give one of them another name")
-
-    def _check_name(self, name: str) -> None:
-        if name in self._streams or name in self._tables or name in self._views:
-            raise SettingsError(f"there is a stream, table or view {name!r} already")
 
 
 def _option(value: str | int | bool) -> str:
