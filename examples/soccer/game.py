@@ -177,7 +177,11 @@ class Game:
         return back + 0.3, other
 
     def readings(self, begin: int, end: int) -> pa.Table:
-        """All readings from one second to another, in order of time."""
+        """All readings from one second to another, in order of time; those of a second are the same however asked."""
+        return pa.concat_tables([self._second(second) for second in range(begin, end)])
+
+    def _second(self, second: int) -> pa.Table:
+        begin, end = second, second + 1
         t = np.arange(begin * RATE, end * RATE) / RATE
         parts = [self._reading(FEET + 2 * p + f, t, self.foot(p, f, t)) for p in range(PLAYERS) for f in (0, 1)]
         parts += [self._reading(sid, t, self.where(8 * (i // 2), t) + 0.3) for i, sid in enumerate(GLOVES)]
