@@ -16,7 +16,7 @@ import pytest
 import windrow
 from windrow.language import CreateSink, CreateStream, Insert, parse_query, parse_script, to_sql
 from windrow.local.local_catalog import LocalEngine
-from windrow.plan.bind.query import bind
+from windrow.plan.bind.query import bind_folded
 from windrow.plan.catalog import Catalog, Stream
 
 FOLDER = Path(__file__).parents[2] / "examples" / "call_center"
@@ -134,7 +134,7 @@ def test_each_of_the_144_queries_binds_to_one_aggregate_by_one_key(calls: pa.Tab
     queries = kpis.kpi_queries()
     assert len({kpi.name for kpi in queries}) == len({kpi.text for kpi in queries}) == 144
     for name, text in queries:
-        bound = bind(parse_query(text), catalog)
+        bound = bind_folded(parse_query(text), catalog)
         assert len(bound.aggregates) == len(bound.keys) == 1, name
         answer, _, key = name.partition("_by_")
         assert [output.name for output in bound.outputs] == [key, answer]

@@ -18,7 +18,7 @@ from windrow.compile.read_choose import read_choose
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import LocalEngine
-from windrow.plan.bind.query import bind
+from windrow.plan.bind.query import bind_folded
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.stage import StagePlan
@@ -39,7 +39,7 @@ def plan_of(
     catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, user, KnownClusterings())
     queries: list[QueryPlan] = []
     for i, text in enumerate(texts):
-        queries.append(plan_query(f"q{i}", bind(parse_query(text), catalog), queries))
+        queries.append(plan_query(f"q{i}", bind_folded(parse_query(text), catalog), queries))
     return plan_stream(stream, queries, {"trail": Trail}, wanted=read_choose(choose))
 
 

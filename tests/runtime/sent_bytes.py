@@ -22,7 +22,7 @@ from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind.changes import bind_changes
-from windrow.plan.bind.query import bind
+from windrow.plan.bind.query import bind_folded
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.payload import Payload
@@ -121,7 +121,7 @@ def sliced(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
     catalog = local_catalog(
         {"ev": streams["ev"]}, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates=USER, clusterings={}
     )
-    bound = bind(parse_query(text), catalog)
+    bound = bind_folded(parse_query(text), catalog)
     plan = plan_stream(bound.stream, [plan_query("query", bound)], catalog.code)
     homes = [MemoryBlocks() for _ in SHARDS]
     shards = [Shard(StagePlan.of(plan), home) for home in homes]

@@ -12,7 +12,7 @@ from windrow.plan.bind.bound import BoundQuery, Scope
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.contradictions import refuse_contradictions
 from windrow.plan.bind.over_changes import is_over_changes
-from windrow.plan.bind.query import bind as bind_folded
+from windrow.plan.bind.query import bind_folded
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import BoundChanges

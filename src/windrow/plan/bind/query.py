@@ -41,7 +41,7 @@ Named = dict[str, exp.Expr]
 
 
 @deep
-def bind(query: Query, catalog: Catalog) -> BoundQuery:
+def bind_folded(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = _emitted(query)
     scope = Scope(catalog, query.text, emit)
