@@ -14,7 +14,7 @@ import windrow
 from windrow.language import parse_script, to_sql
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 
 def blocks(document: Path, language: str) -> list[str]:

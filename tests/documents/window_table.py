@@ -1,4 +1,4 @@
-"""What works in which kind of window, tried: `python tests/documents/window_table.py` writes the table into docs/language.md.
+"""What works in which kind of window, tried: `python tests/documents/window_table.py` writes the table into its page.
 
 A cell is a query that is run over a small stream, and says whether it was answered or refused.
 """
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import windrow
 
-PAGE = Path(__file__).parents[2] / "docs" / "language.md"
+PAGE = Path(__file__).parents[2] / "docs" / "language" / "windows.md"
 BEGIN, END = "<!-- windows: begin -->\n", "<!-- windows: end -->\n"
 
 WINDOWS = {

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def texts_of_the_house() -> list[str]:
     """Every statement that stands as one text in a document, an example, or a test."""
     found = []
-    for path in [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")]:
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]:
         found += re.findall(r"^```sql\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
     found += [path.read_text() for place in ("examples", "src", "tests") for path in ROOT.glob(f"{place}/**/*.sql")]
     for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("examples/**/*.py"), *ROOT.glob("benchmarks/*.py")]:
