@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from windrow.cli.json_log import JsonLog
 from windrow.cli.view import LiveView, LogView
 from windrow.cli.watch import StopSignals, watch
 
@@ -60,6 +62,23 @@ class FakeJob:
 
     def stop(self) -> None:
         self.stopped = True
+
+
+def test_a_log_in_json_has_a_line_an_event(capsys: pytest.CaptureFixture[str]) -> None:
+    stopped = FIGURES | {"batches": 4, "stopped": {"vwap": "its sink is gone"}}
+    with JsonLog(now=lambda: datetime(2024, 1, 2, tzinfo=UTC)) as log:
+        for figures in (FIGURES, FIGURES, stopped, stopped, FIGURES | {"clock": None, "batches": 5}):
+            log.show({"changes-2-ticks": figures})
+        log.say("that's all")
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = ["batch", "query stopped", "batch", "query resumed", "batch", "said"]
+    assert [line["event"] for line in lines] == told
+    assert {line["at"] for line in lines} == {"2024-01-02T00:00:00.000+00:00"}
+    first, stop = lines[:2]
+    assert (first["stream"], first["events"], first["clock"]) == ("ticks", 1_234_567, "2024-01-01T09:30:00+00:00")
+    assert (first["rejected"]["late"], first["rows"]["top"], first["delay"]["p99"]) == (3, 60, 0.93)
+    assert (stop["query"], stop["why"]) == ("vwap", "its sink is gone")
+    assert (lines[4]["clock"], lines[5]["text"]) == (None, "that's all")
 
 
 def test_a_log_has_all_figures_in_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:

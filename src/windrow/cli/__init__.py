@@ -14,6 +14,8 @@ drafted           What a script comes to, found without Spark where that is poss
 figures           The figures of a job as text: one line a stream for a log, named rows for a screen
 job_commands      Commands to a job by its checkpoint: `add`, `drop`, `resume`, `ask`, `reset-clock`, `clean`,
                   `reshard`, `compact`, `status`
+json_log          A job told in JSON: one line an event, for who gathers the logs of many programs and asks them
+                  questions
 launch            From the arguments of a command to a session on a Spark that keeps quiet
 machine_commands  Commands for a machine: `demo`, `warm`, `doctor`, `pack` and `bench`
 main              The command line with all its commands, in the order in which `windrow --help` lists them

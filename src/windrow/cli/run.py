@@ -15,6 +15,7 @@ from rich.console import Console
 
 from windrow.cli.console import JobConsole, check_listen
 from windrow.cli.figures import line_of, shown_name
+from windrow.cli.json_log import JsonLog
 from windrow.cli.launch import Launch, read_script, started, with_jars
 from windrow.cli.view import view_for
 from windrow.cli.watch import StopSignals, watch
@@ -28,6 +29,7 @@ from windrow.spark.job.hold import check_free
 from windrow.spark.job.recovery import Recovery
 
 AVAILABLE_NOW = "available now"
+TEXT, JSON = "text", "json"
 
 
 def run_script(
@@ -42,12 +44,17 @@ def run_script(
     packages: Sequence[str] = (),
     listen: str | None = None,
     metrics: str | None = None,
+    log: str = TEXT,
 ) -> None:
     """Run the script at `path`, showing how it is doing; `starting` is what `session.start` is told besides.
 
     `packages` are what Spark is to bring. `listen` is where its console is served, and `metrics` where metrics are, if
-    they are.
+    they are. `log` is how it is told: in words, or in JSON.
     """
+    if log not in (TEXT, JSON):
+        raise SettingsError(f"--log {log}: it is told as {TEXT} or as {JSON}")
+    lines = JsonLog() if log == JSON else None
+    say = typer.echo if lines is None else lines.say
     if listen is not None:
         check_listen(listen)
     Recovery(starting["on_error"], starting["restarts"], starting["task_timeout"])
@@ -63,7 +70,7 @@ def run_script(
 
         application = Application(session, text)
         if checkpoint is None:
-            typer.echo("no --checkpoint: a restart will begin anew")
+            say("no --checkpoint: a restart will begin anew")
         job = session.start(
             folder,
             application.sinks,
@@ -72,25 +79,30 @@ def run_script(
             keep_answers=listen is not None,
             **starting,
         )
+        if lines is not None:
+            lines.tell("started", queries=sorted(job.queries), checkpoint=checkpoint, process=os.getpid())
         if port is not None:
             port.tell(job.progress)
-            typer.echo(f"metrics: http://{port.address}/metrics")
+            say(f"metrics: http://{port.address}/metrics")
         for line in job.drift:
-            typer.echo(line)
+            say(line)
         console_of = JobConsole(session, job, application.texts)
         if listen is not None:
-            typer.echo(f"console: {console_of.open(listen)}")
+            say(f"console: {console_of.open(listen)}")
         places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
-        with view_for(console, places) as view:
+        with lines or view_for(console, places) as view:
             worked_off = watch(job, view, stop)
             if worked_off and flush:
                 view.say("the input has ended: closing all windows")
                 job.flush()
                 worked_off = watch(job, view, stop)
-        if not console.is_terminal:  # there the last table stays
+        if lines is None and not console.is_terminal:  # there the last table stays
             for stream, figures in job.progress().items():
                 typer.echo(line_of(shown_name(stream), figures))
-        typer.echo(_farewell(worked_off, checkpoint))
+        if lines is not None:
+            lines.tell("ended", worked_off=worked_off)
+        else:
+            say(_farewell(worked_off, checkpoint))
         if job.stopped:
             raise StoppedQueriesError(job.stopped)
 

@@ -71,6 +71,9 @@ def run(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there, such as 127.0.0.1:9464."),
     ] = None,
+    log: Annotated[
+        str, typer.Option("--log", metavar="text|json", help="Tell how the job is doing in words, or in lines of JSON.")
+    ] = "text",
 ) -> None:
     """Run the queries of SCRIPT until Ctrl-C, or until its input is worked off.
 
@@ -87,6 +90,7 @@ def run(
       windrow run app.sql --master 'local[4]' --set shards=8 --set spark.driver.memory=4g
       windrow run app.sql --trigger '5 seconds'
       windrow run app.sql --console
+      windrow run app.sql --log json
 
     \b
     Exit codes: 0 the job ended or was stopped, 1 it or a query of it died, 2 there is a mistake to mend and nothing
@@ -99,7 +103,7 @@ def run(
         starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
         launch = read_launch(master, choices or [])
         ending, page = (trigger, available_now, flush), listen if console else None
-        run_script(script, checkpoint, launch, *ending, starting, variables or (), packages or (), page, metrics)
+        run_script(script, checkpoint, launch, *ending, starting, variables or (), packages or (), page, metrics, log)
 
 
 @commands.command()
