@@ -21,7 +21,7 @@ TOLD: tuple[str, ...] = (
     "dropped",
     "groups",
 )
-TOLD += ("state_bytes", "memory_bytes", "rows", "rejected", "delay", "lag")
+TOLD += ("groups", "state_bytes", "memory_bytes", "rows", "rejected", "delay", "lag")
 """The figures of a batch; whoever needs the others asks for metrics."""
 
 
