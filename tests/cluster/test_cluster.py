@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -76,3 +78,21 @@ def test_of_a_task_that_is_slow_a_copy_runs_on_the_other_host_and_one_of_them_co
     for name in tortured_job.SLIDING:
         expected = rows_of(tmp_path / "whole" / name)
         assert expected and rows_of(tmp_path / "job" / name) == expected
+
+
+@pytest.mark.slow
+def test_executors_run_the_python_that_was_packed_for_them(tmp_path, monkeypatch):
+    """As docs/cluster.md tells: the archive is unpacked by each executor, which finds Windrow nowhere else."""
+    pytest.importorskip("venv_pack")
+    archive = tmp_path / "environment.tar.gz"
+    windrow_command = [sys.executable, "-c", "from windrow.cli.main import app; app()"]
+    subprocess.run([*windrow_command, "pack", str(archive)], check=True)
+    options = {"spark.archives": f"{archive}#environment", "spark.pyspark.python": "./environment/bin/python"}
+    asked = [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+    driver = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    monkeypatch.delenv("PYTHONPATH")
+    with Standalone(tmp_path / "cluster") as cluster:
+        command = [*windrow_command, "doctor", "--master", cluster.url, *asked]
+        told = subprocess.run(command, check=False, capture_output=True, text=True, env=driver)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "/environment/bin/python" in told.stdout and "all is well on 2 executors" in told.stdout
