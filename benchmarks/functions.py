@@ -18,7 +18,7 @@ from windrow.local.replay import Replay
 
 from .size import Size
 
-KEYS, BATCH, LIMIT = 10_000, 200_000, 0.9
+KEYS, LIMIT = 10_000, 0.9
 QUERY = "SELECT * FROM peaks(TABLE s PARTITION BY k)"
 
 
@@ -79,11 +79,11 @@ class Measurement:
 
 def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
     """Measure all ways over the same events, whose rows must be the same."""
-    many, single = Size(size).of((400_000, 400_000), (2_000_000, 1_000_000), (10_000_000, 2_000_000))
-    events = _events(max(many, single))
-    found = [_measured("step_many", PeaksAtOnce, events.slice(0, many))]
-    found += [_measured("step", Peaks, events.slice(0, single))]
-    found += [_measured("step, rejecting", Rejecting, events.slice(0, single))]
+    many, single = Size(size).of((40_000, 20_000), (2_000_000, 1_000_000), (10_000_000, 2_000_000))
+    events, batch = _events(max(many, single)), Size(size).of(10_000, 200_000, 200_000)
+    found = [_measured("step_many", PeaksAtOnce, events.slice(0, many), batch)]
+    found += [_measured("step", Peaks, events.slice(0, single), batch)]
+    found += [_measured("step, rejecting", Rejecting, events.slice(0, single), batch)]
     table = Table("way", "keys", "events", "events/s of one core", title="functions that remember, in replay")
     for each in found:
         table.add_row(each.way, f"{each.keys:,}", f"{each.events:,}", f"{each.events_a_second:,.0f}")
@@ -108,16 +108,16 @@ def _plot(found: list[Measurement], path: Path) -> None:
     plt.close(figure)
 
 
-def _measured(way: str, function: type, events: pa.Table) -> Measurement:
+def _measured(way: str, function: type, events: pa.Table, batch_rows: int) -> Measurement:
     replay = Replay(QUERY, s=events.slice(0, 0), functions={"peaks": function})
-    batches = [events.slice(start, BATCH) for start in range(0, len(events), BATCH)]
+    batches = [events.slice(start, batch_rows) for start in range(0, len(events), batch_rows)]
     rows = replay.step(batches[0])  # compiles what is compiled
     _check(rows, batches[0])
     began, count = time.process_time(), 0
     for batch in batches[1:]:
         count += sum(part.num_rows for part in replay.step(batch))
     taken = time.process_time() - began
-    return Measurement(way, KEYS, len(events), count, (len(events) - BATCH) / taken)
+    return Measurement(way, KEYS, len(events), count, (len(events) - batch_rows) / taken)
 
 
 def _check(rows: list[pa.Table], batch: pa.Table) -> None:

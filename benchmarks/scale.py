@@ -20,7 +20,7 @@ from windrow.compile.plan_stream import plan_stream
 from windrow.expressions.evaluate import evaluate
 from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import LocalEngine
-from windrow.plan.bind.query import bind
+from windrow.plan.bind.query import bind_folded
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
 from windrow.plan.nodes.stage import StagePlan
@@ -137,7 +137,7 @@ def plan_of(queries: int) -> StreamPlan:
     catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, {}, KnownClusterings())
     plans: list[QueryPlan] = []
     for number in range(queries):
-        plans.append(plan_query(f"q{number}", bind(parse_query(TEXT.format(1 + number)), catalog), plans))
+        plans.append(plan_query(f"q{number}", bind_folded(parse_query(TEXT.format(1 + number)), catalog), plans))
     return plan_stream(stream, plans, {})
 
 

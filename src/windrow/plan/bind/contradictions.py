@@ -27,11 +27,11 @@ def refuse_contradictions(tree: exp.Expr, text: str) -> None:
 
 
 def _refuse_never(conditions: Iterable[exp.Expr], text: str) -> None:
-    """Refuse what holds for no row by itself: FALSE, and a comparison with NULL."""
+    """Refuse what holds for no row by itself: NULL, and a comparison with it. Who writes FALSE means it."""
     for condition in conditions:
         part = condition.unnest()
-        if isinstance(part, exp.Null) or (isinstance(part, exp.Boolean) and not part.this):
-            raise error_at(condition, f"no row can meet this condition: it is {part.sql()}", text, "leave it out")
+        if isinstance(part, exp.Null):
+            raise error_at(condition, "no row can meet this condition: it is NULL", text, "leave it out")
         if not isinstance(part, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
             continue
         left, right = part.this.unnest(), part.expression.unnest()
