@@ -524,7 +524,9 @@ class Session(Declared):
         try:
             note_queries(checkpoint, asked)
             job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
-            job.at_end(StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active).end)
+            note = StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active)
+            job.at_end(note.end)
+            job.when_over(note.over)
         except BaseException:
             job.stop()
             raise

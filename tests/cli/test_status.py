@@ -73,6 +73,18 @@ def test_a_job_is_running_then_killed_or_stopped(tmp_path: Path) -> None:
     )
 
 
+def test_a_job_that_ends_by_itself_has_ended_and_may_live_again(tmp_path: Path) -> None:
+    (tmp_path / "windrow.json").write_text("{}")
+    note = StatusNote(tmp_path, lambda: Progress({"tx": FIGURES}), lambda: ["alerts"], lambda: True)
+    note.over()
+    assert told(tmp_path)["state"] == "ended"
+    note._write("running")  # it was asked to flush, and is killed
+    assert told(tmp_path)["state"] == "killed"
+    note.over()
+    note.end()
+    assert told(tmp_path)["state"] == "ended"
+
+
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["status", str(tmp_path)])
     assert result.exit_code == 2 and "is no checkpoint of a job" in result.output

@@ -75,6 +75,7 @@ class Job:
         self._ending = False
         self._lock = RLock()
         self._at_end: list[Callable[[], None]] = []
+        self._when_over: list[Callable[[], None]] = []
         self.asked: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
         """What else may be asked of it in a letter, by name, and who answers."""
         self.indexes: JobIndexes | None = None
@@ -318,6 +319,10 @@ class Job:
         """Have `call` done when the job is stopped."""
         self._at_end.append(call)
 
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Have `call` done when somebody who waits for the job is told that it has ended by itself."""
+        self._when_over.append(call)
+
     def remove_at_end(self) -> None:
         """Remove the checkpoint, which is temporary, when the job is stopped or forgotten, or the process ends."""
         self._at_end.append(weakref.finalize(self, remove_checkpoint, self._place, self._running.queries))
@@ -376,6 +381,8 @@ class Job:
                     raise JobError(why) from self._running.queries[stream].exception()
                 if not active and not self._recovery.waiting:
                     self._show_waiting()
+                    for over in self._when_over:
+                        over()
                     self._hold.release()
                     self._tell_stopped()
                     return True

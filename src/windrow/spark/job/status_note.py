@@ -31,28 +31,33 @@ class StatusNote:
         self._place, self._progress = place_of(checkpoint) / STATUS, progress
         self._queries, self._lives, self._ended = queries, lives, Event()
         self._every = EVERY_SECONDS if self._place.is_local else ELSEWHERE_SECONDS
-        self._began = _now()
+        self._began, self._state = _now(), "running"
         self._thread = Thread(target=self._keep, name="windrow status", daemon=True)
         self._thread.start()
 
     def end(self) -> None:
-        """Write the last note."""
+        """Write the last note: that the job was stopped, if it had not ended by itself."""
         if not self._ended.is_set():
             self._ended.set()
-            with suppress(Exception):  # the checkpoint may be gone already
+            if self._state != "ended":
                 self._write("stopped")
+
+    def over(self) -> None:
+        """Write that the job has ended by itself: the process may end before the next note."""
+        if not self._ended.is_set():
+            self._write("ended")
 
     def _keep(self) -> None:
         while not self._ended.wait(self._every):
-            with suppress(Exception):  # what cannot be written now is written later
-                if self._lives():
-                    self._write("running")
-                else:
-                    self._ended.set()
-                    self._write("ended")
+            if not self._lives():
+                self.over()
+                return
+            self._write("running")
 
     def _write(self, state: str) -> None:
-        write_whole(self._place, self.said(state))
+        with suppress(Exception):  # what cannot be written now is written later; the checkpoint may be gone already
+            write_whole(self._place, self.said(state))
+            self._state = state
 
     def said(self, state: str) -> dict[str, Any]:
         """The note: when it was written, since when the job runs, its queries, and `job.progress()`."""
