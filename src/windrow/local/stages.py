@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.expire import ExpireRows
 from windrow.operators.operator import Operator
-from windrow.operators.pipeline import OperatorNeeds, operator_for
+from windrow.operators.pipeline import OperatorNeeds, operator_for, space_of
 from windrow.operators.scan import ScanRows
 from windrow.plan.nodes.changes import Distinct, Expire, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
@@ -41,7 +41,7 @@ class Stage:
                 self._expiring = [_expiring(node, around, False)]
             case _:
                 inputs = tuple(_own_input(child) for child in children)
-                self._operator = operator_for(node, around)
+                self._operator = operator_for(node, space_of(node), around)
                 renewing = isinstance(node, Distinct) and node.renewing
                 self._expiring = [_expiring(child, around, renewing) if _is_own(child) else None for child in children]
         self.inputs: tuple[Node, ...] = () if self.stream is not None else inputs
@@ -109,6 +109,6 @@ def _own_input(node: Node) -> Node:
 
 
 def _expiring(node: Node, around: OperatorNeeds, tells: bool) -> ExpireRows:
-    operator = operator_for(node, around, None, tells)
+    operator = operator_for(node, space_of(node, tells), around, None, tells)
     assert isinstance(operator, ExpireRows)
     return operator

@@ -81,9 +81,11 @@ def space_of(node: Node, tells: bool = False) -> str:
     return node_name(node, "told-" if tells else "")
 
 
-def operator_for(node: Node, around: OperatorNeeds, snapshot: Snapshot | None = None, tells: bool = False) -> Operator:
-    """The operator of `node`. `tells`: an Expire whose parent is a renewing DISTINCT."""
-    place = (space_of(node, tells), around.blocks, snapshot)
+def operator_for(
+    node: Node, space: str, around: OperatorNeeds, snapshot: Snapshot | None = None, tells: bool = False
+) -> Operator:
+    """The operator of `node`, whose state is called `space`. `tells`: an Expire whose parent is a renewing DISTINCT."""
+    place = (space, around.blocks, snapshot)
     match node:
         case Scan():
             return ScanRows(node, *place, around.slides)
@@ -151,8 +153,10 @@ class Pipeline:
         self._inputs: dict[tuple[Node, bool], list[tuple[Node, bool]]] = {}
         self._held: dict[tuple[Node, bool], dict[int, HeldChanges]] = {}
         self._streams: dict[tuple[Node, bool], frozenset[str] | None] = {}
+        self._spaces: dict[tuple[Node, bool], str] = {}  # a name is made of the whole plan below: that takes its time
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
+        self._spaces_of = {name: self._spaces_below((plan, False)) for name, plan in self.plans.items()}
 
     def advance(
         self, arrivals: Mapping[str | Leaf, Arrivals | Changes], clock: int | Mapping[str, int]
@@ -205,13 +209,20 @@ class Pipeline:
 
     def spaces_of(self, name: str) -> list[str]:
         """The names of the spaces that the operators of one plan keep their state in."""
-        found, waiting = set(), [(self.plans[name], False)]
+        return self._spaces_of[name]
+
+    def _spaces_below(self, root: tuple[Node, bool]) -> list[str]:
+        found, waiting = set(), [root]
         while waiting:
             key = waiting.pop()
-            found.add(space_of(*key))
-            found.update(_held_space(key, place) for place in self._held[key])
+            found.add(self._spaces[key])
+            found.update(self._held_space(key, place) for place in self._held[key])
             waiting += self._inputs[key]
         return sorted(found)
+
+    def _held_space(self, key: tuple[Node, bool], place: int) -> str:
+        """The name of what waits before an operator, of its input at `place`."""
+        return f"{self._spaces[key]}.held-{place}"
 
     @property
     def overflows(self) -> int:
@@ -239,9 +250,9 @@ class Pipeline:
 
     def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values, as of the last save."""
-        kept = {space_of(node, tells): op.snapshot() for (node, tells), op in self._operators.items()}
+        kept = {self._spaces[key]: operator.snapshot() for key, operator in self._operators.items()}
         for key, by_place in self._held.items():
-            kept |= {_held_space(key, place): held.snapshot() for place, held in by_place.items()}
+            kept |= {self._held_space(key, place): held.snapshot() for place, held in by_place.items()}
         return {"version": self._version, "operators": kept}
 
     def _build(self, key: tuple[Node, bool], around: OperatorNeeds, kept: Mapping[str, Snapshot]) -> None:
@@ -252,11 +263,12 @@ class Pipeline:
         self._inputs[key] = [(child, renewing and isinstance(child, Expire)) for child in node.children]
         for child in self._inputs[key]:
             self._build(child, around, kept)
-        self._operators[key] = operator_for(node, around, kept.get(space_of(node, tells)), tells)
+        space = self._spaces[key] = space_of(node, tells)
+        self._operators[key] = operator_for(node, space, around, kept.get(space), tells)
         self._streams[key] = streams_in(node)
         self._held[key] = {}
         for place in waiting_inputs(node):
-            name = _held_space(key, place)
+            name = self._held_space(key, place)
             held = HeldChanges(_types(node.children[place]), name, around.blocks, kept.get(name))
             self._held[key][place] = held
 
@@ -269,11 +281,6 @@ class Pipeline:
                 inputs[place] = held.process([inputs[place]], clock)
             done[key] = operator.process(inputs, clock)
         return {name: _answered(plan, done[plan, False]) for name, plan in self.plans.items()}
-
-
-def _held_space(key: tuple[Node, bool], place: int) -> str:
-    """The name of what waits before an operator, of its input at `place`."""
-    return f"{space_of(*key)}.held-{place}"
 
 
 def _expiring_alike(plan: Node) -> Node:

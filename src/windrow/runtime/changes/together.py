@@ -41,6 +41,7 @@ class Together:
     queries: Queries
     pipeline: Pipeline
     sampled: Mapping[str, Sampled | Beginnings]
+    texts: Mapping[str, str]
     every_us: int | None = None
 
     @classmethod
@@ -65,7 +66,8 @@ class Together:
                 sampled[name] = Sampled(*place)
         first = next(iter(queries.values()))
         instants = (first.slide_us, first.offset_us)
-        return cls(prefix, *instants, first.streams, queries, pipeline, sampled, first.every_us)
+        texts = {name: asked_text(query) for name, query in queries.items()}
+        return cls(prefix, *instants, first.streams, queries, pipeline, sampled, texts, first.every_us)
 
     def settles(self, clocks: Mapping[str, int | None], newest: int | None) -> dict[str, int]:
         """The last instant of each stream to settle; where windows slide, all of them settle at the end of one.
@@ -147,8 +149,8 @@ class Together:
         return {
             "prefix": self.prefix,
             "roots": list(self.queries),
-            "held": {name: asked_text(query) for name, query in self.queries.items()},
-            "uses": {name: self.pipeline.spaces_of(name) for name in self.queries},
+            "held": dict(self.texts),
+            "uses": {name: list(self.pipeline.spaces_of(name)) for name in self.queries},
             "away": {},
             "pipeline": self.pipeline.snapshot(),
             "sampled": {name: sampled.snapshot() for name, sampled in self.sampled.items()},
