@@ -23,12 +23,11 @@ from pyspark.sql import SparkSession
 from . import killed_job
 from .streams import PATIENCE, SECOND, START, instants, put
 
-FILE_ROWS, SEED = 99, 11
+ROWS, SEED = 396, 11
 
 
 def some_events(files: int) -> list[pa.Table]:
-    draw = np.random.default_rng(SEED)
-    rows = files * FILE_ROWS
+    draw, rows = np.random.default_rng(SEED), ROWS
     table = pa.table(
         {
             "ts": instants((START + np.arange(rows) * SECOND // 4 + draw.integers(0, 5 * SECOND, rows)).tolist()),
@@ -37,7 +36,7 @@ def some_events(files: int) -> list[pa.Table]:
             "i": pa.array(draw.integers(-9, 9, rows)),
         }
     )
-    return [table.slice(start, FILE_ROWS) for start in range(0, rows, FILE_ROWS)]
+    return [table.slice(start, rows // files) for start in range(0, rows, rows // files)]
 
 
 class Output:
