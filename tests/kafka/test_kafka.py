@@ -63,7 +63,7 @@ def test_what_goes_in_comes_out_once_and_what_is_bad_is_kept_as_it_came(
     send(GOOD[300:])
     run(flush=True).stop()
     status = status_of(str(tmp_path / "checkpoint"))
-    assert status["state"] == "stopped" and status["queries"] == ["sums"] and status["batches"]["tx"] >= 2
+    assert status["state"] == "ended" and status["queries"] == ["sums"] and status["batches"]["tx"] >= 2
 
     sent = broker.committed(sums)
     told = sorted((json.loads(message.value()) for message in sent), key=lambda row: (row["window_end"], row["card"]))
