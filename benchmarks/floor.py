@@ -38,8 +38,10 @@ def _fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             seconds = pc.divide(pc.cast(rows["ts"], pa.int64()), 1_000_000)
             money = pc.multiply(rows["price"], pc.cast(rows["volume"], pa.float64()))
             table = pa.table({"second": seconds, "symbol": rows["symbol"], "money": money, "volume": rows["volume"]})
-            sums = table.group_by(["second", "symbol"], use_threads=False).aggregate(
-                [("money", "sum"), ("volume", "sum")]
+            sums = (
+                table.unify_dictionaries()
+                .group_by(["second", "symbol"], use_threads=False)
+                .aggregate([("money", "sum"), ("volume", "sum")])
             )
             body = sums.combine_chunks().to_batches()[0].serialize().to_pybytes()
             half = pa.array([0, 1], pa.int32())
