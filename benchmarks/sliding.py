@@ -144,7 +144,7 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
 
 
 def measure_all(bench: Bench) -> list[Measurement]:
-    rows, batches = bench.size.of((3_000, 2), (100_000, 3), (600_000, 10))
+    rows, batches = bench.size.of((1_000, 2), (100_000, 3), (600_000, 10))
     ticks = bench.ticks("ticks", rows, batches)
     if bench.size.is_full:
         bench.check(bench.ticks("checked", 300_000, 4), "1 MINUTE", 60)

@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 import windrow
 from windrow.errors import FunctionError, QueryError, SettingsError
+from windrow.kernels.state_codec import StateCodec
 from windrow.local.replay import Replay
+from windrow.operators.function_states import ObjectStates
 from windrow.runtime.shard import Shard
+from windrow.storage.blocks import MemoryBlocks
 
 SECOND = 1_000_000
 LATENESS = "30 seconds"
@@ -214,6 +217,20 @@ def test_keys_that_are_done_are_forgotten() -> None:
     rows = replay.run(batch_rows=1000, flush=True)
     assert rows["n"].to_pylist() == [1] * (count - 5)
     assert sum(len(block) for block in replay.blocks._blocks.values()) < 100_000
+
+
+def test_keys_that_come_and_go_leave_no_weight_behind() -> None:
+    """What they take counts against the memory of a worker: a key that is forgotten takes nothing."""
+    states = ObjectStates(StateCodec("function", object(), FunctionError), "states", MemoryBlocks(), None)
+    seen = []
+    for version in range(1, 5):
+        states.get(0)
+        states.put(0, [1, 2, 3])
+        states.save(version, 1)
+        seen.append(states.nbytes)
+        states.put(0, None)
+        assert states.nbytes == 0
+    assert len(set(seen)) == 1 and seen[0] > 0
 
 
 class Brittle:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from windrow.runtime import weigh
+
 from .core import SECOND, Core, events_of, plan_of
 
 SCHEMA = pa.schema([("ts", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
@@ -31,6 +33,16 @@ def test_a_shard_tells_its_events_and_its_heaviest_groups(window):
         ("k = a", 7),
         ("k = b", 7),
     ]
+
+
+def test_of_many_entries_those_with_most_events_are_looked_at(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(weigh, "LOOKED_AT", 3)
+    keys = [f"k{i}" for i in range(20)] + ["hot"] * 9 + ["warm"] * 4
+    events = events_of([0] * len(keys), k=keys, x=pa.array(range(len(keys)), pa.int64()))
+    core = Core(plan_of([f"SELECT k, SUM(x) AS s FROM ticks {WINDOWS[0]} GROUP BY k"], SCHEMA))
+    (outcome,) = core.step(events)
+    assert outcome.weight.events == len(keys)
+    assert outcome.weight.heaviest[:2] == [("k = hot", 9), ("k = warm", 4)]
 
 
 def test_a_batch_without_events_weighs_nothing():

@@ -52,8 +52,9 @@ class ObjectStates:
         if state is None:
             self._live.pop(slot, None)
             self.dues.pop(slot, None)
-            if slot < len(self._stored):
+            if slot < len(self._stored) and (stored := self._stored[slot]) is not None:
                 self._stored[slot] = None
+                self._bytes -= len(stored) + _AROUND
         else:
             self._live[slot] = state
 

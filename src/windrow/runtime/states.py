@@ -28,30 +28,20 @@ def state_of(
     rows: int,
 ) -> KeptSpace:
     """The state of a space as `snapshot` has it, or as it begins after `rows` events, all of them before `since`."""
-    state = _opened(space, plan, blocks, user, snapshot, since, rows)
+    schedule = plan.wanted.get("schedule")
+    state: KeptSpace
+    if isinstance(space, Space):
+        state = SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule)
+    elif isinstance(space.window, PredicateWindow):
+        state = PredicateSpaceState(space, blocks, user, snapshot, since)
+    elif isinstance(space.window, SessionWindow):
+        state = SessionSpaceState(space, blocks, user, snapshot, since)
+    elif space.partition:
+        state = PartitionSpaceState(space, blocks, user, snapshot, since)
+    else:
+        wishes = {query.choose.over(plan.wanted).get("maintenance") for query in plan.queries_of(space)}
+        asked = any(NAMES.get(way, way) in wishes for way in space.maintenance)
+        state = RowSpaceState(space, blocks, user, snapshot, since, rows, schedule, asked)
     if isinstance(state, Passing) and any(query.emit != SNAPSHOT for query in plan.queries_of(space)):
         state.passed = []
     return state
-
-
-def _opened(
-    space: Space | RowSpace,
-    plan: StreamPlan,
-    blocks: Blocks,
-    user: dict[str, type],
-    snapshot: Snapshot | None,
-    since: int | None,
-    rows: int,
-) -> KeptSpace:
-    schedule = plan.wanted.get("schedule")
-    if isinstance(space, Space):
-        return SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule)
-    if isinstance(space.window, PredicateWindow):
-        return PredicateSpaceState(space, blocks, user, snapshot, since)
-    if isinstance(space.window, SessionWindow):
-        return SessionSpaceState(space, blocks, user, snapshot, since)
-    if space.partition:
-        return PartitionSpaceState(space, blocks, user, snapshot, since)
-    wishes = {query.choose.over(plan.wanted).get("maintenance") for query in plan.queries_of(space)}
-    asked = any(NAMES.get(way, way) in wishes for way in space.maintenance)
-    return RowSpaceState(space, blocks, user, snapshot, since, rows, schedule, asked)

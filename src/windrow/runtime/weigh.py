@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +16,10 @@ from windrow.runtime.slice.sessions import EVENTS
 
 HEAVIEST = 3
 """So many groups a shard tells of in each batch."""
+
+LOOKED_AT = 10_000
+"""So many entries of a batch are looked at for whose they are: those with most events, which a heavy group has. To look
+at all would cost a tenth of the batch where groups are many."""
 
 LONGEST = 60
 """So many characters of a group's keys are told."""
@@ -45,6 +49,9 @@ class Weight:
             return
         self._weighed.add(names)
         columns = [pa.concat_arrays([batch.column(f"key_{i}") for batch in own]) for i in range(len(names))]
+        if len(counts) > LOOKED_AT:
+            most = np.sort(np.argpartition(-counts, LOOKED_AT)[:LOOKED_AT])
+            counts, columns = counts[most], [column.take(pa.array(most)) for column in columns]
         codes, keys = encode_keys(columns, len(counts))
         totals = np.bincount(codes, weights=counts).astype(np.int64)
         for code in np.argsort(-totals, kind="stable")[:HEAVIEST].tolist():
@@ -53,8 +60,17 @@ class Weight:
 
     @property
     def heaviest(self) -> list[tuple[str, int]]:
-        """The groups with most events, by name, most first; of equal ones the first by name."""
-        return sorted(self.groups.items(), key=lambda group: (-group[1], group[0]))[:HEAVIEST]
+        """The groups of this batch with most events, by name."""
+        return heaviest(self.groups, HEAVIEST)
+
+
+def heaviest(groups: Mapping[str, int], most: int) -> list[tuple[str, int]]:
+    """So many groups, those with most events first; of equal ones the first by name.
+
+    >>> heaviest({"a": 1, "c": 5, "b": 5}, 2)
+    [('b', 5), ('c', 5)]
+    """
+    return sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:most]
 
 
 def _counts(space: Space | RowSpace, batch: pa.RecordBatch) -> np.ndarray:

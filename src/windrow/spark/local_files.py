@@ -1,8 +1,8 @@
 """How Spark writes files on a local disk: without a process for each of them.
 
 Without its native library, which no package of Python brings, Hadoop starts the program `chmod` for each file and each
-folder that it makes. A small batch makes ten to fourteen, and the start of a job thirty: a quarter of the time of such
-a batch went into that. `LocalFiles.java` does the same by a call of the operating system. Spark brings a compiler.
+folder that it makes. A small batch makes ten to fourteen, and the start of a job thirty: a tenth of the CPU of such a
+batch went into that. `LocalFiles.java` does the same by a call of the operating system. Spark brings a compiler.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.plan.instants import shown_instant
 from windrow.runtime.reject import CAUSES, LATE, UNPLACED
+from windrow.runtime.weigh import heaviest
 from windrow.spark.job.measures import METRICS, shard_measures, total_measures
 from windrow.spark.job.progress import Progress, ShardProgress, StreamProgress
 from windrow.spark.job.waited import Waited
@@ -164,7 +165,7 @@ class Watched:
             restarts=watched.restarts,
             lag=dict(watched.lag),
             waited=watched.waited.figures() if self._live else None,
-            heaviest=dict(_heaviest(watched.heavy, TOLD)),
+            heaviest=dict(heaviest(watched.heavy, TOLD)),
             shards={number: replace(shard) for number, shard in sorted(watched.shards.items())},
         )
 
@@ -230,7 +231,7 @@ def _add(watched: _Totals, batch: Any) -> None:
     _add_shards(watched.shards, by_shard)
     for measure in by_shard:
         watched.heavy.update(dict(json.loads(measure["heaviest"])))
-    watched.heavy = Counter(dict(_heaviest(watched.heavy, REMEMBERED)))
+    watched.heavy = Counter(dict(heaviest(watched.heavy, REMEMBERED)))
     duration = batch["durationMs"]
     started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
     seconds = duration.get("triggerExecution", 0) / 1000
@@ -244,15 +245,6 @@ def _add(watched: _Totals, batch: Any) -> None:
     for name, value in parts.items():
         watched.seconds[name] += value
     watched.seconds["sinks"] = max(0.0, watched.writing - sum(watched.seconds[name] for name in parts))
-
-
-def _heaviest(groups: Counter[str], most: int) -> list[tuple[str, int]]:
-    """So many groups, those with most events first; of equal ones the first by name.
-
-    >>> _heaviest(Counter(a=1, c=5, b=5), 2)
-    [('b', 5), ('c', 5)]
-    """
-    return sorted(groups.items(), key=lambda group: (-group[1], group[0]))[:most]
 
 
 def _add_shards(shards: dict[int, ShardProgress], measures: list[dict[str, Any]]) -> None:
