@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from windrow.spark.local_files import write_without_processes
 
+from .streams import until
+
 
 def modes(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mode & 0o7777 for path in folder.rglob("*")}
@@ -19,8 +21,8 @@ def modes(folder: Path) -> dict[str, int]:
 def test_all_of_a_spark_writes_by_itself_and_gives_files_the_rights_they_had(spark: SparkSession, tmp_path: Path):
     jvm: Any = spark.sparkContext._jvm
     hadoop, settings = jvm.org.apache.hadoop, spark.sparkContext._jsc.hadoopConfiguration()
+    until(lambda: hadoop.fs.FileSystem.getLocal(settings).getClass().getName() == "windrow.LocalFiles")
     own, other = hadoop.fs.FileSystem.getLocal(settings), hadoop.fs.FileSystem.newInstanceLocal(settings)
-    assert own.getClass().getName() == "windrow.LocalFiles"
     assert other.getClass().getName() != "windrow.LocalFiles"
     for name, system in (("own", own), ("other", other)):
         at = str(tmp_path / name)

@@ -8,6 +8,7 @@ batch went into that. `LocalFiles.java` does the same by a call of the operating
 from __future__ import annotations
 
 from importlib.resources import files
+from threading import Thread
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -15,8 +16,16 @@ from pyspark.sql import SparkSession
 _SETTING, _CLASS = "fs.file.impl", "windrow.LocalFiles"
 
 
+def begin_to_write_so(spark: SparkSession) -> None:
+    """Let all of this JVM write so soon: the compiler takes 0.4 s, in which a program reads and plans its queries.
+
+    What is written before is written as ever, and files that are open then are closed as they were opened.
+    """
+    Thread(target=write_without_processes, args=(spark,), name="windrow local files", daemon=True).start()
+
+
 def write_without_processes(spark: SparkSession) -> bool:
-    """Let all of this JVM write so from now on, before anything is open; whether that can be done.
+    """Let all of this JVM write so from now on; whether that can be done.
 
     It cannot where somebody chose another class, nor where this Spark lacks the compiler: then all is as it was.
     """
@@ -33,5 +42,5 @@ def write_without_processes(spark: SparkSession) -> bool:
         place, file_systems = jvm.java.net.URI("file:///"), jvm.org.apache.hadoop.fs.FileSystem
         file_systems.get(place, plain).close()  # the next who asks makes one, and all others then find it
         return str(file_systems.get(place, settings).getClass().getName()) == _CLASS
-    except (Py4JError, TypeError):  # there is no such class: py4j then takes its name for that of a package
+    except (Py4JError, TypeError, OSError):  # there is no such class, which py4j takes for a package, or Spark has ended
         return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
-from windrow.spark.local_files import write_without_processes
+from windrow.spark.local_files import begin_to_write_so
 from windrow.spark.quick_jvm import quick_options
 from windrow.spark.reach_master import check_master
 from windrow.spark.workers.warm import is_launcher, start_warming
@@ -94,7 +94,7 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     if fresh and master.startswith("local"):
-        write_without_processes(spark)
+        begin_to_write_so(spark)
     return spark
 
 
