@@ -42,5 +42,5 @@ def write_without_processes(spark: SparkSession) -> bool:
         place, file_systems = jvm.java.net.URI("file:///"), jvm.org.apache.hadoop.fs.FileSystem
         file_systems.get(place, plain).close()  # the next who asks makes one, and all others then find it
         return str(file_systems.get(place, settings).getClass().getName()) == _CLASS
-    except (Py4JError, TypeError, OSError):  # there is no such class, which py4j takes for a package, or Spark has ended
+    except (Py4JError, TypeError, OSError):  # no such class: a package to py4j; or Spark has ended
         return False
