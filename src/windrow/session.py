@@ -65,8 +65,9 @@ from windrow.spark.job.drift import check_drift, differing, drift, note_queries,
 from windrow.spark.job.first_windows import first_windows
 from windrow.spark.job.hangs import TASK_TIMEOUT
 from windrow.spark.job.hold import Hold
-from windrow.spark.job.job import Job, remove_checkpoint
+from windrow.spark.job.job import Job
 from windrow.spark.job.job_indexes import JobIndexes
+from windrow.spark.job.job_life import remove_checkpoint
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.letters import Listener
 from windrow.spark.job.look_after import LOGGER

@@ -1,11 +1,15 @@
 """Windows over time: panes, how they are folded, and whose turn it is.
 
 belated        Entries that came when some window that holds them had been answered, and others had not
-first_window   From which window a query would be answered on some state, before anything is opened
+due_windows    The windows of a space that have ended: found by the schedule, folded, and given out in order of their
+               ends
+first_window   From which window each query is answered: the first of which its space knows all, also where it came
+               later
 fold           One window of a space: which of its answers are due, and what they are
 folds          The maintenances of a space, each over the kernels that it was chosen for
 history        What a space holds of the past: since when each partial is kept, and how time was cut
 kept_partials  Where the partials of a space are found among those that its panes keep
+open_folds     All that a space has folded: opened from its snapshots, and forgotten where panes have changed under it
 shared_folds   Maintenances that several windows of a space read: one tree, and lattices and chains of windows that fit
                together
 space          One space of a shard: payloads in, answered windows out

@@ -1,13 +1,70 @@
-"""From which window a query would be answered on some state, before anything is opened."""
+"""From which window each query is answered: the first of which its space knows all, also where it came later."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from windrow.plan.instants import BEFORE_ALL
+from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.pipeline import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.history import History
 from windrow.storage.blocks import Snapshot
+
+
+class FirstWindows:
+    """The first window of each query, told once, when the query comes, and then kept.
+
+    `known` are those that have been told; `since` is from when on events are cut and kept as `space` has it.
+    """
+
+    def __init__(
+        self, space: Space, queries: Sequence[QueryPlan], history: History, known: Mapping[str, int], since: int | None
+    ) -> None:
+        self._space, self._history = space, history
+        anew = {query.need for query in queries if not history.has(kept_for(query, space))}
+        history.begin(space, since)
+        self._firsts: dict[str, int] = {}
+        self._needs: dict[TimeWindow, list[str]] = {}
+        self._asked: list[tuple[QueryPlan, TimeWindow]] = []
+        self.keeps_otherwise = False
+        """Whether panes keep rows now where they kept partials, or the other way: what is folded is of no use."""
+        for query in queries:
+            assert isinstance(query.window, TimeWindow)
+            for part in space.parts_of(query.window):
+                need = query.need_of(part)
+                if query.need in anew or need not in known:
+                    self._firsts[need] = history.first_window(part.closes, kept_for(query, space))
+                else:
+                    self._firsts[need] = known[need]
+                self.keeps_otherwise |= query.need in anew and need in known
+                self._needs.setdefault(part, []).append(need)
+                self._asked.append((query, part))
+
+    def of_query(self, query: QueryPlan, part: TimeWindow) -> int:
+        """The number of the first window of `part` that `query` is answered for."""
+        return self._firsts[query.need_of(part)]
+
+    def of_window(self, window: TimeWindow) -> int:
+        """The number of the first window that anybody is answered for."""
+        first = min(self._firsts[need] for need in self._needs[window])
+        return BEFORE_ALL if first == BEFORE_ALL else window.number_from(first)
+
+    def rewind(self, stop: int) -> None:
+        """Panes from `stop` on are gone, and come again: windows over them are answered again."""
+        for query, part in self._asked:
+            need, known = query.need_of(part), self._history.first_window(part.closes, kept_for(query, self._space))
+            self._firsts[need] = max(known, min(self._firsts[need], part.closes.first_from(stop)))
+
+    def snapshot(self) -> dict[str, int]:
+        return self._firsts
+
+
+def kept_for(query: QueryPlan, space: Space) -> list[Partial]:
+    """What panes keep for a query."""
+    return [kept_as(partial, space.keeps) for partial in query.partials]
 
 
 def first_window(query: QueryPlan, part: TimeWindow, space: Space, kept: Snapshot) -> int:
@@ -20,11 +77,7 @@ def first_window(query: QueryPlan, part: TimeWindow, space: Space, kept: Snapsho
     back = away["state"] if away is not None and away["moves"] == aside["moves"] else {}
     state = kept["spaces"].get(space.name) or back
     history = History(state.get("history"))
-    partials = [kept_as(partial, space.keeps) for partial in query.partials]
-    anew = not history.has(partials)
-    history.begin(space, kept["newest"] + 1)
-    known = None if anew else state.get("firsts", {}).get(query.need_of(part))
-    first = history.first_window(part.closes, partials) if known is None else known
+    first = FirstWindows(space, [query], history, state.get("firsts", {}), kept["newest"] + 1).of_query(query, part)
     window, clock = part.closes, kept["clock"]
     after = window.last_ended(clock) + 1 if clock is not None else first
     return max(first, after)

@@ -20,6 +20,9 @@ hold              One job a checkpoint: whoever comes second is told who has it
 job               A running job: one Spark query a stream, all its results written to their sinks, and queries that come
                   and go
 job_indexes       The indexes of a job, asked from outside: read as they are published, never from state
+job_life          How a job lives on and ends: dead Spark queries are looked after, somebody waits, and all is let go of
+                  at the end
+job_view          What may be read of a running job: what runs, how it does, its answers, and what its indexes hold
 keep_expiry       How the rows of each query expire, as its checkpoint has it: operators hold other rows with each way
 keepers           Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
                   kept once

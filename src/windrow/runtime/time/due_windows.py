@@ -1,0 +1,130 @@
+"""The windows of a space that have ended: found by the schedule, folded, and given out in order of their ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+
+import numpy as np
+
+from windrow.kernels import take
+from windrow.plan.instants import LATEST_US
+from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.followers import Followers
+from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
+from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.time.belated import Belated
+from windrow.runtime.time.first_window import FirstWindows
+from windrow.runtime.time.fold import FoldState
+from windrow.runtime.time.history import History
+from windrow.runtime.time.kept_partials import KeptPartials
+from windrow.runtime.time.open_folds import OpenFolds
+from windrow.runtime.time.turns import Turns
+from windrow.windows.log import PaneLog
+
+Emit = Callable[[Answers], None]
+
+
+@dataclass(frozen=True, slots=True)
+class DueWindows:
+    """Answers windows from what a space holds, which it reads and never changes; only followers take note."""
+
+    space: Space
+    folds: OpenFolds
+    log: PaneLog
+    belated: Belated
+    kept: KeptPartials
+    groups: GroupSlots
+    history: History
+    firsts: FirstWindows
+    followers: Followers
+    turns: Turns
+
+    def answer(self, before: int | None, clock: int, emit: Emit, newest: int | None) -> None:
+        """Give `emit` every window that ended after `before` and up to `clock` and holds an event, some at a time.
+
+        With `newest`, the input has ended with an event at that time, and all windows that hold one are answered.
+        """
+        last = clock if newest is None else self.last_end(clock, newest)
+        self.folds.close(self.space.cuts.pane_at(last))
+        due = self.turns.between(before, clock) if newest is None else range(len(self.folds.each))
+        together: dict[object, list[FoldState]] = {}
+        for fold in (self.folds.each[number] for number in due):
+            together.setdefault(self.followers.early or fold.lattice or fold.window, []).append(fold)
+        for folds in together.values():
+            self._answer(folds, before, clock, emit, newest)
+
+    def last_end(self, clock: int, newest: int) -> int:
+        """When the last window ends that an event at `newest` lies in; of windows without bound, the next.
+
+        One that ends after the last of all instants has no end that could be told, and is never answered.
+        """
+        return max(clock, *(_last_over(window, newest) for window in self.space.windows))
+
+    def _answer(
+        self, folds: Sequence[FoldState], before: int | None, clock: int, emit: Emit, newest: int | None
+    ) -> None:
+        """Answer one window, or those that belong together, by time.
+
+        A lattice forgets what was asked, and clusters are followed from early answers to finals.
+        """
+        waiting: dict[TimeWindow, list[OneWindow]] = {}
+        rows = 0
+        for fold, number in self._in_turn(folds, before, clock, newest):
+            folded = fold.folded(number, self.groups.width)
+            if len(self.belated):
+                folded = self.belated.added([fold.window], fold.panes_of(number), self.kept, folded)
+            present = np.flatnonzero(folded[fold.partials[0]]["n"])
+            if len(present) and self._is_told(fold.window, number):
+                part = {partial: take(fields, present) for partial, fields in folded.items()}
+                waiting.setdefault(fold.window, []).append((number, present, part))
+                rows += len(present)
+            if rows >= ANSWER_ROWS:
+                self._give(folds, waiting, emit)
+                waiting, rows = {}, 0
+        self._give(folds, waiting, emit)
+
+    def _is_told(self, window: TimeWindow, number: int) -> bool:
+        """Whether an answer leaves; of an early one, time must have been cut where it ends, and the whole must end."""
+        if not window.is_early:
+            return True
+        ends = window.closes.end(window.closes.first_over(window.end(number))) <= LATEST_US
+        return ends and not window.is_silent(number) and self.history.is_cut(window.end(number))
+
+    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list[OneWindow]], emit: Emit) -> None:
+        given = []
+        for fold in folds:
+            if fold.window in waiting:
+                answers = joined_answers(fold.window, fold.partials, waiting[fold.window])
+                given.append((answers, {number: len(present) for number, present, _ in waiting[fold.window]}))
+        for answers in self.followers.with_clusters(given):
+            emit(answers)
+
+    def _in_turn(
+        self, folds: Sequence[FoldState], before: int | None, clock: int, newest: int | None
+    ) -> Iterator[tuple[FoldState, int]]:
+        """The windows of `folds` that are due, by their ends."""
+        due = (self._due(place, fold, before, clock, newest) for place, fold in enumerate(folds))
+        return ((folds[place], number) for _, place, number in merge(*due))
+
+    def _due(
+        self, place: int, fold: FoldState, before: int | None, clock: int, newest: int | None
+    ) -> Iterator[tuple[int, int, int]]:
+        window = fold.window
+        until = clock
+        if newest is not None and not window.is_early:  # at the end of the input, there are only finals
+            until = max(clock, _last_over(window, newest))
+        first = self.firsts.of_window(window)
+        for number in fold.due(before, until, first, self._next_pane, len(self.groups)):
+            yield window.end(number), place, number
+
+    def _next_pane(self, first: int) -> int | None:
+        """The oldest pane from `first` on that holds anything."""
+        panes = [self.log.next_pane(first), self.belated.next_pane(first) if len(self.belated) else None]
+        return min((pane for pane in panes if pane is not None), default=None)
+
+
+def _last_over(window: TimeWindow, newest: int) -> int:
+    return min(window.end(window.last_over(newest)), LATEST_US)
