@@ -9,14 +9,14 @@ from windrow.errors import ChangeError, QueryError
 from windrow.language import CreateSink, Insert, Query, parse_script
 from windrow.plan.sink import Sink
 from windrow.spark.job.job import Job
-from windrow.spark.job.letters import Letter
+from windrow.spark.job.job_requests import Reply, Request
 
 
-def obey(job: Job, letter: Letter) -> Letter:
-    """Do what a letter asks for; answers with what runs then."""
-    match letter:
+def obey(job: Job, request: Request) -> Reply:
+    """Do what a request asks for; answers with what runs then."""
+    match request:
         case {"add": str(text)}:
-            return {"added": add_script(job, text, letter.get("choose")), "queries": job.queries}
+            return {"added": add_script(job, text, request.get("choose")), "queries": job.queries}
         case {"drop": str(name)}:
             job.drop(name)
             return {"dropped": [name], "queries": job.queries}
@@ -29,9 +29,9 @@ def obey(job: Job, letter: Letter) -> Letter:
         case {"list": _}:
             return {"queries": job.queries}
     for word, answer in job.asked.items():
-        if word in letter:
-            return answer(letter)
-    raise ChangeError(f"the job does not know what to do with {sorted(letter)}")
+        if word in request:
+            return answer(request)
+    raise ChangeError(f"the job does not know what to do with {sorted(request)}")
 
 
 def add_script(job: Job, text: str, choose: Mapping[str, str] | None = None) -> list[str]:

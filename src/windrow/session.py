@@ -68,8 +68,8 @@ from windrow.spark.job.hold import Hold
 from windrow.spark.job.job import Job
 from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.job.job_life import remove_checkpoint
+from windrow.spark.job.job_requests import Listener
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
-from windrow.spark.job.letters import Listener
 from windrow.spark.job.look_after import LOGGER
 from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
 from windrow.spark.job.runs import Runs

@@ -1,4 +1,4 @@
-"""`windrow reset-clock`: the word that it leaves for a job that does not run, the letter to one that does, and refusals."""
+"""`windrow reset-clock`: the word that it leaves for a job that does not run, the request to one that does, and refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from windrow.errors import ChangeError, SettingsError
 from windrow.plan.instants import read_instant
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Scan
-from windrow.spark.job.letters import Letter, Listener
+from windrow.spark.job.job_requests import Listener, Request
 from windrow.spark.job.reset_clock import check_goes_back
 
 NOON = "2024-01-31 12:00:00"
@@ -29,7 +29,7 @@ def checkpoint(tmp_path: Path) -> Path:
     for name in ("ticks", "trades", "changes-2-names+trades", "clicks"):
         (tmp_path / name / "control").mkdir(parents=True)
     (tmp_path / "clicks" / "timing").write_text("arrival")
-    (tmp_path / "letters").mkdir()
+    (tmp_path / "job.requests").mkdir()
     return tmp_path
 
 
@@ -49,12 +49,12 @@ def test_a_job_that_does_not_run_finds_the_word_when_it_is_started_again(checkpo
     assert words_in(checkpoint) == {"ticks": [f"reset {NOON_US}"] * 2}
 
 
-def test_a_job_that_runs_is_sent_a_letter(checkpoint: Path):
-    asked: list[Letter] = []
+def test_a_job_that_runs_is_sent_a_request(checkpoint: Path):
+    asked: list[Request] = []
 
-    def reply(letter: Letter) -> Letter:
-        asked.append(letter)
-        return {"error": "there is no stream 'tocks'"} if letter["reset_clock"] == "tocks" else {"reset": "ticks"}
+    def reply(request: Request) -> Request:
+        asked.append(request)
+        return {"error": "there is no stream 'tocks'"} if request["reset_clock"] == "tocks" else {"reset": "ticks"}
 
     listener = Listener(str(checkpoint), reply, lambda: True)
     try:
@@ -64,7 +64,7 @@ def test_a_job_that_runs_is_sent_a_letter(checkpoint: Path):
         assert wrong.exit_code == 2 and "no stream 'tocks'" in wrong.output
     finally:
         listener.end()
-    assert [read_instant(letter["to"]) for letter in asked] == [NOON_US] * 2
+    assert [read_instant(request["to"]) for request in asked] == [NOON_US] * 2
     assert words_in(checkpoint) == {}
 
 

@@ -1,4 +1,4 @@
-"""How the console is asked for: where it listens, and by a letter to a job that runs."""
+"""How the console is asked for: where it listens, and by a request to a job that runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def test_a_port_that_is_none_is_refused_before_anything_starts(listen):
         check_listen(listen)
 
 
-def test_a_letter_asks_a_job_for_what_its_owner_has_offered():
-    job = SimpleNamespace(asked={"console": lambda letter: {"link": f"http://{letter['console']}"}}, queries=["q"])
+def test_a_request_asks_a_job_for_what_its_owner_has_offered():
+    job = SimpleNamespace(asked={"console": lambda request: {"link": f"http://{request['console']}"}}, queries=["q"])
     assert obey(job, {"console": "127.0.0.1:1"}) == {"link": "http://127.0.0.1:1"}  # type: ignore[arg-type]
     with pytest.raises(ChangeError, match="does not know what to do with"):
         obey(job, {"dance": 1})  # type: ignore[arg-type]

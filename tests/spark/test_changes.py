@@ -19,7 +19,7 @@ from windrow.errors import ChangeError, QueryError
 from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.job import Job
-from windrow.spark.job.letters import Letters
+from windrow.spark.job.job_requests import JobRequests
 from windrow.spark.job.running import check_beside
 
 from . import changed_job
@@ -157,7 +157,7 @@ def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_pa
     source, out = tmp_path / "in", tmp_path / "out"
     out.mkdir()
     put(source, *(events(number) for number in range(3)))
-    letters = Letters(str(out / "checkpoint"))
+    requests = JobRequests(str(out / "checkpoint"))
     commits = out / "checkpoint" / "ticks" / "spark" / "commits"
 
     def committed() -> int:
@@ -168,19 +168,19 @@ def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_pa
         script = (
             f"CREATE SINK added USING parquet OPTIONS (path '{out / 'added'}'); INSERT INTO added {changed_job.ADDED}"
         )
-        assert letters.ask({"add": script})["queries"] == ["sums", "last", "added"]
+        assert requests.ask({"add": script})["queries"] == ["sums", "last", "added"]
         put(source, events(3))  # killed with this under way
         time.sleep(0.3)
     with child(source, out, changed_job.__file__):
         until(lambda: committed() >= 4)
-        assert letters.ask({"list": True})["queries"] == ["sums", "last", "added"]
+        assert requests.ask({"list": True})["queries"] == ["sums", "last", "added"]
         put(source, events(4))
         until(lambda: committed() >= 5)
-        assert letters.ask({"drop": "last"})["queries"] == ["sums", "added"]
+        assert requests.ask({"drop": "last"})["queries"] == ["sums", "added"]
         put(source, events(5))
     job = changed_job.start(spark, source, out)  # in another process: it knows only the folder
     until(lambda: committed() >= 6)
-    assert letters.ask({"list": True})["queries"] == job.queries == ["sums", "added"]
+    assert requests.ask({"list": True})["queries"] == job.queries == ["sums", "added"]
     job.stop()
     assert_same(rows_of(out / "sums"), answers(changed_job.SUMS, 6), ["k"])
     found, last = rows_of(out / "added"), rows_of(out / "last")

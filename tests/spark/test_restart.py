@@ -20,7 +20,7 @@ from windrow.errors import JobError, SettingsError
 from windrow.runtime.shard import FORMAT
 from windrow.session import Session
 from windrow.spark.job.file_names import file_name
-from windrow.spark.job.letters import Letters
+from windrow.spark.job.job_requests import JobRequests
 from windrow.spark.stages import slide
 from windrow.spark.stages.slide import SlideProcessor
 
@@ -170,7 +170,7 @@ def test_streams_of_any_name_stay_in_their_checkpoint(spark: SparkSession, tmp_p
     assert sum(row["n"] for row in rows_of(tmp_path / "out")) == 4 * BATCH_ROWS
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out", "deep"}
     assert [path.name for path in (tmp_path / "deep" / "deeper").iterdir()] == ["checkpoint"]
-    own = {"windrow.json", "script.json", "lock.json", "status.json", "letters", *map(file_name, names)}
+    own = {"windrow.json", "script.json", "lock.json", "status.json", "job.requests", *map(file_name, names)}
     assert {path.name: path.stat().st_mode & 0o77 for path in place.iterdir()} == dict.fromkeys(own, 0)
 
 
@@ -193,7 +193,7 @@ def test_jobs_beside_each_other_work_and_a_second_one_on_a_checkpoint_is_refused
         SettingsError, match=f"a job runs on the checkpoint {checkpoint} already: process {os.getpid()} on"
     ):
         session.start(checkpoint, sinks)
-    assert Letters(checkpoint).ask({"list": True})["queries"] == ["q"]
+    assert JobRequests(checkpoint).ask({"list": True})["queries"] == ["q"]
     assert len(list((tmp_path / "temporary").iterdir())) == 1
     for job in (idle, temporary):
         job.stop()
@@ -247,10 +247,10 @@ def test_a_clock_that_one_event_has_moved_far_ahead_is_set_back_while_the_job_ru
     put(tmp_path / "in", some(1, 2, 5), some(-1), some(7))
     job = over().start(checkpoint, sinks)
     until(lambda: job.progress()["ticks"]["rejected"]["late"] == 1)
-    letters = Letters(checkpoint)
-    told = letters.ask({"reset_clock": "ticks", "to": "2123-11-14 22:14:08"})
+    requests = JobRequests(checkpoint)
+    told = requests.ask({"reset_clock": "ticks", "to": "2123-11-14 22:14:08"})
     assert "can only be set back" in told["error"]
-    assert letters.ask({"reset_clock": "ticks", "to": "2023-11-14 22:14:08"}) == {"reset": "ticks"}
+    assert requests.ask({"reset_clock": "ticks", "to": "2023-11-14 22:14:08"}) == {"reset": "ticks"}
     until(lambda: job.progress()["ticks"]["dropped"] == 1)
     put(tmp_path / "in", some(9, 11, 12, 13), some(16, 19, 20))
     until(lambda: job.progress()["ticks"]["events"] == 12)

@@ -13,7 +13,7 @@ from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import Place, place_of
 from windrow.plan.instants import read_instant, shown_instant
 from windrow.spark.job.bring_back import bring_back
-from windrow.spark.job.letters import Letter, Letters
+from windrow.spark.job.job_requests import JobRequests, Reply, Request
 from windrow.spark.job.reset_clock import reset_stopped
 
 
@@ -33,7 +33,7 @@ def drop_queries(checkpoint: str, names: list[str]) -> None:
 def resume_queries(checkpoint: str, names: list[str]) -> None:
     """Bring queries back that were dropped or have stopped, in a job that runs, or in one that is started later."""
     _check_there(checkpoint)
-    runs = Letters(_place(checkpoint)).is_read()
+    runs = JobRequests(_place(checkpoint)).is_read()
     for name in names:
         if runs:
             told = _asked(checkpoint, {"resume": name})
@@ -47,7 +47,7 @@ def reset_clock(checkpoint: str, stream: str, time: str) -> None:
     """Set the clock of a stream back, of a job that runs, or of one that is started again later."""
     to = shown_instant(read_instant(time))
     _check_there(checkpoint)
-    runs = Letters(_place(checkpoint)).is_read()
+    runs = JobRequests(_place(checkpoint)).is_read()
     if runs:
         _asked(checkpoint, {"reset_clock": stream, "to": to.isoformat()})
     else:
@@ -61,9 +61,9 @@ def _place(checkpoint: str) -> Place:
     return place_of(checkpoint, settings_outside_spark())
 
 
-def _asked(checkpoint: str, letter: Letter) -> Letter:
+def _asked(checkpoint: str, request: Request) -> Reply:
     _check_there(checkpoint)
-    told = Letters(_place(checkpoint)).ask(letter)
+    told = JobRequests(_place(checkpoint)).ask(request)
     if "error" in told:
         raise ChangeError(told["error"])
     return told

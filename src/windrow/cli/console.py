@@ -35,12 +35,12 @@ def check_listen(listen: str) -> tuple[str, int | None]:
 
 
 class JobConsole:
-    """The console of a job: opened when it is asked for, here or by a letter from another terminal, and once only."""
+    """The console of a job: opened when it is asked for, here or by a request from another terminal, and once only."""
 
     def __init__(self, session: Session, job: Job, texts: Mapping[str, str]) -> None:
         self._session, self._job, self._texts = session, job, texts
         self._server: Server | None = None
-        job.asked["console"] = lambda letter: {"link": self.open(str(letter["console"]))}
+        job.asked["console"] = lambda request: {"link": self.open(str(request["console"]))}
 
     def open(self, listen: str) -> str:
         """Serve the page, if nobody does yet; gives its address."""
@@ -61,10 +61,10 @@ class JobConsole:
 
 def console_of_job(checkpoint: str, listen: str) -> None:
     """Have the job on a checkpoint serve its console, and say where."""
-    from windrow.spark.job.letters import Letters
+    from windrow.spark.job.job_requests import JobRequests
 
     check_listen(listen)
-    told: dict[str, Any] = Letters(checkpoint).ask({"console": listen})
+    told: dict[str, Any] = JobRequests(checkpoint).ask({"console": listen})
     if "error" in told:
         raise ChangeError(told["error"])
     typer.echo(f"console: {told['link']}")

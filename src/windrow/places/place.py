@@ -17,9 +17,9 @@ from windrow.places.local_home import LocalHome
 class Place:
     """A file or folder. It may be sent to tasks: they reach it as the driver does.
 
-    >>> place = place_of("file:///kept") / "letters"
+    >>> place = place_of("file:///kept") / "job.requests"
     >>> str(place), place.name, str(place.parent)
-    ('/kept/letters', 'letters', '/kept')
+    ('/kept/job.requests', 'job.requests', '/kept')
     """
 
     home: Home

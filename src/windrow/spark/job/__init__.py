@@ -22,11 +22,11 @@ job               A running job: one Spark query a stream, all its results writt
 job_indexes       The indexes of a job, asked from outside: read as they are published, never from state
 job_life          How a job lives on and ends: dead Spark queries are looked after, somebody waits, and all is let go of
                   at the end
+job_requests      Requests to a running job from another process: files in its checkpoint, each answered by another
 job_view          What may be read of a running job: what runs, how it does, its answers, and what its indexes hold
 keep_expiry       How the rows of each query expire, as its checkpoint has it: operators hold other rows with each way
 keepers           Which Spark query keeps the rejected events of a stream, where several read it: one, so that each is
                   kept once
-letters           Letters to a running job from another process: files in its checkpoint, each answered by another
 look_after        What becomes of a Spark query that dies: it is started again, perhaps without queries that failed, or
                   given up
 measures          What differs each time a task runs: how long it took, what its worker had in memory

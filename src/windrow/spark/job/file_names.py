@@ -9,7 +9,8 @@ from urllib.parse import quote
 from windrow.places.place import AnyPlace, Place, place_of
 
 OWN_FOLDERS = ("letters", "answers", "indexes")
-"""What Windrow itself calls folders of a checkpoint; its files have a dot in their names, and no plain name has one."""
+"""What Windrow itself calls folders of a checkpoint, or once did (`letters`). Its other names have a dot, and no plain
+name has one."""
 
 LONGEST = 100
 """So many characters of a name are kept; file systems take 255 bytes, and Spark puts words of its own around."""

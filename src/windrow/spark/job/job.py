@@ -54,7 +54,7 @@ class Job(JobLife):
         self.drift: list[str] = []
         """What differs from the queries that the checkpoint had run before, a sentence for each."""
         self.asked: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
-        """What else may be asked of it in a letter, by name, and who answers."""
+        """What else may be asked of it in a request, by name, and who answers."""
         for name, why in QueryEdits.read(place).stopped.items():
             if name in self._aside:
                 watched.query_stopped(self._aside[name][0].run, name, why)

@@ -24,6 +24,7 @@ from windrow.spark.job.batches import last_committed
 from windrow.spark.job.checkpoint import QueryEdits, kept_of, not_writable, write_whole
 from windrow.spark.job.clean_state import check_stopped, run_of_folder, state_blocks, state_operators
 from windrow.spark.job.hold import Hold
+from windrow.spark.job.job_requests import FORMERLY, REQUESTS
 from windrow.spark.job.spark_logs import copy_all, copy_logs, move_state
 from windrow.spark.job.status_note import STATUS
 from windrow.spark.job.words import CONTROL, make_control
@@ -32,7 +33,7 @@ from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.slide_shard import shards_text
 
 _SEED, _SPARK = "seed", "spark"
-_NOT_COPIED = ("lock.json", LEASES, STATUS, "letters", "windrow.json")
+_NOT_COPIED = ("lock.json", LEASES, STATUS, REQUESTS, FORMERLY, "windrow.json")
 """What belongs to a job that runs, and what tells that the copy is whole, which is written last."""
 
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"

@@ -1,4 +1,4 @@
-"""Letters to a running job from another process: files in its checkpoint, each answered by another."""
+"""Requests to a running job from another process: files in its checkpoint, each answered by another."""
 
 from __future__ import annotations
 
@@ -20,31 +20,35 @@ from windrow.places.reach import reason_of
 from windrow.spark.job.checkpoint import not_writable, read_back, write_whole
 
 LOOK_SECONDS, ELSEWHERE_SECONDS = 0.2, 2.0
-"""How often a job looks for letters; elsewhere than on this machine each look is a request that may be paid for."""
+"""How often a job looks for requests; elsewhere than on this machine each look is paid for, perhaps."""
 
 LARGEST = 1 << 22
-"""So many bytes a letter may have; a script of queries has far fewer."""
+"""So many bytes a request may have; a script of queries has far fewer."""
 
-Letter = dict[str, Any]
+REQUESTS, FORMERLY = "job.requests", "letters"
+"""The folder in a checkpoint, whose name no stream's folder can have; and what earlier versions called it."""
+
+Request = dict[str, Any]
+Reply = dict[str, Any]
 
 
-class Letters:
-    """The folder of letters in a checkpoint, seen from either side."""
+class JobRequests:
+    """The folder of requests in a checkpoint, seen from either side."""
 
     def __init__(self, checkpoint: AnyPlace) -> None:
-        self._folder = place_of(checkpoint) / "letters"
+        self._folder = place_of(checkpoint) / REQUESTS
         self._reader = self._folder / "reader.json"
 
-    def ask(self, letter: Letter, patience: float = 120.0) -> Letter:
-        """Send a letter to the job and wait for its answer."""
+    def ask(self, request: Request, patience: float = 120.0) -> Reply:
+        """Send a request to the job and wait for its answer."""
         if not self.is_read():
             raise ChangeError("no job runs on this checkpoint: start one with windrow run --checkpoint")
         name = uuid.uuid4().hex
-        place, answer = (self._folder / f"{name}.{kind}" for kind in ("letter", "answer"))
+        place, answer = (self._folder / f"{name}.{kind}" for kind in ("request", "answer"))
         try:
-            write_whole(place, letter)
+            write_whole(place, request)
         except OSError as error:
-            raise ChangeError(f"no letter can be left in {self._folder}: {reason_of(error)}") from error
+            raise ChangeError(f"no request can be left in {self._folder}: {reason_of(error)}") from error
         until = time.monotonic() + patience
         while not answer.exists():
             if time.monotonic() > until or not self.is_read():
@@ -52,15 +56,16 @@ class Letters:
                 raise ChangeError("the job has not answered: it may have ended meanwhile")
             time.sleep(0.05)
         try:
-            return read_back(answer, _as_letter)
+            return read_back(answer, _as_request)
         except StateError as error:
             raise ChangeError(f"the answer {answer} is none: somebody else writes there") from error
         finally:
             answer.delete()
 
     def open(self) -> None:
-        """From now on somebody reads; letters that nobody has read by now are old."""
+        """From now on somebody reads; requests that nobody has read by now are old."""
         try:
+            (self._folder.parent / FORMERLY).delete_folder()
             self._folder.make_folder()
             for entry in self._folder.listed():
                 if not entry.is_folder:
@@ -73,36 +78,36 @@ class Letters:
         """Nobody reads any more."""
         self._reader.delete()
 
-    def read(self, reply: Callable[[Letter], Letter]) -> None:
-        """Answer the letters that have come, in the order in which they did; what is none is put aside as `.bad`."""
+    def read(self, reply: Callable[[Request], Reply]) -> None:
+        """Answer the requests that have come, in the order in which they did; what is none is put aside as `.bad`."""
         for place in self._waiting():
             with suppress(OSError):  # one that has been taken back, or cannot be moved: the others do not wait for it
                 self._answer(place, reply)
 
-    def _answer(self, place: Place, reply: Callable[[Letter], Letter]) -> None:
+    def _answer(self, place: Place, reply: Callable[[Request], Reply]) -> None:
         try:
-            letter = _as_letter(json.loads(_content(place)))
+            request = _as_request(json.loads(_content(place)))
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:
             aside = place.parent / f"{place.name}.bad"
             place.move(aside)
-            told = {"error": f"this is no letter, and was put aside as {aside}: {_why(error)}"}
+            told = {"error": f"this is no request, and was put aside as {aside}: {_why(error)}"}
         else:
             place.delete()
-            told = reply(letter)
-        write_whole(place.parent / f"{place.name.removesuffix('letter')}answer", told)
+            told = reply(request)
+        write_whole(place.parent / f"{place.name.removesuffix('request')}answer", told)
 
     def _waiting(self) -> list[Place]:
         found = []
         for place in self._folder.entries():
-            if place.name.endswith(".letter"):
+            if place.name.endswith(".request"):
                 with suppress(FileNotFoundError):
                     found.append((place.modified(), place.path, place))
-        return [place for _, _, place in sorted(found, key=lambda letter: letter[:2])]
+        return [place for _, _, place in sorted(found, key=lambda request: request[:2])]
 
     def is_read(self) -> bool:
-        """Whether a job reads letters here; of one on another machine, its word is taken."""
+        """Whether a job reads requests here; of one on another machine, its word is taken."""
         if not self._reader.exists():
             return False
         try:
@@ -111,7 +116,7 @@ class Letters:
             if not self._reader.exists():  # the job has ended in this moment
                 return False
             raise ChangeError(
-                f"{error.args[0].splitlines()[0]}, so nobody knows which job reads letters here"
+                f"{error.args[0].splitlines()[0]}, so nobody knows which job reads requests here"
                 "\nhint: start the job again"
             ) from error
         if host != socket.gethostname():
@@ -126,24 +131,24 @@ class Letters:
 
 
 class Listener:
-    """Reads the letters to a job, in a thread of its own, until `end` or until the job does not `live` any more."""
+    """Reads the requests to a job, in a thread of its own, until `end` or until the job does not `live` any more."""
 
-    def __init__(self, checkpoint: AnyPlace, reply: Callable[[Letter], Letter], lives: Callable[[], bool]) -> None:
-        self._letters, self._reply, self._lives, self._ended = Letters(checkpoint), reply, lives, Event()
-        self._letters.open()
+    def __init__(self, checkpoint: AnyPlace, reply: Callable[[Request], Reply], lives: Callable[[], bool]) -> None:
+        self._requests, self._reply, self._lives, self._ended = JobRequests(checkpoint), reply, lives, Event()
+        self._requests.open()
         self._look = LOOK_SECONDS if place_of(checkpoint).is_local else ELSEWHERE_SECONDS
-        Thread(target=self._listen, name="windrow letters", daemon=True).start()
+        Thread(target=self._listen, name="windrow requests", daemon=True).start()
 
     def end(self) -> None:
         self._ended.set()
-        self._letters.close()
+        self._requests.close()
 
     def _listen(self) -> None:
         for look in count():
             if self._ended.wait(self._look):
                 return
-            with suppress(Exception):  # whatever lies there, or is gone: the next letter is read all the same
-                self._letters.read(self._told)
+            with suppress(Exception):  # whatever lies there, or is gone: the next request is read all the same
+                self._requests.read(self._told)
             if look % 5 == 4 and not self._is_alive():
                 self.end()
 
@@ -153,9 +158,9 @@ class Listener:
         except Exception:  # Spark itself is no more
             return False
 
-    def _told(self, letter: Letter) -> Letter:
+    def _told(self, request: Request) -> Reply:
         try:
-            return self._reply(letter)
+            return self._reply(request)
         except WindrowError as error:
             return {"error": str(error)}
         except Exception as error:
@@ -163,16 +168,16 @@ class Listener:
 
 
 def _content(place: Place) -> bytes:
-    """What is in a letter; anything but a file of some size could keep its reader for ever."""
+    """What is in a request; anything but a file of some size could keep its reader for ever."""
     if not place.is_local:
-        with place.open() as letter:
-            return _short(letter.read(LARGEST + 1))
+        with place.open() as request:
+            return _short(request.read(LARGEST + 1))
     file = os.open(place.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise ValueError("it is no file")
-        with open(file, "rb", closefd=False) as letter:
-            return _short(letter.read(LARGEST + 1))
+        with open(file, "rb", closefd=False) as request:
+            return _short(request.read(LARGEST + 1))
     finally:
         os.close(file)
 
@@ -183,7 +188,7 @@ def _short(content: bytes) -> bytes:
     return content
 
 
-def _as_letter(content: Any) -> Letter:
+def _as_request(content: Any) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ValueError("it is no JSON object")
     return content

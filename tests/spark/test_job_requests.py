@@ -1,4 +1,4 @@
-"""Letters to a job: whatever lies in their folder, the job reads on and who asks is told."""
+"""Requests to a job: whatever lies in their folder, the job reads on and who asks is told."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typer.testing import CliRunner
 
 from windrow.cli.main import app
 from windrow.errors import ChangeError, SettingsError
-from windrow.spark.job.letters import LARGEST, Letter, Letters, Listener
+from windrow.spark.job.job_requests import LARGEST, JobRequests, Listener, Request
 
 from .streams import until
 
 
-def obey(letter: Letter) -> Letter:
-    match letter:
+def obey(request: Request) -> Request:
+    match request:
         case {"list": _}:
             return {"queries": ["sums"]}
         case {"fail": str(kind)}:
             raise {"foreign": ZeroDivisionError, "deep": RecursionError}[kind]("by zero")
-    raise ChangeError(f"the job does not know what to do with {sorted(letter)}")
+    raise ChangeError(f"the job does not know what to do with {sorted(request)}")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def text(content: str | bytes) -> Callable[[Path], None]:
 
 BAD: dict[str, tuple[Callable[[Path], None], str]] = {
     "nothing": (text(""), "it is no JSON"),
-    "half a letter": (text('{"add": "SEL'), "it is no JSON"),
+    "half a request": (text('{"add": "SEL'), "it is no JSON"),
     "a list": (text("[1, 2]"), "it is no JSON object"),
     "a number": (text("7"), "it is no JSON object"),
     "bytes": (text(b"\xff\x00\xfe"), "it is no JSON"),
@@ -72,42 +72,42 @@ BAD: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_what_is_no_letter_is_answered_and_put_aside_and_the_next_one_is_read(
+def test_what_is_no_request_is_answered_and_put_aside_and_the_next_one_is_read(
     listener: Listener, tmp_path: Path, kind: str
 ):
     make, told = BAD[kind]
-    folder = tmp_path / "letters"
+    folder = tmp_path / "job.requests"
     (tmp_path / "made").mkdir()
     make(tmp_path / "made" / "it")
-    os.rename(tmp_path / "made" / "it", folder / "0.letter")
-    assert Letters(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
+    os.rename(tmp_path / "made" / "it", folder / "0.request")
+    assert JobRequests(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
     until((folder / "0.answer").exists)
     assert told in json.loads((folder / "0.answer").read_text())["error"]
-    assert not os.path.lexists(folder / "0.letter") and os.path.lexists(folder / "0.letter.bad")
+    assert not os.path.lexists(folder / "0.request") and os.path.lexists(folder / "0.request.bad")
 
 
-def test_a_letter_that_cannot_be_put_aside_keeps_no_other_waiting(listener: Listener, tmp_path: Path):
-    a_folder(tmp_path / "letters" / "0.letter.bad")
-    (tmp_path / "letters" / "0.letter").write_text("no letter")
-    assert Letters(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
+def test_a_request_that_cannot_be_put_aside_keeps_no_other_waiting(listener: Listener, tmp_path: Path):
+    a_folder(tmp_path / "job.requests" / "0.request.bad")
+    (tmp_path / "job.requests" / "0.request").write_text("no request")
+    assert JobRequests(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
 
 
 @pytest.mark.parametrize(
-    ("letter", "told"),
+    ("asked", "told"),
     [
         ({"burn": 1, "all": 2}, "the job does not know what to do with ['all', 'burn']"),
         ({"fail": "foreign"}, "ZeroDivisionError: by zero"),
         ({"fail": "deep"}, "RecursionError"),
     ],
 )
-def test_a_letter_that_fails_is_answered_with_why(listener: Listener, tmp_path: Path, letter: Letter, told: str):
-    assert told in Letters(str(tmp_path)).ask(letter, 20)["error"]
-    assert Letters(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
+def test_a_request_that_fails_is_answered_with_why(listener: Listener, tmp_path: Path, asked: Request, told: str):
+    assert told in JobRequests(str(tmp_path)).ask(asked, 20)["error"]
+    assert JobRequests(str(tmp_path)).ask({"list": True}, 20)["queries"] == ["sums"]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"host": "x"}', '{"host": "x", "process": "one"}'])
 def test_a_damaged_note_of_who_reads_is_named(listener: Listener, tmp_path: Path, content: str):
-    (tmp_path / "letters" / "reader.json").write_text(content)
+    (tmp_path / "job.requests" / "reader.json").write_text(content)
     told = CliRunner().invoke(app, ["drop", str(tmp_path), "sums"])
     assert told.exit_code == 2
     assert "reader.json is damaged" in told.stderr and "hint: start the job again" in told.stderr
@@ -115,38 +115,49 @@ def test_a_damaged_note_of_who_reads_is_named(listener: Listener, tmp_path: Path
 
 
 def test_an_answer_that_is_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    letters = Letters(str(tmp_path))
-    letters.open()
-    monkeypatch.setattr("windrow.spark.job.letters.write_whole", lambda place, letter: answer(place))
+    requests = JobRequests(str(tmp_path))
+    requests.open()
+    monkeypatch.setattr("windrow.spark.job.job_requests.write_whole", lambda place, request: answer(place))
 
     def answer(place: str) -> None:
         Path(place.path).with_suffix(".answer").write_text("[7")
 
     with pytest.raises(ChangeError, match=r"the answer .* is none"):
-        letters.ask({"list": True}, 20)
+        requests.ask({"list": True}, 20)
 
 
-def test_a_process_that_is_gone_reads_no_letters(tmp_path: Path):
-    letters = Letters(str(tmp_path))
-    letters.open()
+def test_a_process_that_is_gone_reads_no_requests(tmp_path: Path):
+    requests = JobRequests(str(tmp_path))
+    requests.open()
     gone = os.fork()
     if not gone:
         os._exit(0)
     os.waitpid(gone, 0)
-    (tmp_path / "letters" / "reader.json").write_text(json.dumps({"host": socket.gethostname(), "process": gone}))
+    (tmp_path / "job.requests" / "reader.json").write_text(json.dumps({"host": socket.gethostname(), "process": gone}))
     with pytest.raises(ChangeError, match="no job runs on this checkpoint"):
-        letters.ask({"list": True}, 20)
+        requests.ask({"list": True}, 20)
 
 
-def test_letters_are_for_their_owner_only(listener: Listener, tmp_path: Path):
-    folder = tmp_path / "letters"
+def test_requests_are_for_their_owner_only(listener: Listener, tmp_path: Path):
+    folder = tmp_path / "job.requests"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_a_folder_of_letters_that_cannot_be_had_is_named(tmp_path: Path):
-    (tmp_path / "letters").write_text("a file")
-    with pytest.raises(SettingsError, match="letters cannot be written: not a directory"):
+def test_a_checkpoint_of_an_earlier_version_goes_on_without_its_folder_of_letters(tmp_path: Path):
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "reader.json").write_text(
+        json.dumps({"host": socket.gethostname(), "process": os.getpid()})
+    )
+    requests = JobRequests(str(tmp_path))
+    assert not requests.is_read()
+    requests.open()
+    assert requests.is_read() and [path.name for path in tmp_path.iterdir()] == ["job.requests"]
+
+
+def test_a_folder_of_requests_that_cannot_be_had_is_named(tmp_path: Path):
+    (tmp_path / "job.requests").write_text("a file")
+    with pytest.raises(SettingsError, match="requests cannot be written: not a directory"):
         Listener(str(tmp_path), obey, lambda: True)
 
 
