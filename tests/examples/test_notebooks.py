@@ -36,7 +36,7 @@ def test_the_cells_that_replay():
 @pytest.mark.slow
 def test_the_cells_of_a_job(spark, monkeypatch):
     pytest.importorskip("anywidget", reason="anywidget is not installed: requirements-browser.txt")
-    monkeypatch.setattr("windrow.session.local_spark", lambda **_: spark)
+    monkeypatch.setattr("windrow.session.session.local_spark", lambda **_: spark)
     shown = [value for value in run(cells(), {}) if hasattr(value, "_repr_html_")]
     told = " ".join(value._repr_html_() for value in shown)
     for words in ("a session on", "space ", "ended: means", "means: 5 rows", "batch 0"):

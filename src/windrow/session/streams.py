@@ -1,0 +1,224 @@
+"""The streams and tables of a session: rows of Spark's, of files or of Kafka, and when each happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from windrow.declared import Declared
+from windrow.errors import SettingsError
+from windrow.language import (
+    ColumnDefinition,
+    SplitStream,
+    identifier_sql,
+    parse_script,
+)
+from windrow.language.script import parse_columns
+from windrow.plan.ahead import read_ahead
+from windrow.plan.catalog import Stream, Unique
+from windrow.plan.lateness import read_lateness
+from windrow.plan.nodes.run_names import CHANGES_OF
+from windrow.plan.unique import read_unique
+from windrow.spark.sources.file_options import bounded, missing_path
+from windrow.spark.sources.kafka import read_kafka, split_columns
+from windrow.spark.sources.named_files import name_files
+from windrow.spark.sources.read import missing_format, read_stream, read_table, table_rows, time_expression
+from windrow.spark.sources.source import Opened, Source
+
+
+class SessionStreams(Declared):
+    """What queries read. Where rows come from is known here; what is declared of them, in `Declared`."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        super().__init__()
+        self.spark = spark
+        self._sources: dict[str, Source] = {}
+        self._tables: dict[str, DataFrame] = {}
+
+    def stream(
+        self,
+        name: str,
+        dataframe: DataFrame,
+        time: str | None = None,
+        lateness: str = "0 seconds",
+        *,
+        idle_clock: bool = False,
+        ahead: str | None = None,
+        corrupt: str | None = None,
+        deduplicate_by: str | Sequence[str] | None = None,
+        within: str | None = None,
+    ) -> None:
+        """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
+
+        Without `time`, an event happens when it arrives. `idle_clock` lets the wall clock close windows while no event
+        comes. One wrong time would move the clock far ahead of all other events, so an event that is more than `ahead`
+        after its batch began is rejected: "1 day" unless you say otherwise, "unbounded" for no limit, which is what
+        jobs have that only work off what is there. `corrupt` names the column that holds the text of rows that could
+        not be read, if there is one. With `deduplicate_by` and `within`, such as "id" and "1 hour", queries do not see
+        an event if another with the same id happened less than an hour before it.
+        """
+        unique = read_unique(deduplicate_by, within, time)
+        opened = Opened(dataframe, corrupt, None)
+        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+
+    def stream_files(
+        self,
+        name: str,
+        path: str,
+        *,
+        schema: str | None = None,
+        time: str | None = None,
+        lateness: str = "0 seconds",
+        idle_clock: bool = False,
+        ahead: str | None = None,
+        format: str = "parquet",
+        deduplicate_by: str | Sequence[str] | None = None,
+        within: str | None = None,
+        **options: str | int | bool,
+    ) -> None:
+        """Register the files at `path`, and those that come there, as a stream.
+
+        `schema` are the columns as in CREATE STREAM, "ts TIMESTAMP, price DOUBLE"; without it they are those that the
+        files now there have. `options` are those of Spark's source of files, such as maxFilesPerTrigger=10. Parquet
+        files are read by the tasks that fold their rows, where these know all that queries ask of a row; `explain`
+        tells. `time` and what follows it are as in `stream`.
+        """
+        given = {"path": str(path), **{key: _option(value) for key, value in options.items()}}
+        wrong = missing_path(format, given)
+        if wrong is not None:
+            raise SettingsError(f"stream {name!r}: {wrong}")
+        opened = self.open_stream(format, given, schema)
+        unique = read_unique(deduplicate_by, within, time)
+        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+
+    def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
+        """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
+        frame, corrupt = read_stream(self.spark, format, options, ddl)
+        return Opened(frame, corrupt, name_files(self.spark, format, bounded(format, options), frame))
+
+    def declare_opened(
+        self,
+        name: str,
+        opened: Opened,
+        time: str | None,
+        lateness: str,
+        *,
+        idle_clock: bool,
+        ahead: str | None,
+        unique: Unique | None,
+    ) -> None:
+        """Register a stream that was opened: rows of Spark's, perhaps in files that tasks can read by their names."""
+        self._check_name(name)
+        if name.startswith(CHANGES_OF):
+            raise SettingsError(
+                f"no stream can be called {name!r}: what begins with {CHANGES_OF!r} is several together"
+            )
+        if not opened.frame.isStreaming:
+            raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
+        limit = read_ahead(ahead)
+        if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
+            what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
+            raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
+        self._sources[name] = Source(
+            opened.frame, time_expression(opened.frame, time, name), opened.corrupt, opened.files, time, opened.raw
+        )
+        unseen = opened.hidden if opened.corrupt is None else (opened.corrupt, *opened.hidden)
+        schema = to_arrow_schema(opened.frame.drop(*unseen).schema, timezone="UTC")
+        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, unique=unique)
+
+    def stream_kafka(
+        self,
+        name: str,
+        bootstrap: str,
+        topic: str,
+        *,
+        schema: str | None = None,
+        format: str = "json",
+        format_options: Mapping[str, str] | None = None,
+        time: str | None = None,
+        lateness: str = "0 seconds",
+        idle_clock: bool = False,
+        ahead: str | None = None,
+        deduplicate_by: str | Sequence[str] | None = None,
+        within: str | None = None,
+        options: Mapping[str, str | int | bool] | None = None,
+    ) -> None:
+        """Register a topic of Kafka as a stream: `bootstrap` is its broker, "host:9092".
+
+        `schema` are the columns as in CREATE STREAM, "card STRING, sent TIMESTAMP METADATA FROM 'timestamp'". `format`
+        is json, csv, avro, text or raw, with `format_options` as behind FORMAT. `options` are `starting`, Spark's
+        limits such as maxOffsetsPerTrigger, and those of Kafka's consumer by their own names. Spark needs its
+        connector: `Session(packages=["kafka"])`. `time` and what follows it are as in `stream`.
+        """
+        given = {"bootstrap": bootstrap, "topic": topic}
+        given |= {key: _option(value) for key, value in (options or {}).items()}
+        about = (given, format.lower(), dict(format_options or {}))
+        opened = self.open_messages(*about, parse_columns(schema or ""))
+        unique = read_unique(deduplicate_by, within, time)
+        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+
+    def open_messages(
+        self,
+        options: Mapping[str, str],
+        message: str | None,
+        message_options: Mapping[str, str],
+        columns: Sequence[ColumnDefinition],
+    ) -> Opened:
+        """A stream of Kafka, to be declared."""
+        return read_kafka(self.spark, options, message, message_options, *split_columns(columns))
+
+    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
+        """Register rows in a format of Spark's that do not change."""
+        self.table(name, read_table(self.spark, format, options, ddl))
+
+    def missing_format(self, format: str) -> str | None:
+        """What is wrong with the name of a format, if anything."""
+        return missing_format(self.spark, format)
+
+    def split(self, stream: str, branches: Mapping[str, str]) -> None:
+        """Make several streams of one: each has the columns and the events that its branch takes.
+
+        `session.split("positions", {"balls": "SELECT ts, x WHERE sid < 10", "feet": "SELECT * WHERE sid >= 10"})`. An
+        event may go to several. They are read in one scan, and only as far as queries ask for them.
+        """
+        names, texts = ", ".join(map(identifier_sql, branches)), ", ".join(f"({text})" for text in branches.values())
+        if not branches:
+            raise SettingsError("a split has a branch for each stream\nhint: {'balls': 'SELECT * WHERE sid < 10'}")
+        (statement,) = parse_script(f"CREATE STREAM {names} AS SPLIT {identifier_sql(stream)} {texts}")
+        assert isinstance(statement, SplitStream)
+        for name, query in statement.branches:
+            self.branch(name, query)
+
+    def table(self, name: str, dataframe: DataFrame) -> None:
+        """Register a static DataFrame."""
+        self._check_name(name)
+        if dataframe.isStreaming:
+            raise SettingsError(f"{name!r} is a stream: register it with stream(..., time=...)")
+        self._tables[name] = dataframe
+        self._columns_of_tables[name] = to_arrow_schema(dataframe.schema, timezone="UTC")
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The streams that queries may read."""
+        return dict(self._streams)
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """Where the rows of each stream come from."""
+        return dict(self._sources)
+
+    @property
+    def tables(self) -> dict[str, pa.Schema]:
+        """The columns of the tables that queries may join."""
+        return dict(self._columns_of_tables)
+
+    def table_rows(self, name: str) -> pa.Table:
+        """The rows of a table, as a query would join them."""
+        return table_rows(self._tables[name])
+
+
+def _option(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
