@@ -19,11 +19,7 @@ from windrow.compile.read_choose import read_choose
 from windrow.current.html import Explained, html_table
 from windrow.errors import SettingsError
 from windrow.expressions.local_engine import LocalEngine
-from windrow.language import (
-    Query,
-    parse_duration,
-    parse_query,
-)
+from windrow.language import Query, parse_duration, parse_query
 from windrow.places.place import place_of
 from windrow.plan.catalog import Catalog
 from windrow.plan.expiry import read_expiry

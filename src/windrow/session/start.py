@@ -14,10 +14,7 @@ from windrow.compile.round_slide import with_slide
 from windrow.control import obey
 from windrow.current.answers import Answers
 from windrow.errors import SettingsError
-from windrow.language import (
-    Query,
-    parse_query,
-)
+from windrow.language import Query, parse_query
 from windrow.local.ask import aggregate, ask
 from windrow.places.place import Place
 from windrow.plan.catalog import Stream

@@ -10,12 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from windrow.declared import Declared
 from windrow.errors import SettingsError
-from windrow.language import (
-    ColumnDefinition,
-    SplitStream,
-    identifier_sql,
-    parse_script,
-)
+from windrow.language import ColumnDefinition, SplitStream, identifier_sql, parse_script
 from windrow.language.script import parse_columns
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Stream, Unique
