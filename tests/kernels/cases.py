@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from windrow.kernels import Fields, Kernel, Rows, identity, kernel_for
-from windrow.plan.nodes.aggregate_rules import RULES
+from windrow.plan.nodes.aggregate_rules import AGGREGATE_RULES
 from windrow.plan.nodes.aggregates import FilledPartial, Partial, SizedPartial
 
 
@@ -84,7 +84,7 @@ class Case:
         return Rows(values, np.array([row[2] for row in rows], np.int64), mask)
 
     def type_of(self, answer: str) -> pa.DataType:
-        return self.result or RULES[answer.split()[0]](self.partial.type)[1]
+        return self.result or AGGREGATE_RULES[answer.split()[0]](self.partial.type)[1]
 
     def answered(self, fields: Fields) -> list[list[Any]]:
         ends = np.full(len(next(iter(fields.values()))), END_US)

@@ -11,7 +11,7 @@ import pytest
 from windrow.kernels.choose import WITHOUT_TYPE
 from windrow.plan.change_names import VERSIONS as STEPS
 from windrow.plan.change_names import asked_text, node_name, node_text, part_name
-from windrow.plan.nodes.aggregate_rules import PAIRS, RULES
+from windrow.plan.nodes.aggregate_rules import AGGREGATE_RULES, PAIRS
 from windrow.plan.nodes.aggregates import (
     FILLED,
     HELD,
@@ -269,14 +269,18 @@ def test_texts_of_queries():
 
 
 NUMBERS = pa.struct([("y", pa.int64()), ("x", pa.int64())])
-OF = dict.fromkeys(RULES, pa.int64()) | dict.fromkeys(PAIRS, NUMBERS) | {"BOOL_AND": pa.bool_(), "BOOL_OR": pa.bool_()}
+OF = (
+    dict.fromkeys(AGGREGATE_RULES, pa.int64())
+    | dict.fromkeys(PAIRS, NUMBERS)
+    | {"BOOL_AND": pa.bool_(), "BOOL_OR": pa.bool_()}
+)
 OF |= {"STRING_AGG": pa.string()} | dict.fromkeys(FILLED, pa.struct([("y", pa.int64()), ("x", pa.timestamp("us"))]))
 """A type that each aggregate takes."""
 
 
 def test_every_kind_of_partial_and_step_has_a_version():
     kinds = {*WITHOUT_TYPE, *HELD, *REVERSIBLE, *USERS, *FROM_VALUES, "pair_moments", "filled_moments", "clustering"}
-    kinds |= {RULES[name](OF[name])[0] for name in RULES}
+    kinds |= {AGGREGATE_RULES[name](OF[name])[0] for name in AGGREGATE_RULES}
     assert kinds | {partial.kind for partial in PARTIALS} <= VERSIONS.keys()
     assert {text.split("/")[0] for text in NODES.values()} | {"answer"} == STEPS.keys()
     with pytest.raises(KeyError):

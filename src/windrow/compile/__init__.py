@@ -58,6 +58,7 @@ round_slide             SLIDE ABOUT: a slide close to one that is scheduled alre
                         windows share edges
 rows_or_partials        Whether a window keeps its rows or partials of its panes: by the space that each takes
 rule                    What a rule is: it gives a query as it runs beside others, and leaves alone what it is not for
+rules                   All rules of the compiler, in the order in which they are applied
 shard_key               By what the rows of a plan over changes can be spread over shards, so that rows that meet are in
                         the same one
 share_clusters          Queries that cluster the same points by the same algorithm share their summaries, whatever else

@@ -1,8 +1,8 @@
 """Compiles SQL text to the stages that run for it: read this first. Sessions, replay, `check` and `explain` come here.
 
-Text is read (`language/`), goes through WRITTEN_RULES and is bound (`plan/bind/bind.py`). Each query then goes through
-RULES, beside those that came before it; the queries of one scan share what they can, and are cut into stages
-(`plan_stages.py`). A rule is a file of this room or of `plan/bind`, and says why it changes a query.
+Text is read (`language/`), goes through RULES.written and is bound (`plan/bind/bind.py`). Each query then goes through
+RULES.bound, beside those that came before it; the queries of one scan share what they can, and are cut into stages
+(`plan_stages.py`). All rules stand in `rules.py`.
 """
 
 from __future__ import annotations
@@ -11,62 +11,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from windrow.compile.ask_in_where import ask_in_where
-from windrow.compile.check_wishes import refuse_vain, refuse_wishes
-from windrow.compile.count_distinct import count_distinct
-from windrow.compile.count_stages import count_stages
+from windrow.compile.check_wishes import refuse_vain
 from windrow.compile.derive_streams import derive_streams, stream_of
-from windrow.compile.expire_rows import expire_rows
-from windrow.compile.inline_views import inline_views
-from windrow.compile.join_indexes import join_indexes
 from windrow.compile.keep_rows import Figures
-from windrow.compile.look_up_tables import look_up_tables
-from windrow.compile.over_events import over_events
 from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
-from windrow.compile.push_distinct import push_distinct
 from windrow.compile.refuse_large import refuse_large
-from windrow.compile.round_slide import round_slide
-from windrow.compile.rule import Arriving, Rule, WrittenRule, over_changes, over_folds
-from windrow.compile.share_clusters import join_clusters, share_clusters
+from windrow.compile.rule import Arriving
+from windrow.compile.rules import RULES
 from windrow.compile.wishes import Tables, Wishes
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.language.nodes import STREAM_WINDOW, StreamWindow
 from windrow.plan.bind.bind import AnyBound, bind
-from windrow.plan.bind.others_windows import read_others_windows
-from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 
-__all__ = ["RULES", "Compiler", "Tables", "Wishes", "compile_queries", "plan_query"]
+__all__ = ["Compiler", "Tables", "Wishes", "compile_queries", "plan_query"]
 
 MADE_OF = "#"
 """The name of a query whose answers only feed another stream; no sink sees it."""
-
-WRITTEN_RULES: tuple[WrittenRule, ...] = (
-    inline_views,
-    join_indexes,
-    read_others_windows,
-    ask_in_where,
-    refuse_chance,
-    over_events,
-)
-"""What is done to the text of a query before it is bound: it is said in the words that are bound."""
-
-RULES: tuple[Rule, ...] = (
-    over_changes(count_distinct),
-    over_changes(push_distinct),
-    expire_rows,
-    count_stages,
-    over_folds(round_slide),
-    over_folds(join_clusters),
-    refuse_wishes,
-)
-"""What is done to each bound query as it comes, in this order. The queries of a scan then share clusters
-(`share_clusters`), look tables up for answers (`look_up_tables`), and share panes and rows (`share_panes`,
-`number_rows`, `keep_rows`)."""
 
 
 def compile_queries(
@@ -94,7 +59,7 @@ def plan_query(
 ) -> AnyQuery:
     """A bound query as it runs beside others; `choose` is asked for it alone, before what is `wanted` of all."""
     query: AnyQuery = bound.named(name)
-    for rule in RULES:
+    for rule in RULES.bound:
         query = rule(query, Arriving(tuple(beside), choose, wanted))
     return query
 
@@ -111,7 +76,7 @@ class Compiler:
         """What one query asks for, to be run beside others; `choose` is asked for it alone, before what all ask."""
         if not name or name == REJECTED_ROWS:
             raise SettingsError(f"no query can be called {name!r}: give it another name")
-        for rule in WRITTEN_RULES:
+        for rule in RULES.written:
             query = rule(query, self.catalog)
         query, catalog = derive_streams(query, self.catalog, lambda inner: self.compile_query(MADE_OF, inner))
         return plan_query(name, bind(query, catalog), beside, choose, self.wishes.wanted)
@@ -130,7 +95,9 @@ class Compiler:
     def share(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
         """The same queries, those that cluster alike with one summary. Wishes that none can have are refused."""
         refuse_vain(list(queries.values()), self.wishes.wanted)
-        return share_clusters(queries)
+        for rule in RULES.together:
+            queries = rule(queries)
+        return dict(queries)
 
     def compile_all(
         self, queries: Mapping[str, AnyQuery], figures: Mapping[str, Figures] = MappingProxyType({})
@@ -168,7 +135,9 @@ class Compiler:
             spread=wishes.shards is not None,
         )
         local = self.catalog.above or self.catalog.engine
-        plan = plan_stages([look_up_tables(query, tables, local) for query in queries], around)
+        for rule in RULES.scanned:
+            queries = [rule(query, tables, local) for query in queries]
+        plan = plan_stages(queries, around)
         if figures is not None and wishes.shards is not None:
             for stream in plan.stages[0].streams:
                 refuse_large(stream, wishes.shards, figures)

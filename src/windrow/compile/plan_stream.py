@@ -7,12 +7,11 @@ from dataclasses import replace
 
 from windrow.compile.agree import agreed, with_index
 from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
-from windrow.compile.number_rows import number_rows
-from windrow.compile.share_panes import share_panes
+from windrow.compile.rules import RULES
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
-from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.spaces import Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 
@@ -38,15 +37,12 @@ def plan_stream(
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
-    spaces: tuple[Space | RowSpace, ...] = (
-        *map(keeping.decided, share_panes(queries, wanted)),
-        *number_rows(queries, wanted),
-    )
+    spaces = [space for rule in RULES.spaces for space in rule(queries, wanted)]
     return StreamPlan(
         stream.name,
         stream.lateness_us,
         tuple(queries),
-        spaces,
+        tuple(keeping.decided(space) if isinstance(space, Space) else space for space in spaces),
         keeps_rejected,
         user,
         stream.timing,

@@ -19,7 +19,7 @@ from sqlglot import exp
 from windrow.errors import QueryError
 from windrow.language import deep, expression_sql, parse_expression
 from windrow.language.spelling import closest
-from windrow.plan.nodes.aggregate_rules import RULES
+from windrow.plan.nodes.aggregate_rules import AGGREGATE_RULES
 from windrow.plan.user_aggregates import wrong_result
 from windrow.spark.lambda_types import probe, within
 from windrow.spark.long_chains import fold_long_chains
@@ -159,7 +159,7 @@ def _as_query_error(error: AnalysisException | ParseException) -> QueryError:
     parameters = error.getMessageParameters() or {}
     if condition == "UNRESOLVED_ROUTINE":
         name = parameters.get("routineName", "").strip("`").split(".")[-1]
-        meant = closest(name, [*RULES, *exp.FUNCTION_BY_NAME])
+        meant = closest(name, [*AGGREGATE_RULES, *exp.FUNCTION_BY_NAME])
         way_out = f"did you mean {meant}?" if meant else "Spark's functions, registered UDFs and aggregates can be used"
         return QueryError(f"unknown function {name!r}", hint=way_out)
     if condition.startswith("WRONG_NUM_ARGS"):

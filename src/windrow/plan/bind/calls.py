@@ -14,7 +14,7 @@ from windrow.plan.bind.names import is_star, placed_as
 from windrow.plan.bind.quantile_arguments import SHARES, arguments_of, quantile_arguments
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_condition, checked_type, type_name
-from windrow.plan.nodes.aggregate_rules import PAIRS, RULES
+from windrow.plan.nodes.aggregate_rules import AGGREGATE_RULES, PAIRS
 from windrow.plan.nodes.aggregates import FILLED, NULLS, ROWS, Aggregate, Partial, aggregate, filled_aggregate
 
 NAMES: dict[type[exp.Expr], str] = {
@@ -175,7 +175,7 @@ def _logarithm(argument: exp.Expr, schema: pa.Schema, scope: Scope) -> exp.Expr:
     """The logarithm where there is one, minus infinity of zero, and NaN below: LN would be NULL, and NULLs are passed
     over, so that a zero would not count."""
     try:
-        RULES["GEOMETRIC_MEAN"](checked_type(argument, schema, scope))
+        AGGREGATE_RULES["GEOMETRIC_MEAN"](checked_type(argument, schema, scope))
     except AggregateError as error:
         raise _refused("GEOMETRIC_MEAN", error, argument, schema, scope) from None
     x = f"CAST({expression_sql(argument)} AS DOUBLE)"

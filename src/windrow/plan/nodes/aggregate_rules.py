@@ -152,7 +152,7 @@ def _number(kind: str) -> Rule:
     return lambda type: (kind, _moments(type)[1])
 
 
-RULES: dict[str, Rule] = {
+AGGREGATE_RULES: dict[str, Rule] = {
     "COUNT": lambda type: ("count", pa.int64()),
     "SUM": _sum,
     "AVG": _average,
@@ -206,6 +206,6 @@ RULES: dict[str, Rule] = {
     "APPROX_QUANTILE": _number("digest"),
 }
 
-PAIRS = frozenset(name for name, rule in RULES.items() if rule in (_pair_moments, _pair_count))
+PAIRS = frozenset(name for name, rule in AGGREGATE_RULES.items() if rule in (_pair_moments, _pair_count))
 PAIRS |= {"MIN_BY", "MAX_BY", "MAP_AGG"}
 """Those that take two arguments: y and x, a value and what it is chosen by, or a key and a value."""

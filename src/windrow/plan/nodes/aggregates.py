@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from windrow.plan.nodes.aggregate_rules import RULES
+from windrow.plan.nodes.aggregate_rules import AGGREGATE_RULES
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def aggregate(
     >>> aggregate("AVG", "price", pa.float64()).partial == aggregate("SUM", "price", pa.float64()).partial
     True
     """
-    kind, result = RULES[function.split()[0]](type)
+    kind, result = AGGREGATE_RULES[function.split()[0]](type)
     if size is not None:
         return Aggregate(function, SizedPartial(kind, argument, type, filter, size=size), result)
     if kind in ("first", "last"):
@@ -134,5 +134,5 @@ def filled_aggregate(
     function: str, argument: str, type: pa.DataType, step_us: int, *, filter: str | None = None
 ) -> Aggregate:
     """The regression `function` over the pairs `argument`, with an instant of `step_us`."""
-    kind, result = RULES[function](type)
+    kind, result = AGGREGATE_RULES[function](type)
     return Aggregate(FILLED[function], FilledPartial(kind, argument, type, filter, step_us=step_us), result)

@@ -1,0 +1,67 @@
+"""All rules of the compiler, in the order in which they are applied. A rule is a file, which says why it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from windrow.compile.ask_in_where import ask_in_where
+from windrow.compile.check_wishes import refuse_wishes
+from windrow.compile.count_distinct import count_distinct
+from windrow.compile.count_stages import count_stages
+from windrow.compile.expire_rows import expire_rows
+from windrow.compile.inline_views import inline_views
+from windrow.compile.join_indexes import join_indexes
+from windrow.compile.look_up_tables import look_up_tables
+from windrow.compile.number_rows import number_rows
+from windrow.compile.over_events import over_events
+from windrow.compile.push_distinct import push_distinct
+from windrow.compile.round_slide import round_slide
+from windrow.compile.rule import Rule, WrittenRule, over_changes, over_folds
+from windrow.compile.share_clusters import join_clusters, share_clusters
+from windrow.compile.share_panes import share_panes
+from windrow.plan.bind.others_windows import read_others_windows
+from windrow.plan.bind.refuse_time_functions import refuse_chance
+from windrow.plan.catalog import Engine
+from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.wanted import Wanted
+
+
+class Rules(NamedTuple):
+    """A tuple for each form that queries have on their way from text to spaces of state."""
+
+    written: tuple[WrittenRule, ...]
+    """The text of a query, before it is bound: it is said in the words that are bound."""
+
+    bound: tuple[Rule, ...]
+    """Each bound query as it comes, beside those that came before it."""
+
+    together: tuple[Callable[[Mapping[str, AnyQuery]], dict[str, AnyQuery]], ...]
+    """All queries of a session, before any runs."""
+
+    scanned: tuple[Callable[[AnyQuery, Mapping[str, pa.Table], Engine], AnyQuery], ...]
+    """The queries of one scan, with the tables that they join, before they are cut into stages."""
+
+    spaces: tuple[Callable[[Sequence[QueryPlan], Wanted], tuple[Space | RowSpace, ...]], ...]
+    """The queries over one stream of a stage: the spaces of state that answer them, each with its maintenances."""
+
+
+RULES = Rules(
+    written=(inline_views, join_indexes, read_others_windows, ask_in_where, refuse_chance, over_events),
+    bound=(
+        over_changes(count_distinct),
+        over_changes(push_distinct),
+        expire_rows,
+        count_stages,
+        over_folds(round_slide),
+        over_folds(join_clusters),
+        refuse_wishes,
+    ),
+    together=(share_clusters,),
+    scanned=(look_up_tables,),
+    spaces=(share_panes, number_rows),
+)
