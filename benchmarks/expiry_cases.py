@@ -7,20 +7,8 @@ import pyarrow as pa
 
 from windrow.operators.pipeline import Arrivals
 from windrow.plan.nodes.aggregates import ROWS, aggregate
-from windrow.plan.nodes.changes import (
-    Column,
-    Computed,
-    Distinct,
-    Group,
-    Join,
-    Measure,
-    Minus,
-    Node,
-    Project,
-    Scan,
-    Select,
-    TableJoin,
-)
+from windrow.plan.nodes.changes import Column, Computed, Distinct, Group, Measure, Minus, Node, Project, Scan, Select
+from windrow.plan.nodes.joins import Join, TableJoin
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

@@ -10,7 +10,9 @@ import numpy as np
 
 from windrow.local.simulate import Simulation
 from windrow.operators.changes import Changes
-from windrow.plan.nodes.changes import Expiry, Group, Join, Node
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Group, Node
+from windrow.plan.nodes.joins import Join
 
 from .expiry_cases import MINUTE, QUERIES, SECOND, arrivals, q1, q2, streams_of, tables
 from .size import Size

@@ -19,7 +19,8 @@ from windrow.compile.push_distinct import push_distinct
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.plan.nodes.changes import Column, Distinct, Expiry, Node, Scan
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Column, Distinct, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
 
 from .expiry_cases import ITEMS, MINUTE, QUERIES, RATE, SECOND, arrivals, streams_of, tables

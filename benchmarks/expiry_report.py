@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from windrow.plan.nodes.changes import Expiry
+from windrow.plan.expiry import Expiry
 
 from .expiry_delays import Delay
 from .expiry_replay import FROM_SQL, Throughput

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import windrow
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.stages.pipeline import packed_results

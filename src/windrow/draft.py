@@ -35,9 +35,10 @@ from windrow.plan.kafka_options import source_options
 from windrow.plan.lateness import read_lateness
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
 from windrow.schedule.costs import schedule_costs
 from windrow.spark.plain_types import is_plain

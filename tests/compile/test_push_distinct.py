@@ -11,7 +11,8 @@ from tests.operators.test_against_duckdb import check
 
 from drawn_examples import examples
 from windrow.compile.push_distinct import push_distinct
-from windrow.plan.nodes.changes import Distinct, Join
+from windrow.plan.nodes.changes import Distinct
+from windrow.plan.nodes.joins import Join
 
 
 @settings(max_examples=examples(8), deadline=None)

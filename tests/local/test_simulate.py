@@ -11,7 +11,8 @@ from tests.operators.plans import KINDS, TABLE, Event, cases, expected, instants
 from drawn_examples import examples
 from windrow.local.simulate import Simulation
 from windrow.operators.pipeline import Arrivals
-from windrow.plan.nodes.changes import Expiry, Node
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Node
 
 END = 100_000
 

@@ -16,16 +16,15 @@ from windrow.plan.nodes.changes import (
     Distinct,
     Group,
     Intersect,
-    Join,
     Measure,
     Minus,
     Node,
     Project,
     Scan,
     Select,
-    TableJoin,
     Union,
 )
+from windrow.plan.nodes.joins import Join, TableJoin
 
 COLUMNS = (Column("k", pa.int64()), Column("v", pa.float64()), Column("s", pa.string()))
 SCHEMA = pa.schema([(column.name, column.type) for column in COLUMNS])

@@ -14,8 +14,10 @@ from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.aggregates import ROWS
-from windrow.plan.nodes.changes import Distinct, Expiry, Group, Join, Measure, Minus, Node, Scan, Union
+from windrow.plan.nodes.changes import Distinct, Group, Measure, Minus, Node, Scan, Union
+from windrow.plan.nodes.joins import Join
 from windrow.storage.blocks import MemoryBlocks
 
 from .accumulate import Change, answers_of, changes_of, netted

@@ -15,8 +15,9 @@ from drawn_examples import examples
 from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.pipeline import Arrivals, Pipeline
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.aggregates import Aggregate, Partial, aggregate
-from windrow.plan.nodes.changes import Column, Expiry, Group, Measure, Scan
+from windrow.plan.nodes.changes import Column, Group, Measure, Scan
 from windrow.storage.blocks import MemoryBlocks
 
 TYPES = {"k": pa.string(), "x": pa.float64(), "i": pa.int64(), "s": pa.string(), "d": pa.decimal128(6, 2)}

@@ -10,7 +10,8 @@ import pytest
 from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.pipeline import Arrivals, Pipeline
-from windrow.plan.nodes.changes import Expiry, Intersect, Minus
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Intersect, Minus
 from windrow.storage.blocks import MemoryBlocks
 
 from .accumulate import answers_of, changes_of

@@ -13,8 +13,10 @@ from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import NEVER
 from windrow.operators.net import emitted
 from windrow.operators.pipeline import Arrivals, Pipeline
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.aggregates import ROWS, aggregate
-from windrow.plan.nodes.changes import Column, Distinct, Expiry, Group, Join, Measure, Minus, Node, Scan, Union
+from windrow.plan.nodes.changes import Column, Distinct, Group, Measure, Minus, Node, Scan, Union
+from windrow.plan.nodes.joins import Join
 from windrow.storage.blocks import MemoryBlocks
 
 TEXT = pa.string()

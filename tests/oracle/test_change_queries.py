@@ -20,7 +20,7 @@ from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay_stages import StageReplay
 from windrow.plan.bind.changes import bind_changes
-from windrow.plan.nodes.changes import Expiry
+from windrow.plan.expiry import Expiry
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Shard
 

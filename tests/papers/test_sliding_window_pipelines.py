@@ -11,15 +11,14 @@ from windrow.local.simulate import CLOCK_TRIGGERED, Released, Simulation
 from windrow.local.stages import Stage, arrivals_of, single_changes
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, OperatorNeeds
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.aggregates import ROWS, aggregate
 from windrow.plan.nodes.changes import (
     Column,
     Computed,
     Distinct,
     Expire,
-    Expiry,
     Group,
-    Join,
     Measure,
     Minus,
     Node,
@@ -27,6 +26,7 @@ from windrow.plan.nodes.changes import (
     Scan,
     Select,
 )
+from windrow.plan.nodes.joins import Join
 from windrow.storage.blocks import MemoryBlocks
 
 CORRECT = (Expiry.PROBING, Expiry.NEGATIVE, Expiry.HYBRID)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.nodes.pipeline import Ordering, Output, QueryPlan
+from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.query_parts import query_parts
 from windrow.plan.windows.row_window import CountWindow

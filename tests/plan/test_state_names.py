@@ -26,14 +26,12 @@ from windrow.plan.nodes.aggregates import (
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Apply,
-    Between,
     Column,
     Computed,
     Distinct,
     Expire,
     Group,
     Intersect,
-    Join,
     Measure,
     Minus,
     Project,
@@ -43,13 +41,13 @@ from windrow.plan.nodes.changes import (
     Single,
     SortKey,
     Stamp,
-    TableJoin,
     Union,
     WindowEdge,
 )
 from windrow.plan.nodes.clusters import HULL, ClusterPartial
+from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.kept import FROM_VALUES
-from windrow.plan.nodes.pipeline import Ordering, Output, QueryPlan
+from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.nodes.spaces import Fold, Key, RowSpace, Space
 from windrow.plan.state_names import (

@@ -13,7 +13,7 @@ from windrow.errors import QueryError
 from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 
 TIMES = pa.array([1, 2, 7, 11], pa.timestamp("s", tz="UTC"))
 EVENTS = pa.table(

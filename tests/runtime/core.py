@@ -20,8 +20,9 @@ from windrow.language import Windrow, parse_query
 from windrow.local.local_catalog import LocalEngine
 from windrow.plan.bind.query import bind_folded
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Outcome, Shard
 from windrow.runtime.slice.events import Slicer, expression_column

@@ -10,8 +10,9 @@ import pytest
 from operators.plans import scan, table_of
 from windrow.compile.place_expiry import place_expiry
 from windrow.compile.plan_stages import plan_stages
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Distinct, Expiry
+from windrow.plan.nodes.changes import Distinct
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.unknown_state import unknown_in
 

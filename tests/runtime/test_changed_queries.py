@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from windrow.compile.share_panes import share_panes
 from windrow.plan.nodes.aggregates import ROWS, aggregate
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.shard import Shard
 from windrow.runtime.slice.events import Slicer

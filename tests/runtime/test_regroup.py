@@ -41,9 +41,11 @@ from windrow.language import parse_query
 from windrow.local.local_catalog import local_catalog
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.catalog import Stream
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.aggregates import ROWS, aggregate
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Expiry, Group, Join, Measure, Node, Scan
+from windrow.plan.nodes.changes import Group, Measure, Node, Scan
+from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.payload import FLUSH, Payload

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import HEARTBEAT, RESET, Payload
 from windrow.runtime.shard import Outcome, Shard

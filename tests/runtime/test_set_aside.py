@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.payload import FLUSH, Payload
 from windrow.runtime.shard import Shard
 from windrow.runtime.unknown_state import unknown_in

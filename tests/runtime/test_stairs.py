@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from drawn_examples import examples
 from oracle.streams import Stream, streams
 from windrow.compile.explain import explain_plans
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.chains import chains_of
 from windrow.runtime.shard import Shard
 

@@ -11,8 +11,8 @@ import pytest
 
 from storage.stores import CountingBlocks
 from windrow.errors import StateError
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.shard import FORMAT, Shard
 from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.space import Answers, SpaceState

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow
 from windrow.application import Application
 from windrow.errors import SettingsError
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.schedule.heartbeat import Heartbeat
 from windrow.session import Session

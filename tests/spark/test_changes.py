@@ -16,7 +16,7 @@ import windrow
 from windrow.cli.main import app
 from windrow.control import add_script, obey
 from windrow.errors import ChangeError, QueryError
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.job import Job
 from windrow.spark.job.job_requests import JobRequests

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from windrow.errors import SettingsError
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.wanted import Wanted
 
 TOGETHER = ("schedule", "index", "keep", "eviction", "phantoms", "classes")

@@ -13,7 +13,7 @@ from windrow.language.spelling import listed
 from windrow.plan.nodes.aggregates import HELD, Partial
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.kept import FROM_VALUES
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.windows.cuts import Cuts

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from windrow.compile.place_expiry import explicit, place_expiry
-from windrow.plan.nodes.changes import Distinct, Expire, Expiry, Join, Node
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Distinct, Expire, Node
+from windrow.plan.nodes.joins import Join
 
 JOIN = 4
 """A change costs a join of streams about as much as this many other steps: it is hashed, kept and paired."""

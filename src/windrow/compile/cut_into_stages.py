@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from windrow.compile.shard_key import answer_key, shard_key
 from windrow.plan.change_names import part_name
-from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Distinct, Expire, Group, Join, Node, Ranked, SetNode, Union, is_told_in_order
+from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, SetNode, Union
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 
 

@@ -16,10 +16,9 @@ from windrow.language import Query, error_at, expression_sql, span_of
 from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
-from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import is_told_in_order
+from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
 from windrow.plan.nodes.emission import DELETES, SNAPSHOT
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow

@@ -7,9 +7,9 @@ from dataclasses import replace
 from windrow.compile.choose_expiry import choose_expiry
 from windrow.compile.place_expiry import place_expiry
 from windrow.compile.rule import Arriving
-from windrow.plan.expiry import read_expiry
+from windrow.plan.expiry import Expiry, read_expiry
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Expire, Expiry
+from windrow.plan.nodes.changes import Expire
 from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import NOTHING, Wanted

@@ -23,9 +23,10 @@ from windrow.plan.bind.typing import type_name
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import kept_as
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan, texts_in
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan, texts_in
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import NestedWindow, level_of

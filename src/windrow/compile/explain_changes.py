@@ -8,15 +8,13 @@ from types import MappingProxyType
 from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
 from windrow.compile.place_expiry import place_expiry
 from windrow.language import duration_sql
+from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Apply,
-    Between,
     Distinct,
     Expire,
-    Expiry,
     Group,
-    Join,
     Node,
     Project,
     Ranked,
@@ -24,9 +22,9 @@ from windrow.plan.nodes.changes import (
     Select,
     SetNode,
     Stamp,
-    TableJoin,
 )
 from windrow.plan.nodes.emission import FINAL
+from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, LeafKey, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from windrow.compile.choices import CHOICES, OWN
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.time_window import TimeWindow
 
 ScheduleCosts = Callable[[Sequence[int], Sequence[int]], tuple[str, dict[str, float]]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 
 
 def joined_lines(plan: StreamPlan) -> list[str]:

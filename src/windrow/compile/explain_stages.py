@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from windrow.compile.stay_in_shard import why_not
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import AnyQuery, Feed, StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 
 
 def explain_stages(plan: StagePlan, beside: Sequence[StagePlan]) -> list[str]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from windrow.compile.choose_maintenance import NAMES
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 
 
 def summary(plans: Sequence[StagePlan]) -> list[str]:

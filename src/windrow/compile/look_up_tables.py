@@ -16,9 +16,10 @@ from windrow.plan.catalog import Engine
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.groupings import sets_in
 from windrow.plan.nodes.joined_rows import JoinedRows, TableStep, column_text, columns_in
-from windrow.plan.nodes.pipeline import LookUp, QueryPlan, texts_in
+from windrow.plan.nodes.query_plan import LookUp, QueryPlan
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.stream_plan import texts_in
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.time_window import TimeWindow
 

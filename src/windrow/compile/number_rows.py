@@ -8,7 +8,7 @@ from dataclasses import replace
 from windrow.compile.choose_maintenance import chosen
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.errors import SettingsError
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.windows.row_levels import row_parts

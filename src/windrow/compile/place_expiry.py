@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from windrow.plan.nodes.changes import Distinct, Expire, Expiry, Group, Join, Node, Ranked, Scan, SetNode, Stamp, Union
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
+from windrow.plan.nodes.joins import Join
 
 
 def place_expiry(plan: Node, way: Expiry) -> Node:

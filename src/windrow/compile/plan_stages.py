@@ -15,9 +15,10 @@ from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Scan
-from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.regrouped import LeafKey
 from windrow.plan.nodes.stage import AnyQuery, Feed, StagePlan
+from windrow.plan.nodes.stream_plan import SpreadScan, StreamPlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 

@@ -10,8 +10,9 @@ from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
 from windrow.compile.rules import RULES
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
-from windrow.plan.nodes.pipeline import QueryPlan, SpreadScan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.nodes.stream_plan import SpreadScan, StreamPlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from windrow.language import parse_expression
-from windrow.plan.nodes.changes import Computed, Distinct, Group, Join, Node, Project, Select, SetNode, Union
+from windrow.plan.nodes.changes import Computed, Distinct, Group, Node, Project, Select, SetNode, Union
+from windrow.plan.nodes.joins import Join
 
 
 def push_distinct(plan: Node) -> Node:

@@ -8,8 +8,8 @@ from windrow.compile.keep_rows import Figures, value_bytes
 from windrow.errors import MemoryLimitError
 from windrow.plan.memory import too_large
 from windrow.plan.nodes.aggregates import LISTS, Partial
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stream_plan import StreamPlan
 
 INSTANT_BYTES = 8
 """A list keeps the time of each value."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from windrow.errors import SettingsError
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.parts import NestedWindow, nested_window, parts_of
 from windrow.plan.windows.time_window import TimeWindow

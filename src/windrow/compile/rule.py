@@ -9,7 +9,7 @@ from windrow.language import Query
 from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Node
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 

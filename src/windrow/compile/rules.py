@@ -25,7 +25,7 @@ from windrow.compile.share_panes import share_panes
 from windrow.plan.bind.others_windows import read_others_windows
 from windrow.plan.bind.refuse_time_functions import refuse_chance
 from windrow.plan.catalog import Engine
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from windrow.language import parse_expression
-from windrow.plan.nodes.changes import Apply, Distinct, Group, Join, Node, Project, Ranked, Scan, SetNode, Union
+from windrow.plan.nodes.changes import Apply, Distinct, Group, Node, Project, Ranked, Scan, SetNode, Union
+from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, Regrouped, leaves_in
 
 Keys = dict[Leaf, tuple[str, ...]]

@@ -10,7 +10,7 @@ from windrow.compile.nest_windows import chains_that_pay, nest_windows
 from windrow.errors import SettingsError
 from windrow.plan.nodes.aggregates import ROWS, Partial
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Fold, Key, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.windows.cuts import Cuts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.plan.nodes.groupings import keys_of_all
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.row_window import CountWindow
 

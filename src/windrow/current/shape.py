@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from windrow.current.limits import Limits
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 
 NEWEST_WINDOW, ADDED_UP, LATEST_ROWS = "newest window", "added up", "latest rows"

@@ -17,8 +17,7 @@ from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
-from windrow.plan.expiry import read_expiry
-from windrow.plan.nodes.changes import Expiry
+from windrow.plan.expiry import Expiry, read_expiry
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.storage.blocks import Blocks

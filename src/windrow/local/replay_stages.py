@@ -11,8 +11,9 @@ from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.event_times import microseconds, possible
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.answers.finish import finish_part, finish_whole

@@ -16,7 +16,8 @@ from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.stages import Stage, arrivals_of, single_changes, stages_of
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, OperatorNeeds
-from windrow.plan.nodes.changes import Expiry, Node
+from windrow.plan.expiry import Expiry
+from windrow.plan.nodes.changes import Node
 from windrow.storage.blocks import MemoryBlocks
 
 CLOCK_TRIGGERED = "clock-triggered"

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.pending_changes import PendingChanges
-from windrow.plan.nodes.changes import Expire, Join, Node, Project, Scan, Select, TableJoin, Union
+from windrow.plan.nodes.changes import Expire, Node, Project, Scan, Select, Union
+from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
 

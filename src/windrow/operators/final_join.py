@@ -14,7 +14,8 @@ from windrow.operators.operator import Evaluate
 from windrow.operators.outer_join import ALONE
 from windrow.operators.pending_changes import PendingChanges
 from windrow.operators.row_table import RowTable
-from windrow.plan.nodes.changes import Column, Join, Node, Scan
+from windrow.plan.nodes.changes import Column, Node, Scan
+from windrow.plan.nodes.joins import Join
 from windrow.storage.blocks import Blocks, Snapshot
 
 SIDES = ("left", "right")

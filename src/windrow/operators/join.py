@@ -16,7 +16,7 @@ from windrow.operators.operator import Evaluate
 from windrow.operators.pairs import matches
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
-from windrow.plan.nodes.changes import Join
+from windrow.plan.nodes.joins import Join
 from windrow.storage.blocks import Blocks, Snapshot
 
 PAIRS = 1 << 20

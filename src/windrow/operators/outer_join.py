@@ -10,7 +10,7 @@ from windrow.operators.changes import Changes, merged
 from windrow.operators.join import JoinRows, waiting_of
 from windrow.operators.operator import Evaluate
 from windrow.operators.sets import Rule, SetRows
-from windrow.plan.nodes.changes import Join, JoinKind
+from windrow.plan.nodes.joins import Join, JoinKind
 from windrow.storage.blocks import Blocks, Snapshot
 
 ALONE: dict[JoinKind, tuple[str, ...]] = {

@@ -29,12 +29,12 @@ from windrow.operators.stream_function import FunctionRows
 from windrow.operators.table_join import TableJoinRows
 from windrow.plan.change_names import node_name
 from windrow.plan.instants import BEFORE_ALL
+from windrow.plan.nodes.change_plan import is_told_in_order
 from windrow.plan.nodes.changes import (
     Apply,
     Distinct,
     Expire,
     Group,
-    Join,
     Node,
     Project,
     Ranked,
@@ -43,10 +43,9 @@ from windrow.plan.nodes.changes import (
     SetNode,
     Single,
     Stamp,
-    TableJoin,
     Union,
-    is_told_in_order,
 )
+from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
 

@@ -11,7 +11,8 @@ from numba import njit
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.row_table import RowTable
 from windrow.operators.sort_ranks import in_order, ranks_of
-from windrow.plan.nodes.changes import Expire, Join, Node, Project, Ranked, Scan, Select, TableJoin
+from windrow.plan.nodes.changes import Expire, Node, Project, Ranked, Scan, Select
+from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.storage.blocks import Blocks, Snapshot
 
 ALL = 2**62

@@ -13,7 +13,7 @@ from windrow.operators.operator import Evaluate, Stateless
 from windrow.operators.pairs import expand
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
-from windrow.plan.nodes.changes import TableJoin
+from windrow.plan.nodes.joins import TableJoin
 from windrow.storage.blocks import MemoryBlocks
 
 

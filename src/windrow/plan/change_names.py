@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from windrow.plan.nodes.changes import (
     Apply,
-    Between,
     Column,
     Distinct,
     Expire,
     Group,
     Intersect,
-    Join,
     Minus,
     Node,
     Project,
@@ -23,9 +21,9 @@ from windrow.plan.nodes.changes import (
     SetNode,
     Single,
     Stamp,
-    TableJoin,
     Union,
 )
+from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.state_names import aggregate_text, quoted, short, span, type_text
 

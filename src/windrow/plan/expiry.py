@@ -1,9 +1,19 @@
-"""How rows of joins, set operators and windows without a slide expire, as users say it."""
+"""How rows of joins, set operators and windows without a slide expire: the four ways, as users say them."""
 
 from __future__ import annotations
 
+from enum import Enum
+
 from windrow.errors import SettingsError
-from windrow.plan.nodes.changes import Expiry
+
+
+class Expiry(Enum):
+    """Who notices that a row's time is over (section 3): four ways that differ in when, not in what."""
+
+    INPUT = "input-triggered"
+    PROBING = "time probing"
+    NEGATIVE = "negative tuples"
+    HYBRID = "hybrid"
 
 
 def read_expiry(text: str | Expiry | None) -> Expiry | None:

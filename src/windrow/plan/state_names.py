@@ -32,7 +32,7 @@ from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.joined_rows import JoinedRows, TableStep
-    from windrow.plan.nodes.pipeline import QueryPlan
+    from windrow.plan.nodes.query_plan import QueryPlan
     from windrow.plan.nodes.spaces import Key, RowSpace, Space
 
 PANES, TOTALS, ROWS, OPENED, SESSIONS = "panes", "totals", "rows", "opened windows", "sessions"

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.contracts import KeptSpace

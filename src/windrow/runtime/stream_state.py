@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.answers.query_answers import QueryAnswers
 from windrow.runtime.contracts import KeptSpace

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.current.answers import Answers
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.row_window import CountWindow
 from windrow.serve.history import COLUMNS, History

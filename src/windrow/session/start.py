@@ -18,7 +18,7 @@ from windrow.language import Query, parse_query
 from windrow.local.ask import aggregate, ask
 from windrow.places.place import Place
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.query_parts import query_parts

@@ -32,7 +32,7 @@ from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.groupings import GroupingSets
-from windrow.plan.nodes.pipeline import Output
+from windrow.plan.nodes.query_plan import Output
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, named_columns
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow

@@ -11,7 +11,7 @@ from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import Ordering, Output, QueryPlan
+from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow

@@ -40,21 +40,9 @@ from windrow.plan.bind.waits import Waits, keeps_for_ever, life_of
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import BoundChanges, leading_names
-from windrow.plan.nodes.changes import (
-    Between,
-    Group,
-    Intersect,
-    Join,
-    Minus,
-    Node,
-    Ranked,
-    Scan,
-    Select,
-    Single,
-    TableJoin,
-    Union,
-)
+from windrow.plan.nodes.changes import Group, Intersect, Minus, Node, Ranked, Scan, Select, Single, Union
 from windrow.plan.nodes.emission import CHANGES, DELETES, FINAL, SNAPSHOT
+from windrow.plan.nodes.joins import Between, Join, TableJoin
 
 Named = Mapping[str, exp.Expr]
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}

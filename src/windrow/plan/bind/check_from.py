@@ -13,7 +13,8 @@ from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import output_name
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type, type_name
-from windrow.plan.nodes.changes import Column, JoinKind
+from windrow.plan.nodes.changes import Column
+from windrow.plan.nodes.joins import JoinKind
 
 KINDS: dict[tuple[str, ...], JoinKind] = {
     (): "inner",

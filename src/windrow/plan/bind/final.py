@@ -9,19 +9,8 @@ from sqlglot import exp
 from windrow.errors import QueryError
 from windrow.language import error_at
 from windrow.plan.bind.waits import life_of
-from windrow.plan.nodes.changes import (
-    Distinct,
-    Group,
-    Intersect,
-    Join,
-    Minus,
-    Node,
-    Ranked,
-    Scan,
-    SetNode,
-    Stamp,
-    Union,
-)
+from windrow.plan.nodes.changes import Distinct, Group, Intersect, Minus, Node, Ranked, Scan, SetNode, Stamp, Union
+from windrow.plan.nodes.joins import Join
 
 
 def final_plan(plan: Node, place: exp.Expr, text: str) -> Node:

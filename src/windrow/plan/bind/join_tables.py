@@ -22,7 +22,7 @@ from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
 from windrow.plan.bind.typing import checked_condition, checked_type, type_name
 from windrow.plan.bind.widen import cast_to, wider
 from windrow.plan.nodes.joined_rows import JoinedRows, KeyPair, TableStep
-from windrow.plan.nodes.pipeline import texts_in
+from windrow.plan.nodes.stream_plan import texts_in
 
 
 def join_tables(tree: exp.Select, written: exp.Select, source: BoundRows, scope: Scope) -> tuple[exp.Select, BoundRows]:

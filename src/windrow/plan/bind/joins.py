@@ -16,7 +16,7 @@ from windrow.plan.bind.check_from import join_kind
 from windrow.plan.bind.interval_conditions import Apart, apart_of, narrowed
 from windrow.plan.bind.names import placed_as, unknown_name
 from windrow.plan.bind.widen import cast_to, wider
-from windrow.plan.nodes.changes import JoinKind
+from windrow.plan.nodes.joins import JoinKind
 
 
 @dataclass(slots=True)

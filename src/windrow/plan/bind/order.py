@@ -11,7 +11,7 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.typing import checked_type, type_name
-from windrow.plan.nodes.pipeline import Ordering
+from windrow.plan.nodes.query_plan import Ordering
 
 Term = tuple[Ordering, exp.Expr]
 """A term of ORDER BY, and what it orders by."""

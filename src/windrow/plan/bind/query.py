@@ -33,7 +33,7 @@ from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.window_rows import bind_window_rows
 from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
-from windrow.plan.nodes.pipeline import Output
+from windrow.plan.nodes.query_plan import Output
 from windrow.plan.nodes.result_columns import leading_columns, named_columns
 
 Named = dict[str, exp.Expr]

@@ -9,21 +9,8 @@ from sqlglot import exp
 
 from windrow.language import expression_sql, parse_expression
 from windrow.plan.catalog import Stream
-from windrow.plan.nodes.changes import (
-    Between,
-    Distinct,
-    Group,
-    Join,
-    Node,
-    Project,
-    Ranked,
-    Scan,
-    Select,
-    SetNode,
-    Stamp,
-    TableJoin,
-    Union,
-)
+from windrow.plan.nodes.changes import Distinct, Group, Node, Project, Ranked, Scan, Select, SetNode, Stamp, Union
+from windrow.plan.nodes.joins import Between, Join, TableJoin
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from windrow.plan.bind.order import bind_limit, bind_order
 from windrow.plan.bind.project_rows import filtered
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.aggregates import Aggregate, Partial
-from windrow.plan.nodes.pipeline import Output
+from windrow.plan.nodes.query_plan import Output
 from windrow.plan.nodes.result_columns import leading_columns, named_columns
 from windrow.plan.nodes.spaces import Key
 

@@ -10,12 +10,16 @@ emission         What is sent of a window's answer: all of it, or what differs f
 groupings        GROUPING SETS: the key by which groups of one grouping are told from those of another
 joined_rows      Rows of a stream joined with tables: what is read of the events before, and what is evaluated
                  afterwards
+joins            Joins over changes: of two streams, of a stream with a table that does not change
 kept             What panes keep of their rows: partials, or the values that partials are made of
-pipeline         What runs: frozen plans that travel to the workers
+query_plan       One query as it runs: frozen, so that equal plans are equal values, and plain, so that it travels to
+                 workers
 regrouped        Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next
 result_columns   The columns of answers and of results, for each kind of window
 run_names        Names for what runs in one Spark query: the streams that it reads, and in how many stages
 spaces           What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
 stage            What a stage runs: windows that are folded over its streams, and pipelines of operators over changes
+stream_plan      All that a stage does with one stream: which queries, answered by which spaces, over which expressions
+                 of events
 wanted           What was asked for by name, of a query or of all that runs over one scan
 """

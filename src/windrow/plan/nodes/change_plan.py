@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from windrow.plan.catalog import Stream
 from windrow.plan.change_names import asked_text, change_answer_text
-from windrow.plan.nodes.changes import TIME, Node, TableJoin
+from windrow.plan.nodes.changes import TIME, Apply, Node, Project, Select
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.state_names import short
@@ -162,3 +163,10 @@ def _tables(plan: Node) -> set[str]:
 def leading_names(emit: str) -> tuple[str, ...]:
     """The columns that lead every result."""
     return ("window_start", "window_end") if emit == SNAPSHOT else ("op", "time")
+
+
+def is_told_in_order(plan: Node) -> bool:
+    """Whether rows only come, as a function gives them one after the other: none is taken back, and none is netted."""
+    if isinstance(plan, Apply):
+        return True
+    return isinstance(plan, Select | Project | TableJoin) and is_told_in_order(plan.child)

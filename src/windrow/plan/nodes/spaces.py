@@ -20,7 +20,7 @@ from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
-    from windrow.plan.nodes.pipeline import QueryPlan
+    from windrow.plan.nodes.query_plan import QueryPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ import pyarrow as pa
 from windrow.plan.change_names import asked_text
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.regrouped import LeafKey
+from windrow.plan.nodes.stream_plan import StreamPlan
 
 AnyQuery = QueryPlan | ChangePlan
 

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from windrow.errors import SettingsError
 from windrow.language.durations import duration_sql, parse_duration
 from windrow.plan.instants import shown_instant
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, levels_of
 
 R = TypeVar("R")

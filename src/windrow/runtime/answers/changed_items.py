@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.plan.nodes.emission import HAD, HAS
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.keys import encode_keys
 
 

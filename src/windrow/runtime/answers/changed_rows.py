@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, as_was
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.keys import same_values
 
 

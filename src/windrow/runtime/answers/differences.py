@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from windrow.clustering.identity import CHANGES, KEPT
 from windrow.kernels.rounding import alike, numbers_in
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows
 from windrow.runtime.keys import identity_of, same_values

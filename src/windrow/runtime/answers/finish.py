@@ -8,7 +8,7 @@ from windrow.expressions.evaluate_text import evaluate_text
 from windrow.expressions.session_zones import UTC
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.changed_rows import changed_rows
 from windrow.runtime.answers.top import Term, first_of_each_window
 

@@ -11,7 +11,7 @@ from windrow.clustering import Clustering
 from windrow.kernels import Kernel
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.cluster_rows import ClusterRows, FoundClusters

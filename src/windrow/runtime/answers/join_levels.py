@@ -12,7 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, Kernel, concat, identity, take
 from windrow.plan.instants import shown_starts
 from windrow.plan.nodes.aggregates import Aggregate, Partial
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.runtime.answers.windows import Answers

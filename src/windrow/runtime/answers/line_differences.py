@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.rounding import alike, numbers_in
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.differences import Noise
 from windrow.runtime.answers.places import Places
 from windrow.runtime.keys import encode_keys

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.plan.nodes.joined_rows import JoinedRows, column_text, columns_in
-from windrow.plan.nodes.pipeline import LookUp, QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import LookUp, QueryPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.slice.table_rows import TableRows
 
 Result = tuple[str, pa.RecordBatch]

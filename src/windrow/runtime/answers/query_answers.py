@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.pipeline import QueryPlan, StreamPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow

@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.clustering import kernel_of
 from windrow.kernels.rounding import rounding_of
 from windrow.plan.instants import shown_starts
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.runtime.answers.windows import Answers

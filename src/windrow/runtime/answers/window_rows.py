@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 
 
 def row_by_row(query: QueryPlan, answers: pa.RecordBatch) -> pa.RecordBatch:

@@ -9,7 +9,7 @@ import numpy as np
 
 from windrow.kernels import Fields, concat, take
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.session_window import SessionWindow

@@ -15,8 +15,9 @@ from windrow.operators.pipeline import Arrivals, Pipeline
 from windrow.plan.change_names import asked_text
 from windrow.plan.instants import BEFORE_ALL, LATEST_US
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Node, TableJoin
+from windrow.plan.nodes.changes import Node
 from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
+from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.time_window import TimeWindow

@@ -15,8 +15,8 @@ from windrow.compile.choose_phantoms import choose_phantoms
 from windrow.kernels import to_arrow
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.keys import encode_keys, spread

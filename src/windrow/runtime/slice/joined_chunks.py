@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.table_rows import TableRows
 

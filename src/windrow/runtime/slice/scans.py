@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow.plan.nodes.pipeline import SpreadScan
 from windrow.plan.nodes.regrouped import EVERYWHERE
+from windrow.plan.nodes.stream_plan import SpreadScan
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.reject import TIME
 

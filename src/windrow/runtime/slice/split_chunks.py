@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.expression_column import expression_column
 

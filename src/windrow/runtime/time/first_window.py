@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.kept import kept_as
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.history import History

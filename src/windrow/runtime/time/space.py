@@ -12,7 +12,7 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, take
 from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow, levels_of

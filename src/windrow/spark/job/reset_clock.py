@@ -11,7 +11,7 @@ from windrow.errors import ChangeError, SettingsError
 from windrow.places.place import AnyPlace, place_of
 from windrow.plan.instants import read_instant, shown_instant
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.timing import Timing
 from windrow.runtime.payload import RESET

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from windrow.errors import SettingsError, StateError
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.sink import ANSWER_FILES, Sink
 from windrow.spark.sinks.files import extension_of
 from windrow.spark.sinks.staged_files import STAGING

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from windrow.errors import JobError, SettingsError
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.sink import ANSWER_TABLE, Sink
 from windrow.spark.sinks.answer_files import UNKNOWN, net_rows, signed_rows
 from windrow.spark.sinks.database_table import BATCHES, TYPES, DatabaseTable, Run

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from windrow.errors import WindrowError
 from windrow.expressions.zone_clocks import is_known
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.answer_settings import unlike_ours
 from windrow.spark.plain_types import is_plain

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from windrow.places.place import Place
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.costs import Costs
 from windrow.spark.sinks.covered import Coverage

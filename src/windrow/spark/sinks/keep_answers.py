@@ -16,7 +16,7 @@ from windrow.current.shape import ADDED_UP, LATEST_ROWS, Shape
 from windrow.errors import SettingsError
 from windrow.places.place import AnyPlace, Place
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.sink import Sink
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.sinks.answer_files import answer_home

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.finish import finish_part, finish_whole
 from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.packed import unpacked

@@ -13,7 +13,7 @@ from pyspark.sql.utils import is_timestamp_ntz_preferred
 
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
-from windrow.plan.nodes.pipeline import QueryPlan
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.top import Term, first_of_each_window
 from windrow.spark.expressions import guarded
 from windrow.spark.sinks.changed_results import changed_results

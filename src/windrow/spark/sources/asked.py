@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from windrow.language import parse_expression
 from windrow.plan.nodes.groupings import plain_keys
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 
 JOINED_FIRST = "it evaluates expressions over them and a table"

@@ -16,8 +16,8 @@ from pyspark.sql.types import StructType
 
 from windrow.errors import SettingsError, StateError
 from windrow.places.place import AnyPlace, place_of
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.row_window import CountWindow

@@ -13,7 +13,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from windrow.language import identifier_sql
 from windrow.plan.nodes.joined_rows import JoinedRows, columns_in
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
 from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.split_chunks import EVENT, FAILED, SOURCE

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from windrow.expressions.columns import normal
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.runtime.slice.table_rows import TableRows

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from windrow.language import identifier_sql
-from windrow.plan.nodes.pipeline import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.contracts import AnySlicer
 from windrow.runtime.payload import TALLIES, Payload
 from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE

@@ -17,8 +17,8 @@ from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
 from windrow.errors import StateError
 from windrow.plan.catalog import REJECTED_ROWS
-from windrow.plan.nodes.pipeline import StreamPlan
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.changes.send_on import passed_on, regrouped
 from windrow.runtime.contracts import AnyShard
 from windrow.runtime.feed import fed
