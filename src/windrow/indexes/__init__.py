@@ -19,6 +19,8 @@ row_index      An index of rows in one process: a ring of panes, each a structur
 runs           Runs of an index as files: rows of one pane in order of their keys, in blocks, with a fence for each
 sorted_runs    Sorted runs with fences: what comes is sorted at once, and runs of like length are merged
 structure      What an index of one pane is: words in order, each with a value; one small interface, several ways
-trie_steps     The compiled steps on a trie: nodes of four sizes and leaves in one arena, all in flat arrays
+trie_leaves    The leaves of a trie, compiled: their entries stand in one arena, in stretches that are used again
+trie_nodes     The nodes of a trie, of four sizes that grow into each other, compiled: all of it in flat arrays
+trie_steps     What a trie is asked, compiled: to insert, where a leaf that is full bursts into a node, and to find
 tries          Tries over the bytes of words: a radix tree whose nodes are as large as they must be, and a burst trie
 """

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.indexes.structure import Spans, grown
-from windrow.indexes.trie_steps import ARENA, LARGEST, LEAVES, NODES, Trie, insert_all, last_of, spans_of
+from windrow.indexes.trie_nodes import ARENA, LARGEST, LEAVES, NODES, Trie
+from windrow.indexes.trie_steps import insert_all, last_of, spans_of
 
 _PARTS = (("links4", "bytes4"), ("links16", "bytes16"), ("links48", "bytes48"), ("links256",))
 """The arrays of each size of nodes."""

@@ -33,10 +33,13 @@ join_keys              What the two sides of a join are compared by: columns, co
                        same types
 join_tables            A stream joined with tables stays a stream: its rows have more columns, and there may be more or
                        fewer of them
+joined_queries         A sub-query as one more source of a join: what it shares with the query around becomes a
+                       condition of the join
 joins                  JOIN, commas and WHERE: which conditions join, which restrict a stream, and which are left for
                        afterwards
 lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
 level_filters          FILTER (WHERE level <= 1): an aggregate of what one level holds, beside those of a coarser one
+lower_columns          Expressions over the sources of a SELECT, as expressions over columns of a plan
 names                  Names in expressions: each column replaced by what it stands for, at its old place in the text
 order                  ORDER BY and LIMIT
 others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '10 minutes')`; they must be over a
@@ -54,6 +57,7 @@ refuse                 Clauses that the language has and this version does not r
 refuse_time_functions  Functions that do not go with windows of ours, or are another one each time: refused where they
                        stand
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
+source_names           Which source of a SELECT a name means: columns, edges of windows, and what * stands for
 stream_first           A join that begins with a table, written so that it begins with a stream
 stream_functions       Functions that remember: from a call in FROM to a step of a plan over changes
 sub_queries            Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a

@@ -11,11 +11,12 @@ from sqlglot import exp
 from windrow.language import as_written, error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in, is_call, resolve
-from windrow.plan.bind.change_sources import Derived, Sources, plan_column
+from windrow.plan.bind.change_sources import Derived, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.first_rows import Ordering
 from windrow.plan.bind.groupings import grouped_by, way_out
+from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.bind.order import selected
 from windrow.plan.bind.over import Overs, resolved

@@ -14,7 +14,7 @@ from windrow.language.nodes import EACH_EVENT, StreamFunction
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.change_groups import bind_select
-from windrow.plan.bind.change_sources import Base, Derived, Source, Sources, Static
+from windrow.plan.bind.change_sources import Base, Derived, Source, Static
 from windrow.plan.bind.check_from import check_aliases, check_conditions, check_leading, join_kind, without_partner
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
@@ -27,14 +27,16 @@ from windrow.plan.bind.first_rows import first_answers
 from windrow.plan.bind.from_clause import bind_stream, read_from
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table, kind_with_table
+from windrow.plan.bind.joined_queries import ONE_ROW
 from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of, refuse_impossible
+from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import check_qualifiers
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
-from windrow.plan.bind.sub_queries import ONE_ROW, SubQueries
+from windrow.plan.bind.sub_queries import SubQueries
 from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
 from windrow.plan.bind.waits import Waits, keeps_for_ever, life_of
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides

@@ -11,9 +11,10 @@ from sqlglot import exp
 from windrow.language import error_at
 from windrow.language.balance import balanced
 from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.change_sources import Base, Sources, Static
+from windrow.plan.bind.change_sources import Base, Static
 from windrow.plan.bind.check_from import join_kind
 from windrow.plan.bind.interval_conditions import Apart, apart_of, narrowed
+from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import placed_as, unknown_name
 from windrow.plan.bind.widen import cast_to, wider
 from windrow.plan.nodes.joins import JoinKind

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from windrow.language import error_at
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import is_call
-from windrow.plan.bind.change_sources import OWN
-from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.joined_queries import (
+    CLAUSES,
+    JoinedQueries,
+    check_columns,
+    name_outputs,
+    own_column,
+    refuse_unequal,
+)
 from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.refuse import not_yet
 
-ONE_ROW = "one_row"
-"""Marks a sub-query whose value is that of its one row."""
-
-Columns = Mapping[str, Sequence[str]]
-"""The columns of each source, by alias."""
-
-_CLAUSES = ("group", "having", "distinct", "order", "limit", "qualify", "with_", "cluster", "query_window")
-
 
 @dataclass(slots=True)
-class SubQueries:
-    """Takes the sub-queries out of the clauses of one SELECT, and makes joins of them.
-
-    `around` are the columns of its own sources, `columns_of` tells those of the sources of a sub-query. A condition of
-    a sub-query that names columns of `around` is one of the join.
-    """
-
-    around: Columns
-    columns_of: Callable[[exp.Select], Columns]
-    scope: Scope
-    first: int
-    joins: list[exp.Join] = field(default_factory=list)
+class SubQueries(JoinedQueries):
+    """Takes the sub-queries out of the clauses of one SELECT, and makes joins of them."""
 
     def taken_out(self, tree: exp.Select) -> exp.Select:
         """The same query without sub-queries outside FROM; what they have become is in `joins`."""
@@ -70,8 +57,8 @@ class SubQueries:
             if node.find_ancestor(exp.Query) is not tree:
                 continue
             if isinstance(node, exp.Exists):
-                some = self._counting(self._plain(node.this.unnest(), [], node), None, node)
-                node.replace(placed_as(exp.paren(exp.GT(this=some, expression=exp.Literal.number(0))), node))
+                some = self._counting(self.plain(node.this.unnest(), [], node), None, node)
+                node.replace(placed_as(exp.paren(_some(some)), node))
             elif isinstance(node, exp.In) and node.args.get("query"):
                 node.replace(placed_as(exp.paren(self._is_among(node)), node))
 
@@ -79,7 +66,7 @@ class SubQueries:
         """Whether a value is among those of a sub-query: NULL where a NULL may be the one that is looked for."""
         if isinstance(node.this, exp.Tuple):
             raise not_yet(node, "IN of several columns beside other conditions", self.scope.text, "EXISTS (SELECT ...)")
-        inner, asked = self._plain(node.args["query"].unnest(), [node.this], node), node.this
+        inner, asked = self.plain(node.args["query"].unnest(), [node.this], node), node.this
         value = exp.paren(inner.selects[0].unalias().copy())
         missing = self._counting(inner, exp.Is(this=value.copy(), expression=exp.Null()), node)
         unknown = exp.Is(this=exp.paren(asked.copy()), expression=exp.Null())
@@ -92,17 +79,16 @@ class SubQueries:
 
     def _has_equal(self, inner: exp.Select, value: exp.Expr, asked: exp.Expr, place: exp.Expr) -> exp.Expr:
         """Whether a sub-query has a row whose `value` is what is `asked` for: a join with one row for each value."""
-        made, alias = inner.copy(), self._alias()
-        correlated = self._correlated(made)
-        conditions, columns = self._renamed(correlated, made, alias)
+        made, alias = inner.copy(), self.alias()
+        correlated = self.correlated(made)
+        conditions, columns = self.renamed(correlated, made, alias)
         for condition in correlated:
-            _refuse_unequal(condition, self.scope)
-        outputs = {**columns, "v": value, "n": exp.Count(this=exp.Star())}
-        made.set("expressions", [exp.alias_(part.copy(), name, quoted=True) for name, part in outputs.items()])
+            refuse_unequal(condition, self.scope)
+        name_outputs(made, {**columns, "v": value, "n": exp.Count(this=exp.Star())})
         made.set("group", exp.Group(expressions=[part.copy() for part in (*columns.values(), value)]))
-        equal = exp.EQ(this=asked.copy(), expression=_column(alias, "v"))
-        self._add(made, alias, "LEFT", [equal, *conditions], place)
-        return exp.Not(this=exp.Is(this=_column(alias, "n"), expression=exp.Null()))
+        equal = exp.EQ(this=asked.copy(), expression=own_column(alias, "v"))
+        self.add(made, alias, "LEFT", [equal, *conditions], place)
+        return exp.Not(this=exp.Is(this=own_column(alias, "n"), expression=exp.Null()))
 
     def _counting(self, inner: exp.Select, more: exp.Expr | None, place: exp.Expr) -> exp.Subquery:
         """How many rows a sub-query has, of those for which `more` holds."""
@@ -125,143 +111,48 @@ class SubQueries:
             asked = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
         if len(asked) > 1 and negated:
             raise not_yet(node, "NOT IN of several columns", self.scope.text, "NOT EXISTS (SELECT ... WHERE ...)")
-        inner = self._plain(query, asked, node)
-        correlated = self._correlated(inner)
-        alias = self._alias()
+        inner = self.plain(query, asked, node)
+        correlated = self.correlated(inner)
+        alias = self.alias()
         values = {f"v{i}": value.unalias() for i, value in enumerate(inner.selects)} if asked else {}
-        conditions, columns = self._renamed(correlated, inner, alias)
-        equal = [exp.EQ(this=one.copy(), expression=_column(alias, name)) for one, name in zip(asked, values)]
-        self._join(inner, {**values, **columns}, alias, word, [*equal, *conditions], node)
+        conditions, columns = self.renamed(correlated, inner, alias)
+        equal = [exp.EQ(this=one.copy(), expression=own_column(alias, name)) for one, name in zip(asked, values)]
+        self.join(inner, {**values, **columns}, alias, word, [*equal, *conditions], node)
         if negated and asked:  # NULL may be equal to anything, so that nobody knows that a row is not among them
-            alias = self._alias()
-            conditions, columns = self._renamed(correlated, inner, alias)
+            alias = self.alias()
+            conditions, columns = self.renamed(correlated, inner, alias)
             missing = exp.Is(this=exp.paren(values["v0"].copy()), expression=exp.Null())
             unknown = exp.Or(
-                this=_column(alias, "missing"),
+                this=own_column(alias, "missing"),
                 expression=exp.Is(this=exp.paren(asked[0].copy()), expression=exp.Null()),
             )
-            self._join(inner, {"missing": missing, **columns}, alias, word, [exp.paren(unknown), *conditions], node)
-
-    def _join(
-        self,
-        inner: exp.Select,
-        columns: Mapping[str, exp.Expr],
-        alias: str,
-        word: str,
-        conditions: Sequence[exp.Expr],
-        place: exp.Expr,
-    ) -> None:
-        made = inner.copy()
-        outputs = columns or {"hit": exp.Literal.number(1)}
-        made.set("expressions", [exp.alias_(node.copy(), name, quoted=True) for name, node in outputs.items()])
-        made.set("distinct", exp.Distinct())
-        self._add(made, alias, word, conditions, place)
+            self.join(inner, {"missing": missing, **columns}, alias, word, [exp.paren(unknown), *conditions], node)
 
     def _value(self, node: exp.Subquery) -> exp.Expr:
         """The value of a sub-query with one column, from a join that adds one row at most."""
         query = node.unnest()
-        alias = self._alias()
-        more = any(query.args.get(clause) for clause in _CLAUSES)
+        alias = self.alias()
+        more = any(query.args.get(clause) for clause in CLAUSES)
         empty: exp.Expr | None
         if isinstance(query, exp.Select) and not more and aggregates(query, self.scope):
             inner, value, empty = query.copy(), query.selects[0].unalias(), _of_nothing(query, self.scope)
-            _one_column(query, 1, node, self.scope)
+            check_columns(query, 1, node, self.scope)
         else:
-            inner = self._plain(query, [node], node)
+            inner = self.plain(query, [node], node)
             value, empty = exp.First(this=inner.selects[0].unalias()), None
-        correlated = self._correlated(inner)
-        conditions, columns = self._renamed(correlated, inner, alias)
+        correlated = self.correlated(inner)
+        conditions, columns = self.renamed(correlated, inner, alias)
         for condition in correlated:
-            _refuse_unequal(condition, self.scope)
-        outputs = {**columns, "n": exp.Count(this=exp.Star()), "v": value}
-        inner.set("expressions", [exp.alias_(part.copy(), name, quoted=True) for name, part in outputs.items()])
+            refuse_unequal(condition, self.scope)
+        name_outputs(inner, {**columns, "n": exp.Count(this=exp.Star()), "v": value})
         if columns:
             inner.set("group", exp.Group(expressions=[part.copy() for part in columns.values()]))
-        self._add(inner, alias, "LEFT", conditions, node, one_row=empty is None)
-        found = _column(alias, "v")
+        self.add(inner, alias, "LEFT", conditions, node, one_row=empty is None)
+        found = own_column(alias, "v")
         if empty is None or isinstance(empty, exp.Null):
             return placed_as(found, node)
-        nothing = exp.Is(this=_column(alias, "n"), expression=exp.Null())
+        nothing = exp.Is(this=own_column(alias, "n"), expression=exp.Null())
         return placed_as(exp.Case(ifs=[exp.If(this=nothing, true=empty)], default=found), node)
-
-    def _add(
-        self,
-        inner: exp.Select,
-        alias: str,
-        word: str,
-        conditions: Sequence[exp.Expr],
-        place: exp.Expr,
-        one_row: bool = False,
-    ) -> None:
-        source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-        source.meta.update({**place.meta, ONE_ROW: one_row})
-        side = {"side": "LEFT"} if word == "LEFT" else {"kind": word}
-        on = all_of([condition.copy() for condition in conditions]) if conditions else exp.true()
-        join = exp.Join(this=source, on=on, **side)
-        placed_as(join, place)
-        self.joins.append(join)
-
-    def _plain(self, query: exp.Expr, asked: Sequence[exp.Expr], place: exp.Expr) -> exp.Select:
-        """A SELECT of columns without more than FROM and WHERE, around the query where it has more."""
-        more = any(query.args.get(clause) for clause in _CLAUSES)
-        if isinstance(query, exp.Select) and not more and not aggregates(query, self.scope):
-            _one_column(query, len(asked), place, self.scope)
-            return query.copy()
-        names = [exp.to_identifier(f"w{i}") for i in range(len(asked))]
-        alias = exp.TableAlias(this=exp.to_identifier("within"), columns=names if asked else None)
-        if isinstance(query, exp.Select):
-            _one_column(query, len(asked), place, self.scope)
-        around = exp.select(*(exp.column(name.copy()) for name in names) if names else [exp.Literal.number(1)])
-        return around.from_(exp.Subquery(this=query.copy(), alias=alias))
-
-    def _correlated(self, inner: exp.Select) -> list[exp.Expr]:
-        """The conditions of WHERE that name columns of the query around; they are taken out of `inner`."""
-        own = self.columns_of(inner)
-        where = inner.args.get("where")
-        conditions = [] if where is None else conjuncts_of(where.this)
-        correlated = [one for one in conditions if any(self._is_around(column, own) for column in _columns(one))]
-        kept = [condition for condition in conditions if all(condition is not one for one in correlated)]
-        if correlated:
-            inner.set("where", exp.Where(this=all_of(kept)) if kept else None)
-        for column in (column for part in inner.selects for column in _columns(part)):
-            if self._is_around(column, own):
-                message = "a sub-query may name columns of the query around it in its WHERE, and not elsewhere"
-                raise error_at(column, message, self.scope.text)
-        return correlated
-
-    def _renamed(
-        self, conditions: Sequence[exp.Expr], inner: exp.Select, alias: str
-    ) -> tuple[list[exp.Expr], dict[str, exp.Expr]]:
-        """The conditions over columns of the sub-query by its alias, and what these columns are."""
-        own, found = self.columns_of(inner), []
-        columns: dict[str, exp.Expr] = {}
-        for condition in conditions:
-            made = condition.copy()
-            for column in list(_columns(made)):
-                if not self._is_around(column, own):
-                    text = column.sql()
-                    name = next((name for name, known in columns.items() if known.sql() == text), f"c{len(columns)}")
-                    columns[name] = column.copy()
-                    named = placed_as(_column(alias, name), column)
-                    if column is made:
-                        made = named
-                    else:
-                        column.replace(named)
-            found.append(made)
-        return found, columns
-
-    def _is_around(self, column: exp.Column, own: Columns) -> bool:
-        """Whether a name in a sub-query is one of the query around: its own sources come first."""
-        inside, around = ({alias.lower() for alias in columns} for columns in (own, self.around))
-        if column.table:
-            return column.table.lower() not in inside and column.table.lower() in around
-        names = {name.lower() for columns in own.values() for name in columns} | set(EDGES)
-        return column.name.lower() not in names and any(
-            column.name.lower() == name.lower() for columns in self.around.values() for name in columns
-        )
-
-    def _alias(self) -> str:
-        return f"{OWN}{self.first + len(self.joins)}"
 
 
 def sub_queries_in(part: exp.Expr) -> Iterable[exp.Expr]:
@@ -289,21 +180,6 @@ def _some(counted: exp.Expr) -> exp.Expr:
     return exp.GT(this=counted, expression=exp.Literal.number(0))
 
 
-def _columns(node: exp.Expr) -> Iterable[exp.Column]:
-    return node.find_all(exp.Column)
-
-
-def _column(alias: str, name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True), table=alias)
-
-
-def _one_column(query: exp.Select, wanted: int, place: exp.Expr, scope: Scope) -> None:
-    stars = any(isinstance(node, exp.Star) or node.is_star for node in query.selects)
-    if wanted and (len(query.selects) != wanted or stars):
-        has = "*" if stars else f"{len(query.selects)} columns"
-        raise error_at(place, f"the sub-query has {has}, and {wanted} can be compared with", scope.text)
-
-
 def _of_nothing(query: exp.Select, scope: Scope) -> exp.Expr:
     """What the value is where there are no rows: a count is 0, any other aggregate is NULL."""
 
@@ -317,13 +193,6 @@ def _of_nothing(query: exp.Select, scope: Scope) -> exp.Expr:
         return exp.Literal.number(0) if name.lower() in names else exp.Null()
 
     return query.selects[0].unalias().copy().transform(emptied)
-
-
-def _refuse_unequal(condition: exp.Expr, scope: Scope) -> None:
-    """The value of a sub-query is looked up, so that what it shares with the query around has to be equal."""
-    if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
-        message = "the value of a sub-query is found by equalities with the query around it, and this is none"
-        raise error_at(condition, message, scope.text, "JOIN the stream with that condition, and GROUP BY")
 
 
 def _in_call(node: exp.Expr, scope: Scope) -> bool:

@@ -1,0 +1,164 @@
+"""A sub-query as one more source of a join: what it shares with the query around becomes a condition of the join."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from windrow.language import error_at
+from windrow.plan.bind.bound import Scope
+from windrow.plan.bind.edges import EDGES
+from windrow.plan.bind.joins import all_of, conjuncts_of
+from windrow.plan.bind.names import placed_as
+from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.source_names import OWN
+
+ONE_ROW = "one_row"
+"""Marks a sub-query whose value is that of its one row."""
+
+Columns = Mapping[str, Sequence[str]]
+"""The columns of each source, by alias."""
+
+CLAUSES = ("group", "having", "distinct", "order", "limit", "qualify", "with_", "cluster", "query_window")
+
+
+@dataclass(slots=True)
+class JoinedQueries:
+    """The joins that sub-queries of one SELECT have become.
+
+    `around` are the columns of its own sources, `columns_of` tells those of the sources of a sub-query. A condition of
+    a sub-query that names columns of `around` is one of the join.
+    """
+
+    around: Columns
+    columns_of: Callable[[exp.Select], Columns]
+    scope: Scope
+    first: int
+    joins: list[exp.Join] = field(default_factory=list)
+
+    def join(
+        self,
+        inner: exp.Select,
+        columns: Mapping[str, exp.Expr],
+        alias: str,
+        word: str,
+        conditions: Sequence[exp.Expr],
+        place: exp.Expr,
+    ) -> None:
+        """Join with the distinct rows of `columns` of a sub-query."""
+        made = inner.copy()
+        name_outputs(made, columns or {"hit": exp.Literal.number(1)})
+        made.set("distinct", exp.Distinct())
+        self.add(made, alias, word, conditions, place)
+
+    def add(
+        self,
+        inner: exp.Select,
+        alias: str,
+        word: str,
+        conditions: Sequence[exp.Expr],
+        place: exp.Expr,
+        one_row: bool = False,
+    ) -> None:
+        """Join with a sub-query; with `one_row`, it should have one for each row that it is joined with."""
+        source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias)))
+        source.meta.update({**place.meta, ONE_ROW: one_row})
+        side = {"side": "LEFT"} if word == "LEFT" else {"kind": word}
+        on = all_of([condition.copy() for condition in conditions]) if conditions else exp.true()
+        join = exp.Join(this=source, on=on, **side)
+        placed_as(join, place)
+        self.joins.append(join)
+
+    def plain(self, query: exp.Expr, asked: Sequence[exp.Expr], place: exp.Expr) -> exp.Select:
+        """A SELECT of columns without more than FROM and WHERE, around the query where it has more."""
+        more = any(query.args.get(clause) for clause in CLAUSES)
+        if isinstance(query, exp.Select) and not more and not aggregates(query, self.scope):
+            check_columns(query, len(asked), place, self.scope)
+            return query.copy()
+        names = [exp.to_identifier(f"w{i}") for i in range(len(asked))]
+        alias = exp.TableAlias(this=exp.to_identifier("within"), columns=names if asked else None)
+        if isinstance(query, exp.Select):
+            check_columns(query, len(asked), place, self.scope)
+        around = exp.select(*(exp.column(name.copy()) for name in names) if names else [exp.Literal.number(1)])
+        return around.from_(exp.Subquery(this=query.copy(), alias=alias))
+
+    def correlated(self, inner: exp.Select) -> list[exp.Expr]:
+        """The conditions of WHERE that name columns of the query around; they are taken out of `inner`."""
+        own = self.columns_of(inner)
+        where = inner.args.get("where")
+        conditions = [] if where is None else conjuncts_of(where.this)
+        correlated = [one for one in conditions if any(self._is_around(column, own) for column in _columns(one))]
+        kept = [condition for condition in conditions if all(condition is not one for one in correlated)]
+        if correlated:
+            inner.set("where", exp.Where(this=all_of(kept)) if kept else None)
+        for column in (column for part in inner.selects for column in _columns(part)):
+            if self._is_around(column, own):
+                message = "a sub-query may name columns of the query around it in its WHERE, and not elsewhere"
+                raise error_at(column, message, self.scope.text)
+        return correlated
+
+    def renamed(
+        self, conditions: Sequence[exp.Expr], inner: exp.Select, alias: str
+    ) -> tuple[list[exp.Expr], dict[str, exp.Expr]]:
+        """The conditions over columns of the sub-query by its alias, and what these columns are."""
+        own, found = self.columns_of(inner), []
+        columns: dict[str, exp.Expr] = {}
+        for condition in conditions:
+            made = condition.copy()
+            for column in list(_columns(made)):
+                if not self._is_around(column, own):
+                    text = column.sql()
+                    name = next((name for name, known in columns.items() if known.sql() == text), f"c{len(columns)}")
+                    columns[name] = column.copy()
+                    named = placed_as(own_column(alias, name), column)
+                    if column is made:
+                        made = named
+                    else:
+                        column.replace(named)
+            found.append(made)
+        return found, columns
+
+    def _is_around(self, column: exp.Column, own: Columns) -> bool:
+        """Whether a name in a sub-query is one of the query around: its own sources come first."""
+        inside, around = ({alias.lower() for alias in columns} for columns in (own, self.around))
+        if column.table:
+            return column.table.lower() not in inside and column.table.lower() in around
+        names = {name.lower() for columns in own.values() for name in columns} | set(EDGES)
+        return column.name.lower() not in names and any(
+            column.name.lower() == name.lower() for columns in self.around.values() for name in columns
+        )
+
+    def alias(self) -> str:
+        """A name for the next join, which no user can write."""
+        return f"{OWN}{self.first + len(self.joins)}"
+
+
+def _columns(node: exp.Expr) -> Iterable[exp.Column]:
+    return node.find_all(exp.Column)
+
+
+def name_outputs(query: exp.Select, outputs: Mapping[str, exp.Expr]) -> None:
+    """Let a query have these columns, by these names."""
+    query.set("expressions", [exp.alias_(part.copy(), name, quoted=True) for name, part in outputs.items()])
+
+
+def own_column(alias: str, name: str) -> exp.Column:
+    """A column of a sub-query, by the name of its join."""
+    return exp.column(exp.to_identifier(name, quoted=True), table=alias)
+
+
+def check_columns(query: exp.Select, wanted: int, place: exp.Expr, scope: Scope) -> None:
+    """Refuse a sub-query that has another number of columns than is compared with, which may be none."""
+    stars = any(isinstance(node, exp.Star) or node.is_star for node in query.selects)
+    if wanted and (len(query.selects) != wanted or stars):
+        has = "*" if stars else f"{len(query.selects)} columns"
+        raise error_at(place, f"the sub-query has {has}, and {wanted} can be compared with", scope.text)
+
+
+def refuse_unequal(condition: exp.Expr, scope: Scope) -> None:
+    """The value of a sub-query is looked up, so that what it shares with the query around has to be equal."""
+    if not isinstance(condition, exp.EQ | exp.NullSafeEQ):
+        message = "the value of a sub-query is found by equalities with the query around it, and this is none"
+        raise error_at(condition, message, scope.text, "JOIN the stream with that condition, and GROUP BY")
