@@ -32,7 +32,7 @@ from windrow.plan.ahead import read_ahead
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described, Stream, Unique
 from windrow.plan.kafka_options import source_options
-from windrow.plan.lateness import read_lateness
+from windrow.plan.lateness import read_correction, read_lateness
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -173,6 +173,7 @@ class Draft(Declared):
         idle_clock: bool,
         ahead: str | None,
         unique: Unique | None,
+        correct_for: str | None = None,
     ) -> None:
         """Register a stream that was opened."""
         self._check_name(name)
@@ -186,7 +187,9 @@ class Draft(Declared):
                 raise NeedsSpark(f"{time} is no plain time")
         self._opened[name] = opened
         waits = read_lateness(lateness)
-        self._streams[name] = Stream(name, opened.schema, time, waits, idle_clock, limit, unique=unique)
+        corrects = read_correction(correct_for, time, unique)
+        told: dict[str, Any] = {"unique": unique, "correct_us": corrects}
+        self._streams[name] = Stream(name, opened.schema, time, waits, idle_clock, limit, **told)
 
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""

@@ -32,11 +32,15 @@ SECOND = 10**6
 
 
 def plan_of(
-    texts: Sequence[str], schema: pa.Schema, lateness_us: int = 0, choose: Mapping[str, str] | None = None
+    texts: Sequence[str],
+    schema: pa.Schema,
+    lateness_us: int = 0,
+    choose: Mapping[str, str] | None = None,
+    correct_us: int = 0,
 ) -> StreamPlan:
     """What runs of one or several queries over the stream `ticks`."""
     user = {"trail": UserAggregate(Trail, pa.string())}
-    stream = Stream("ticks", schema, "ts", lateness_us)
+    stream = Stream("ticks", schema, "ts", lateness_us, correct_us=correct_us)
     catalog = Catalog(LocalEngine(), {"ticks": stream}, {}, user, KnownClusterings())
     queries: list[QueryPlan] = []
     for i, text in enumerate(texts):

@@ -109,6 +109,7 @@ class Application:
             apart = tuple(map(expression_sql, stream.unique_by))
             unique = Unique(apart, stream.unique_us) if apart else None
             timing: dict[str, Any] = {"idle_clock": stream.idle_clock, "ahead": ahead, "unique": unique}
+            timing["correct_for"] = duration_sql(stream.correct_us) if stream.correct_us else None
             self.session.declare_opened(stream.name, opened, time, lateness, **timing)
         self._streams.append(stream.name)
 

@@ -38,6 +38,7 @@ class Declaring(Protocol):
         idle_clock: bool,
         ahead: str | None,
         unique: Unique | None,
+        correct_for: str | None = None,
     ) -> None:
         """Register a stream that was opened."""
 

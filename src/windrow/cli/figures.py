@@ -75,6 +75,8 @@ def rejected(figures: Figures) -> str:
     counted = [f"{count:,} {cause}" for cause, count in figures["rejected"].items() if count]
     if figures.get("late_in_part"):
         counted.append(f"{figures['late_in_part']:,} late in part")
+    if figures.get("corrected"):
+        counted.append(f"{figures['corrected']:,} corrected")
     if figures.get("duplicates"):
         counted.append(f"{figures['duplicates']:,} duplicates")
     if figures.get("missing_files"):

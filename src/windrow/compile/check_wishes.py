@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windrow.compile.choose_maintenance import FoldingCost, alternatives
+from windrow.compile.choose_maintenance import STEADY, FoldingCost, alternatives
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.nest_windows import nest_windows
 from windrow.compile.rule import Arriving
@@ -12,6 +12,7 @@ from windrow.errors import SettingsError
 from windrow.language.spelling import listed
 from windrow.plan.nodes.aggregates import HELD, Partial
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.emission import CORRECTED
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
@@ -100,7 +101,9 @@ def _ways(query: QueryPlan, partial: Partial, beside: Sequence[QueryPlan]) -> li
             for part in parts_of(other.window):
                 asked.setdefault(part, {}).update(dict.fromkeys(other.partials))
     chains, cuts = nest_windows(asked), Cuts.of(asked) if asked else None
-    return [alternatives(partial, part, cuts, chains.get((part, partial))) for part in parts_of(query.window)]
+    again = query.emit == CORRECTED
+    parts = parts_of(query.window)
+    return [alternatives(partial, part, cuts, chains.get((part, partial)), again=again) for part in parts]
 
 
 def _maintenance(query: QueryPlan, partial: Partial, wish: str, beside: Sequence[QueryPlan]) -> str | None:
@@ -115,6 +118,8 @@ def _why_not(query: QueryPlan, partial: Partial, wish: str) -> str:
     window = query.window
     if window.grows:
         return "its windows only grow"
+    if query.emit == CORRECTED and partial.kind not in STEADY:
+        return "windows are answered again for late events, by folding their panes"
     if window.partition:
         return "the windows of all keys are folded together"
     if wish in ("subtract", "exclude") and not partial.reversible:

@@ -56,16 +56,26 @@ CONTEXTS = frozenset({"repetitive", "binary", "stacks", "daba", "exclude"})
 EXACT = frozenset({"min", "max", "first", "last"})
 """Partials that cannot be taken out of a window, and come to the same bits however they are merged."""
 
+STEADY = EXACT | {"count", "integer_sum", "float_sum", "decimal_sum", "truth", "bit_and", "bit_or", "bit_xor"}
+"""Partials that give the same answer by whichever way they are folded: the rest of the others is a matter of order."""
+
 SAVING = 0.5
 
 
 def alternatives(
-    partial: Partial, window: TimeWindow, cuts: Cuts | None = None, chain: Levels | None = None, sharing: int = 1
+    partial: Partial,
+    window: TimeWindow,
+    cuts: Cuts | None = None,
+    chain: Levels | None = None,
+    sharing: int = 1,
+    *,
+    again: bool = False,
 ) -> list[FoldingCost]:
     """The ways that are right for `partial` over `window`, whose panes lie between `cuts`, the cheapest first.
 
     `chain` are the windows that ask for it too and nest with `window`, which is one of them; `sharing` is how many ask
-    for it, nested or not.
+    for it, nested or not. Where windows are answered `again`, they are folded again from their panes, and what is taken
+    back must be what was told: so what comes out otherwise in another order is folded so from the start.
 
     >>> from windrow.plan.nodes.aggregates import HELD, Partial
     >>> [way.shown for way in alternatives(Partial("count"), TimeWindow(3_600_000_000, 1_000_000))]
@@ -78,6 +88,8 @@ def alternatives(
     if window.range_us is None:
         return [FoldingCost("accumulate", entering, "the window only grows, so new panes are all it takes")]
     panes = cuts.panes_in(window.range_us)
+    if again and partial.kind not in STEADY:
+        return [_refold(panes)]
     if isinstance(partial, ClusterPartial) and not window.is_even:
         return [_refold(panes)]
     if isinstance(partial, ClusterPartial):

@@ -90,7 +90,9 @@ class Compiler:
         tree = query.tree.copy()
         window = parse_query("SELECT 1 FROM s [RANGE 1 SECOND]").tree.find(StreamWindow)
         tree.args["from_"].this.set(STREAM_WINDOW, window)
-        self.compile_query(MADE_OF, replace(query, tree=tree))
+        plain = {name: replace(stream, correct_us=0) for name, stream in self.catalog.streams.items()}
+        within = Compiler(replace(self.catalog, streams=plain), self._tables, self.wishes)
+        within.compile_query(MADE_OF, replace(query, tree=tree))
 
     def share(self, queries: Mapping[str, AnyQuery]) -> dict[str, AnyQuery]:
         """The same queries, those that cluster alike with one summary. Wishes that none can have are refused."""

@@ -17,7 +17,7 @@ from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
-from windrow.plan.nodes.emission import DELETES, SNAPSHOT
+from windrow.plan.nodes.emission import CORRECTED, DELETES, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -77,6 +77,9 @@ def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
     """A stream of this name, whose events are the answers of `query`; `place` is where it was asked for in `text`."""
     if isinstance(query, ChangePlan) and is_told_in_order(query.root) and query.emit != DELETES:
         return Stream(name, pa.schema(list(query.emitted)[1:]), "time", made_of=query)
+    if query.emit == CORRECTED:
+        message = "answers that late events correct are not events of a stream: an event cannot be taken back"
+        raise error_at(place, message, text, "leave out CORRECT FOR of the stream below")
     if query.emit != SNAPSHOT:
         message = "only whole answers are events of a stream, and this query tells what changes"
         raise error_at(place, message, text, "leave EMIT out, and give the windows a SLIDE")

@@ -22,6 +22,7 @@ from windrow.language.durations import UNITS_US
 from windrow.plan.bind.typing import type_name
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.emission import CORRECTED
 from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
@@ -116,6 +117,8 @@ def _timing(plan: StreamPlan) -> str:
     if plan.timing is Timing.ARRIVAL:
         return "timed by arrival; a heartbeat where a window ends"
     lateness = f"lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
+    if plan.correct_us:
+        lateness += f"; windows are answered again, as - and +, up to {duration_sql(plan.correct_us)} after their end"
     if plan.ahead_us is not None:
         lateness += f"; events more than {duration_sql(plan.ahead_us)} ahead of their batch are rejected"
     return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
@@ -159,8 +162,12 @@ def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], ask
     shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
     sharing = Counter(partial for fold in space.folds for partial in fold.partials)
     chains = nest_windows({fold.window: fold.partials for fold in space.folds})
+    again = any(query.emit == CORRECTED for query in queries)
     for fold in shown:
-        ways = [alternatives(p, fold.window, cuts, chains.get((fold.window, p)), sharing[p]) for p in fold.partials]
+        ways = [
+            alternatives(p, fold.window, cuts, chains.get((fold.window, p)), sharing[p], again=again)
+            for p in fold.partials
+        ]
         lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways, asked)]
     if len(space.folds) > len(shown):
         lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")

@@ -51,4 +51,5 @@ def plan_stream(
         stream.limit_ahead(live),
         scans=tuple(scans),
         wanted=wanted,
+        correct_us=stream.correct_us,
     )

@@ -9,6 +9,7 @@ from windrow.compile.choose_maintenance import EXACT, alternatives, chosen
 from windrow.compile.nest_windows import chains_that_pay, nest_windows
 from windrow.errors import SettingsError
 from windrow.plan.nodes.aggregates import ROWS, Partial
+from windrow.plan.nodes.emission import CORRECTED
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Fold, Key, Space
@@ -49,13 +50,14 @@ def _space(queries: Sequence[QueryPlan], grows: bool, wanted: Wanted) -> Space:
     chains = nest_windows(asked)
     nested = chains_that_pay(chains, cuts)
     sharing = Counter(partial for partials in asked.values() for partial in partials)
-    folds = []
+    folds, again = [], any(query.emit == CORRECTED for query in queries)
     for window, partials in asked.items():
         ways = []
         for partial in partials:
             _, wish = wishes.get((window, partial), ("", wanted.get("maintenance")))
             chain = chains.get((window, partial))
-            found = chosen(alternatives(partial, window, cuts, chain, sharing[partial]), wish, nests=False)
+            able = alternatives(partial, window, cuts, chain, sharing[partial], again=again)
+            found = chosen(able, wish, nests=False)
             stairs = wish == "stairs" and chain is not None and partial.kind in EXACT
             asked_for = wish is not None and found.shown == wish
             pays = (window, partial) in nested and not asked_for

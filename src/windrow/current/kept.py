@@ -82,7 +82,7 @@ class KeptAnswer:
             held, version, cut = self._held()
             return Answer(self.name, held, batch, clock_us, version, cut)
         if self.shape.kind == NEWEST_WINDOW:
-            known = [rows] if before is None or "level" not in self.shape.leading else [before.table, rows]
+            known = [rows] if before is None or not self.shape.goes_on else [before.table, rows]
             newest = self.shape.newest(pa.concat_tables(known))
         else:
             newest = rows if before is None else pa.concat_tables([before.table, rows])

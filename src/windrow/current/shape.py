@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.current.add_up import AddedUp
 from windrow.current.limits import Limits
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.emission import CHANGES, CORRECTED, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.time_window import TimeWindow
 
@@ -34,7 +35,7 @@ class Shape:
         windows = isinstance(query, ChangePlan)
         if isinstance(query, QueryPlan) and isinstance(query.window, TimeWindow):
             windows = query.window.every_us is None
-        whole = query.emit == SNAPSHOT and windows
+        whole = query.emit in (SNAPSHOT, CORRECTED) and windows
         return cls(NEWEST_WINDOW if whole else LATEST_ROWS, query.leading)
 
     def trimmed(self, rows: pa.Table, limits: Limits) -> pa.Table:
@@ -49,20 +50,39 @@ class Shape:
         ends = rows[_END].cast(pa.int64()).combine_chunks().to_numpy(zero_copy_only=False)
         newest, counts = np.unique(ends, return_counts=True)
         kept = max(1, int(np.searchsorted(np.cumsum(counts[::-1]), limits.rows, side="right")))
+        late = ends >= newest[-kept]
         if _LEVEL in rows.column_names and _LEVEL in self.leading:
-            return pa.concat_tables([rows.filter(pa.array(ends >= newest[-kept])), self.newest(rows)]).combine_chunks()
-        return rows.filter(pa.array(ends >= newest[-kept]))
+            late |= self._is_newest(rows)
+        return rows.filter(pa.array(late))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the newest window may be one that was told before: of a level, or corrected since."""
+        return _LEVEL in self.leading or "op" in self.leading
 
     def newest(self, rows: pa.Table) -> pa.Table:
-        """The rows of the newest window; of levels, of the newest window of each."""
+        """The rows of the newest window, as corrected; of levels, of the newest window of each."""
+        found = self._of_newest(rows)
+        if "op" not in self.leading:
+            return found
+        added = AddedUp(pa.schema([field for field in found.schema if field.name != "op"]))
+        added.change(found["op"].to_pylist(), found.drop_columns(["op"]))
+        whole = added.table()
+        return whole.add_column(0, found.schema.field("op"), pa.array(["+"] * whole.num_rows, pa.string()))
+
+    def _of_newest(self, rows: pa.Table) -> pa.Table:
         if rows.num_rows == 0:
             return rows
         if _LEVEL not in self.leading:
             return rows.filter(pc.equal(rows[_END], pc.max(rows[_END])))
+        return rows.filter(pa.array(self._is_newest(rows)))
+
+    def _is_newest(self, rows: pa.Table) -> np.ndarray:
+        """Which rows are of the newest window of their level."""
         newest = rows.group_by(_LEVEL).aggregate([(_END, "max")])
         tops = dict(zip(newest[_LEVEL].to_pylist(), newest[f"{_END}_max"].cast(pa.int64()).to_pylist()))
         ends = rows[_END].cast(pa.int64()).to_pylist()
-        return rows.filter(pa.array([tops[level] == end for level, end in zip(rows[_LEVEL].to_pylist(), ends)]))
+        return np.array([tops[level] == end for level, end in zip(rows[_LEVEL].to_pylist(), ends)])
 
     @property
     def time(self) -> str:

@@ -119,6 +119,7 @@ def _timing(stream: CreateStream) -> str:
     return _join(
         f"TIMESTAMP BY {expression_sql(stream.timestamp_by)}" if stream.timestamp_by is not None else "",
         f"LATENESS {duration_sql(stream.lateness_us)}" if stream.lateness_us else "",
+        f"CORRECT FOR {duration_sql(stream.correct_us)}" if stream.correct_us else "",
         _ahead(stream.ahead_us),
         "IDLE CLOCK" if stream.idle_clock else "",
         _unique(stream),

@@ -28,8 +28,8 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateStream:
-    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... AHEAD ... IDLE CLOCK
-    DEDUPLICATE BY ... WITHIN ...`.
+    """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... CORRECT FOR ...
+    AHEAD ... IDLE CLOCK DEDUPLICATE BY ... WITHIN ...`.
 
     `FORMAT json OPTIONS (...)`, behind the options, says what messages are: `message`, `message_options`. `AHEAD
     UNBOUNDED` is the longest of all durations.
@@ -45,6 +45,7 @@ class CreateStream:
     ahead_us: int | None = None
     unique_by: tuple[exp.Expr, ...] = ()
     unique_us: int = 0
+    correct_us: int = 0
     message: str | None = None
     message_options: Options = ()
     text: str = field(default="", compare=False, repr=False)

@@ -21,7 +21,7 @@ from windrow.operators.stored_functions import check_function
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.lateness import read_lateness
+from windrow.plan.lateness import read_correction, read_lateness
 from windrow.plan.stream_function import read_function
 from windrow.plan.unique import read_unique
 from windrow.plan.user_aggregates import check_aggregate, wrong_result
@@ -40,6 +40,7 @@ def local_catalog(
     clusterings: Mapping[str, type],
     states: Mapping[str, str] | None = None,
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
+    correct_for: str | None = None,
     functions: Mapping[str, type] | None = None,
 ) -> Catalog:
     """The streams, tables and users' code of a replay."""
@@ -61,7 +62,8 @@ def local_catalog(
             raise SettingsError(f"stream {name!r} has no column {column!r}; columns: {', '.join(events.column_names)}")
         by, within = (deduplicate or {}).get(name, (None, None))
         unique = read_unique(by, within, column)
-        known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit, unique=unique)
+        told: dict[str, Any] = {"unique": unique, "correct_us": read_correction(correct_for, column, unique)}
+        known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit, **told)
     functions = functions or {}
     unknown = [name for name in states if not any(name in given for given in (aggregates, clusterings, functions))]
     if unknown:

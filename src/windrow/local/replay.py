@@ -51,6 +51,7 @@ def replay(
     idle_clock: bool = False,
     ahead: str | None = None,
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
+    correct_for: str | None = None,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     functions: Mapping[str, type] | None = None,
@@ -89,7 +90,8 @@ def replay(
     `states` says "pickle" of those whose states are to be stored as pickles; `tables` do not change and can be joined;
     `derived` are streams whose events are the answers of queries, by name, and `views` queries that others name;
     `indexes` are texts such as "CREATE INDEX ...", which requests are joined with. `deduplicate` says of streams by
-    what, and within which time, events are duplicates: {"clicks": ("id", "1 hour")}. `expiry` is how rows of joins and
+    what, and within which time, events are duplicates: {"clicks": ("id", "1 hour")}. With `correct_for`, such as "1
+    minute", windows are answered again for late events, as `-` and `+`. `expiry` is how rows of joins and
     set operators expire, if not as is cheapest; `choose` asks for this and other ways by name, as
     {"maintenance": "DABA"}.
 
@@ -110,7 +112,7 @@ def replay(
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
     plugged["functions"] = functions
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
-    settings |= {"times": times, "deduplicate": deduplicate}
+    settings |= {"times": times, "deduplicate": deduplicate, "correct_for": correct_for}
     catalog = local_catalog(events, static, **settings, **plugged)
     catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
     catalog = replace(catalog, indexes={bound.facts.name: bound for bound in read_indexes(indexes, catalog)})
@@ -147,6 +149,7 @@ class Replay(StageReplay):
         idle_clock: bool = False,
         ahead: str | None = None,
         deduplicate: Mapping[str, tuple[str, str]] | None = None,
+        correct_for: str | None = None,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
         functions: Mapping[str, type] | None = None,
@@ -168,6 +171,7 @@ class Replay(StageReplay):
             idle_clock=idle_clock,
             ahead=ahead,
             deduplicate=deduplicate,
+            correct_for=correct_for,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
             states=states,

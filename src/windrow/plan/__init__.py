@@ -15,7 +15,7 @@ instants          The instants that an event may have and that an answer can sho
 kafka_options     What is said of a topic that is read: a few names of ours, the connector's and the client's own, in
                   Spark's words
 known_options     The options of the formats that are known well enough to tell a misspelt one
-lateness          How late events may come, as users say it
+lateness          How late events may come, and how long answers are corrected, as users say it
 memory            How much memory a shard may use: a size as people write it
 query_parts       A query in parts that people can compare: its window, which rows it counts by what, and what it makes
                   of them

@@ -70,7 +70,8 @@ class Stream:
     """A stream's columns, how its events are timed (None: by arrival), how late they may be, what moves its clock.
 
     `ahead_us` is how far ahead of their batch events may be, if something was said of it. The events of a stream may be
-    the answers of a query, which is then `made_of` it. With `unique`, queries see it without duplicates.
+    the answers of a query, which is then `made_of` it. With `unique`, queries see it without duplicates. For
+    `correct_us` after its end a window is answered again when an event comes that it lacks.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Stream:
     ahead_us: int | None = None
     made_of: AnyQuery | None = None
     unique: Unique | None = None
+    correct_us: int = 0
 
     def limit_ahead(self, live: bool) -> int | None:
         """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""

@@ -12,7 +12,7 @@ from windrow.language import parse_duration
 from windrow.places.addresses import same_place
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.known_options import unknown_option
-from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.emission import CHANGES, CORRECTED, SNAPSHOT
 
 DELTA, ICEBERG = LAKES = ("delta", "iceberg")
 """Tables of lakes, whose files Windrow itself writes and commits."""
@@ -142,6 +142,9 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
     if sink.format in (JDBC, KAFKA) and not sink.key:
         what = "table" if sink.format == JDBC else "topic"
         return f"a {what} that holds the answer needs the columns that tell its rows apart", "key 'column, ...'"
+    if emit == CORRECTED:
+        what = "a sink that holds the answer would hold all windows there were, since each may be corrected"
+        return what, "leave holds out: rows have `op` and the end of their window"
     if emit == SNAPSHOT:
         return "a sink that holds the answer needs changes, and this query sends whole windows", "EMIT CHANGES"
     if emit != CHANGES:

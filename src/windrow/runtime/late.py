@@ -45,6 +45,25 @@ class Answered:
         return inside & (first <= self.until), inside & (last > self.until)
 
 
+def corrected_events(times: np.ndarray, answered: Sequence[Answered], correct_us: int) -> np.ndarray:
+    """Which events at `times` a window takes that has been answered, and is answered again since that may be.
+
+    `answered` are the windows that are not corrected any more; those that end up to `correct_us` after them are.
+
+    >>> corrected_events(np.array([-1, 4, 9, 12]), [Answered(5, TimeWindow(range_us=10, slide_us=5))], 6).tolist()
+    [False, True, True, False]
+    """
+    found = np.zeros(len(times), bool)
+    for each in dict.fromkeys(answered):
+        window = each.window
+        if window is None:
+            continue
+        first = np.maximum(window.all_last_ended(times), window.last_ended(each.until)) + 1
+        last = np.minimum(window.all_last_over(times), window.last_ended(each.until + correct_us))
+        found |= first <= last
+    return found
+
+
 def late_events(times: np.ndarray, answered: Sequence[Answered]) -> tuple[np.ndarray, np.ndarray]:
     """Which events at `times` are late, and which are late in part: no event is both.
 

@@ -31,15 +31,15 @@ class Outcome:
     """What a batch gave: result rows by query, what goes on to the next stage by part, rejected rows, and counts.
 
     `late` counts events that no window took, `late_in_part` those that only some did, since the others had been
-    answered; `duplicates` those that DEDUPLICATE BY has left out; `impossible` those of years before 1 or after 9999,
-    `ahead` those too far ahead of their batch; `failed` values that are NULL because an expression of a row, or the sum
-    of a window, could not hold them; `unplaced` the events that a clustering has no place for, since a coordinate is
-    missing; `dropped` what went since the clock was set back: groups in panes, and rows that waited. `clocks` are those
-    of the streams that have come further, with the newest event of each. Of the windows that were answered, `alone`
-    counts those that no other shard has anything of, and `shared` tells the others by name, so that one that several
-    shards answer is counted once. `now` is the stopwatch of whoever runs the batch, if there is one, and `spent` what
-    each query took by it: how long a batch takes is no part of its results. `weight` is how many events came, and
-    whose.
+    answered; `corrected` those for which windows were answered again; `duplicates` those that DEDUPLICATE BY has left
+    out; `impossible` those of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed` values
+    that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the events
+    that a clustering has no place for, since a coordinate is missing; `dropped` what went since the clock was set back:
+    groups in panes, and rows that waited. `clocks` are those of the streams that have come further, with the newest
+    event of each. Of the windows that were answered, `alone` counts those that no other shard has anything of, and
+    `shared` tells the others by name, so that one that several shards answer is counted once. `now` is the stopwatch of
+    whoever runs the batch, if there is one, and `spent` what each query took by it: how long a batch takes is no part
+    of its results. `weight` is how many events came, and whose.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -48,6 +48,7 @@ class Outcome:
     rejected: list[pa.RecordBatch] = field(default_factory=list)
     late: int = 0
     late_in_part: int = 0
+    corrected: int = 0
     duplicates: int = 0
     untimed: int = 0
     unreadable: int = 0

@@ -31,7 +31,7 @@ def state_of(
     schedule = plan.wanted.get("schedule")
     state: KeptSpace
     if isinstance(space, Space):
-        state = SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule)
+        state = SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule, plan.correct_us)
     elif isinstance(space.window, PredicateWindow):
         state = PredicateSpaceState(space, blocks, user, snapshot, since)
     elif isinstance(space.window, SessionWindow):

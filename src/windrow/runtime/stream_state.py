@@ -12,7 +12,7 @@ from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.answers.query_answers import QueryAnswers
 from windrow.runtime.contracts import KeptSpace
-from windrow.runtime.late import Answered, late_events
+from windrow.runtime.late import Answered, corrected_events, late_events
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
 from windrow.runtime.reject import late_rows, rejected_of
@@ -74,6 +74,9 @@ class StreamState:
                 state.adopt(known[space.name])
             self.spaces[space] = state
         self._told = QueryAnswers(plan, blocks, states)
+        told_since: dict[str, int | None] = kept.get("told_since", {})
+        correcting = [query.answer_name for query in plan.queries if plan.correct_us]
+        self._told_since = {name: told_since.get(name, self.clock) for name in correcting}
         self._asking = {space: [query.name for query in plan.queries_of(space)] for space in plan.spaces}
         self._cuts = plan.cuts
 
@@ -120,6 +123,8 @@ class StreamState:
             if self.plan.late_by_session and isinstance(state, SessionSpaceState):
                 outcome.late += state.late
                 outcome.rejected += [late_rows(rows, self.plan.stream) for rows in state.left_out]
+            if self.plan.correct_us and isinstance(state, SpaceState):
+                state.correct(since, partial(self._told.correct, space, state, outcome, self._told_since))
             if clock is not None:
                 try:
                     state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
@@ -181,6 +186,7 @@ class StreamState:
         spaces = {space.name: state.snapshot() for space, state in self.spaces.items()}
         kept: dict[str, Any] = {"newest": self.newest, "clock": self.clock, "rows": self._rows, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "settled_to": self._settled_to}
+        kept |= {"told_since": self._told_since} if self._told_since else {}
         return kept | {"differences": self._told.snapshot(), "aside": self._aside.snapshot(), "held": self.plan.held}
 
     def space_of(self, query: QueryPlan) -> SpaceState:
@@ -205,7 +211,10 @@ class StreamState:
         ]
 
     def _answered(self, before: int | None, settled_to: int | None) -> list[Answered]:
-        """What the spaces have answered when the clock was at `before`; rows have their numbers up to it."""
+        """What the spaces have answered when the clock was at `before`; rows have their numbers up to it.
+
+        Windows whose answers are still corrected are not among it.
+        """
         found = []
         for space in self.spaces:
             until = _latest(before, settled_to) if space.is_final else before
@@ -216,6 +225,7 @@ class StreamState:
             elif isinstance(space, RowSpace):
                 found.append(Answered(until))
             else:
+                until -= self.plan.correct_us
                 found += [Answered(until, window) for window in dict.fromkeys(w.closes for w in space.windows)]
         return found
 
@@ -234,6 +244,8 @@ class StreamState:
             late, in_part = late_events(times, answered)
             outcome.late += int(counts[late].sum())
             outcome.late_in_part += int(counts[in_part].sum())
+            if self.plan.correct_us:
+                outcome.corrected += int(counts[corrected_events(times, answered, self.plan.correct_us)].sum())
         if payload.name == REJECTED:
             outcome.rejected.append(rejected_of(decode(payload.body), self.plan.stream, answered))
 

@@ -24,6 +24,7 @@ COUNTERS = {
     "windrow_batches": ("batches", "Micro-batches that are done."),
     "windrow_events": ("events", "Events that were read."),
     "windrow_windows": ("windows", "Windows that were answered."),
+    "windrow_corrected_events": ("corrected", "Late events for which windows were answered again."),
     "windrow_late_in_part": ("late_in_part", "Events that came when some of their windows had been answered."),
     "windrow_missing_files": ("missing_files", "Files that were gone when a batch was to read them."),
     "windrow_failed_values": ("failed", "Values that overflowed or could not be cast, and are NULL."),

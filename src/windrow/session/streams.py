@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,7 @@ from windrow.language import ColumnDefinition, SplitStream, identifier_sql, pars
 from windrow.language.script import parse_columns
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Stream, Unique
-from windrow.plan.lateness import read_lateness
+from windrow.plan.lateness import read_correction, read_lateness
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.unique import read_unique
 from windrow.spark.sources.file_options import bounded, missing_path
@@ -45,6 +46,7 @@ class SessionStreams(Declared):
         corrupt: str | None = None,
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
+        correct_for: str | None = None,
     ) -> None:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
@@ -53,11 +55,14 @@ class SessionStreams(Declared):
         after its batch began is rejected: "1 day" unless you say otherwise, "unbounded" for no limit, which is what
         jobs have that only work off what is there. `corrupt` names the column that holds the text of rows that could
         not be read, if there is one. With `deduplicate_by` and `within`, such as "id" and "1 hour", queries do not see
-        an event if another with the same id happened less than an hour before it.
+        an event if another with the same id happened less than an hour before it. With `correct_for`, such as "1
+        minute", windows are answered again when an event comes that they lack, up to that long after their end: rows
+        then have `op`, `-` for what was told and `+` for what holds instead.
         """
         unique = read_unique(deduplicate_by, within, time)
         opened = Opened(dataframe, corrupt, None)
-        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "correct_for": correct_for}
+        self.declare_opened(name, opened, time, lateness, **timing, unique=unique)
 
     def stream_files(
         self,
@@ -72,6 +77,7 @@ class SessionStreams(Declared):
         format: str = "parquet",
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
+        correct_for: str | None = None,
         **options: str | int | bool,
     ) -> None:
         """Register the files at `path`, and those that come there, as a stream.
@@ -87,7 +93,8 @@ class SessionStreams(Declared):
             raise SettingsError(f"stream {name!r}: {wrong}")
         opened = self.open_stream(format, given, schema)
         unique = read_unique(deduplicate_by, within, time)
-        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "correct_for": correct_for}
+        self.declare_opened(name, opened, time, lateness, **timing, unique=unique)
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
         """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
@@ -104,6 +111,7 @@ class SessionStreams(Declared):
         idle_clock: bool,
         ahead: str | None,
         unique: Unique | None,
+        correct_for: str | None = None,
     ) -> None:
         """Register a stream that was opened: rows of Spark's, perhaps in files that tasks can read by their names."""
         self._check_name(name)
@@ -122,7 +130,8 @@ class SessionStreams(Declared):
         )
         unseen = opened.hidden if opened.corrupt is None else (opened.corrupt, *opened.hidden)
         schema = to_arrow_schema(opened.frame.drop(*unseen).schema, timezone="UTC")
-        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, unique=unique)
+        told: dict[str, Any] = {"unique": unique, "correct_us": read_correction(correct_for, time, unique)}
+        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, **told)
 
     def stream_kafka(
         self,
@@ -139,6 +148,7 @@ class SessionStreams(Declared):
         ahead: str | None = None,
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
+        correct_for: str | None = None,
         options: Mapping[str, str | int | bool] | None = None,
     ) -> None:
         """Register a topic of Kafka as a stream: `bootstrap` is its broker, "host:9092".
@@ -153,7 +163,8 @@ class SessionStreams(Declared):
         about = (given, format.lower(), dict(format_options or {}))
         opened = self.open_messages(*about, parse_columns(schema or ""))
         unique = read_unique(deduplicate_by, within, time)
-        self.declare_opened(name, opened, time, lateness, idle_clock=idle_clock, ahead=ahead, unique=unique)
+        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "correct_for": correct_for}
+        self.declare_opened(name, opened, time, lateness, **timing, unique=unique)
 
     def open_messages(
         self,

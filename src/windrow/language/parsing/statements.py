@@ -132,10 +132,15 @@ class StatementParser(SplitParser):
         return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
 
     def _parse_timing(self) -> dict[str, Any]:
-        """TIMESTAMP BY, LATENESS, AHEAD, IDLE CLOCK and DEDUPLICATE BY, in any order."""
+        """TIMESTAMP BY, LATENESS, CORRECT FOR, AHEAD, IDLE CLOCK and DEDUPLICATE BY, in any order.
+
+        A comma may stand before CORRECT: `LATENESS 2 SECONDS, CORRECT FOR 1 MINUTE`.
+        """
         timing: dict[str, Any] = {}
         words: list[Token] = []
         while self._curr:
+            if words and self._next and self._next.text.upper() == "CORRECT":
+                self._match(TokenType.COMMA)
             word, name = self._word(), self._timing_name()
             if name in timing:
                 self._fail(f"a stream has only one {word}")
@@ -148,6 +153,9 @@ class StatementParser(SplitParser):
                     self._fail("expected a column or an expression after TIMESTAMP BY")
             elif name == "lateness_us":
                 timing[name] = self._parse_duration("lateness", least_us=0).us
+            elif name == "correct_us":
+                self._expect("FOR", after="CORRECT")
+                timing[name] = self._parse_duration("time of corrections").us
             elif name == "ahead_us":
                 unbounded = self._match_text_seq("UNBOUNDED")
                 timing[name] = LONGEST_US if unbounded else self._parse_duration("time ahead", least_us=0).us
@@ -163,15 +171,16 @@ class StatementParser(SplitParser):
                 timing[name] = True
         if timing and "timestamp_by" not in timing:
             what = words[0].text.upper().replace("IDLE", "IDLE CLOCK").replace("DEDUPLICATE", "DEDUPLICATE BY")
+            what = what.replace("CORRECT", "CORRECT FOR")
             message = f"{what} needs TIMESTAMP BY: without it a stream goes by the wall clock alone"
             self._fail(message, words[0], f"add TIMESTAMP BY and a column, or leave {what} out")
         return timing
 
     def _timing_name(self) -> str:
         names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "AHEAD": "ahead_us", "IDLE": "idle_clock"}
-        names["DEDUPLICATE"] = "unique_by"
+        names |= {"DEDUPLICATE": "unique_by", "CORRECT": "correct_us"}
         if self._word() not in names:
-            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY"])
+            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY"])
         return names[self._word()]
 
     def _parse_rejected(self) -> tuple[bool, tuple[str, ...], tuple[Span, ...]]:

@@ -16,6 +16,7 @@ common_slide           At which instants a query over several windows is answere
 constant_arguments     The arguments of aggregates that take a constant beside what they are asked of: a number, a text,
                        a duration
 contradictions         Conditions that no row can meet: `x > 5 AND x < 3`
+corrected              CORRECT FOR: which queries can be answered again for late events, and why others cannot
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
 emitted                What is sent of a query over changes, beside which of them: at which pace, when a condition
                        begins, of nothing

@@ -11,6 +11,7 @@ from windrow.language import Query
 from windrow.plan.bind.bound import BoundQuery, Scope
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.contradictions import refuse_contradictions
+from windrow.plan.bind.corrected import refuse_over_changes
 from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind_folded
 from windrow.plan.bind.refuse import not_yet
@@ -25,6 +26,7 @@ def bind(parsed: Query, catalog: Catalog) -> AnyBound:
     refuse_contradictions(parsed.tree, parsed.text)
     if not is_over_changes(parsed.tree, Scope(catalog, parsed.text)):
         return bind_folded(parsed, catalog)
+    refuse_over_changes(parsed, catalog)
     bound = bind_changes(parsed, catalog)
     _refuse_mixed(bound.streams, parsed)
     return bound

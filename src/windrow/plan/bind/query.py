@@ -21,6 +21,7 @@ from windrow.plan.bind.aggregate import bind_aggregate, check_outputs
 from windrow.plan.bind.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
+from windrow.plan.bind.corrected import correcting_in, refuse_uncorrected
 from windrow.plan.bind.from_clause import bind_stream, bind_window, needs_window, read_from
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_tables import join_tables, needs_engine
@@ -32,7 +33,7 @@ from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, ref
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.window_rows import bind_window_rows
 from windrow.plan.catalog import Catalog
-from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
+from windrow.plan.nodes.emission import CHANGES, CORRECTED, FINAL, SNAPSHOT
 from windrow.plan.nodes.query_plan import Output
 from windrow.plan.nodes.result_columns import leading_columns, named_columns
 
@@ -43,13 +44,15 @@ Named = dict[str, exp.Expr]
 @deep
 def bind_folded(query: Query, catalog: Catalog) -> BoundQuery:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
-    emit = _emitted(query)
+    emit = CORRECTED if correcting_in(query.tree, catalog) is not None else _emitted(query)
     scope = Scope(catalog, query.text, emit)
     folds = any(aggregates(select, scope) for select in query.tree.find_all(exp.Select))
     scope = replace(scope, folds=folds)
     bound = _bind(query.tree, {}, scope)
     if isinstance(bound, BoundAnswers):
-        if emit != SNAPSHOT:
+        if emit == CORRECTED:
+            refuse_uncorrected(query, bound.query, catalog)
+        elif emit != SNAPSHOT:
             refuse_changes(query.tree, bound.query, query.text)
         return replace(bound.query, by_engine=needs_engine(bound.query, scope))
     raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)

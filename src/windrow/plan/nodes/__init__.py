@@ -6,7 +6,8 @@ aggregates       Aggregates of a plan: an answer, and the partial that a pane mu
 change_plan      One query over changes: as it was bound, and as it runs
 changes          Plans over changes: answers that change with every arrival and every expiry
 clusters         What a pane keeps for CLUSTER BY, and what can be asked of a cluster
-emission         What is sent of a window's answer: all of it, or what differs from the answer of the window before
+emission         What is sent of a window's answer: all of it, what differs from the window before, or what late events
+                 correct
 groupings        GROUPING SETS: the key by which groups of one grouping are told from those of another
 joined_rows      Rows of a stream joined with tables: what is read of the events before, and what is evaluated
                  afterwards

@@ -1,4 +1,4 @@
-"""What is sent of a window's answer: all of it, or what differs from the answer of the window before."""
+"""What is sent of a window's answer: all of it, what differs from the window before, or what late events correct."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from windrow.language import expression_sql, parse_expression
 from windrow.plan.nodes.aggregates import Aggregate
 
 SNAPSHOT, CHANGES, INSERTS, DELETES, FINAL = "SNAPSHOT", "CHANGES", "INSERTS", "DELETES", "FINAL"
-OPERATIONS = {CHANGES: ("-", "+"), INSERTS: ("+",), DELETES: ("-",), FINAL: ("+",)}
+CORRECTED = "CORRECTED"
+"""Whole answers, and for late events what was told of a window and what holds instead."""
+
+OPERATIONS = {CHANGES: ("-", "+"), INSERTS: ("+",), DELETES: ("-",), FINAL: ("+",), CORRECTED: ("-", "+")}
 """Which rows are sent, in this order."""
 
 HAS, HAD, CHANGE, OTHER = "has", "had", "change", "other"
@@ -35,6 +38,14 @@ def changed_schema(
     for was in ("", _WAS):
         columns += [pa.field(f"{was}agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
     return pa.schema(columns)
+
+
+def corrected_schema(answered: pa.Schema, keys: int, aggregates: Sequence[Aggregate]) -> pa.Schema:
+    """The same of corrections: `had` and `was_agg_0`, ... are what was told of the same window before."""
+    leading, told = list(answered)[: -keys - len(aggregates)], list(answered)[-keys - len(aggregates) :]
+    flags = [pa.field(HAS, pa.bool_(), nullable=False), pa.field(HAD, pa.bool_(), nullable=False)]
+    was = [pa.field(f"{_WAS}agg_{i}", aggregate.type) for i, aggregate in enumerate(aggregates)]
+    return pa.schema([*leading, *flags, *told, *was])
 
 
 def changed_items(changed: pa.Schema, items: Sequence[pa.DataType]) -> pa.Schema:

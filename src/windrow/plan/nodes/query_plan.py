@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.nodes.emission import SNAPSHOT, changed_items, changed_schema
+from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT, changed_items, changed_schema, corrected_schema
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns
 from windrow.plan.nodes.run_names import run_name
@@ -102,7 +102,12 @@ class QueryPlan:
     @property
     def rewinds(self) -> bool:
         """Whether it can be answered again where the clock of its stream goes back."""
-        return self.made_of is None
+        return self.made_of is None and self.emit != CORRECTED
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether its answers are compared from window to window."""
+        return self.emit not in (SNAPSHOT, CORRECTED)
 
     @property
     def rounded_us(self) -> int | tuple[int, ...] | None:
@@ -177,7 +182,9 @@ class QueryPlan:
 
     @property
     def changed(self) -> pa.Schema:
-        """The columns of what differs from one answer to the next."""
+        """The columns of what differs from one answer to the next, or from what was told of the same window."""
+        if self.emit == CORRECTED:
+            return corrected_schema(self.answered, len(self.keys), self.aggregates)
         leveled = "level" in self.leading
         return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None, leveled)
 

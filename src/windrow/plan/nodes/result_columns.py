@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import Aggregate
-from windrow.plan.nodes.emission import CHANGE, OTHER, SNAPSHOT
+from windrow.plan.nodes.emission import CHANGE, CORRECTED, OTHER, SNAPSHOT
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -33,9 +33,11 @@ def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool
 
     >>> leading_columns(TimeWindow(10, 5), "CHANGES", clustered=True)
     ('op', 'time', 'change', 'other')
+    >>> leading_columns(TimeWindow(10, 5), "CORRECTED", clustered=False)
+    ('op', 'window_start', 'window_end')
     """
-    if emit == SNAPSHOT:
-        return window_columns(window)
+    if emit in (SNAPSHOT, CORRECTED):
+        return window_columns(window) if emit == SNAPSHOT else ("op", *window_columns(window))
     level = ("level",) if isinstance(window, NestedWindow | NestedRows) else ()
     return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time", *level)
 
@@ -43,7 +45,9 @@ def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool
 def named_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:
     """Those of them that expressions may name: of what changes, both sides have them."""
     leading = leading_columns(window, emit, clustered)
-    return leading if emit == SNAPSHOT else tuple(name for name in leading if name == "level")
+    if emit in (SNAPSHOT, CORRECTED):
+        return tuple(name for name in leading if name != "op")
+    return tuple(name for name in leading if name == "level")
 
 
 def emitted_schema(

@@ -11,7 +11,6 @@ import pyarrow as pa
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.changes import Scan
-from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -44,7 +43,8 @@ class StreamPlan:
 
     Every query is answered by one of `spaces`; `scans` are read by pipelines over changes. A shard keeps at most
     `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of the instant at which
-    their batch began are rejected; None is no limit. `wanted` is what was asked for by name.
+    their batch began are rejected; None is no limit. `wanted` is what was asked for by name. For `correct_us` after its
+    end a window is answered again when an event comes that it lacks.
     """
 
     stream: str
@@ -60,11 +60,12 @@ class StreamPlan:
     """The tables that are joined, as they were read at the start."""
     scans: tuple[SpreadScan, ...] = ()
     wanted: Wanted = NOTHING
+    correct_us: int = 0
 
     @property
     def held(self) -> dict[str, str]:
         """What its state holds, in words, by the name of each part of it."""
-        compared = {f"changes-{q.compared}": compared_text(q) for q in self.queries if q.emit != SNAPSHOT}
+        compared = {f"changes-{q.compared}": compared_text(q) for q in self.queries if q.is_compared}
         return {space.name: space.held for space in self.spaces} | compared
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:

@@ -3,6 +3,7 @@
 changed_items     The rows that a window holds, as changes: those that have come, and those that have gone
 changed_rows      Changes as their reader sees them: `-` what a group had, `+` what it has
 cluster_rows      The clusters of answered windows, in columns
+corrections       Answers of windows that late events may correct: as they are told first, and again
 differences       Answers as changes: what differs from the window before
 finish            What is left to do with the rows that slide emits: HAVING, the select list, ORDER BY and LIMIT
 follow            Clusters from answer to answer: a number for each that it keeps as long as it lives

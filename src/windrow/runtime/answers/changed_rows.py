@@ -22,12 +22,11 @@ def changed_rows(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
     sent = {operation: np.flatnonzero(sides[operation][0] & ~same) for operation in OPERATIONS[query.emit]}
     order = np.concatenate([2 * rows + (operation == "+") for operation, rows in sent.items()])
     places = pa.array(np.argsort(order, kind="stable"))
-    told = [name for name in query.leading if name not in ("op", "time")]
     columns: dict[str, pa.Array] = {
         "op": pa.array([operation for operation, rows in sent.items() for _ in range(len(rows))], pa.string())
     }
     chosen = pa.array(np.concatenate(list(sent.values())))
-    columns |= {name: _one(rows[name]).take(chosen) for name in ("time", *told)}
+    columns |= {name: _one(rows[name]).take(chosen) for name in query.leading if name != "op"}
     for i, output in enumerate(query.outputs):
         parts = [_one(sides[operation][1][i]).take(pa.array(rows)) for operation, rows in sent.items()]
         columns[output.name] = pa.concat_arrays(parts)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
@@ -16,6 +16,7 @@ from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.changed_items import changed_items
+from windrow.runtime.answers.corrections import told_again, told_first
 from windrow.runtime.answers.differences import Differences
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.line_differences import Following, LineDifferences
@@ -28,6 +29,7 @@ from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.rows.passed import Passing
 from windrow.runtime.share import Share
+from windrow.runtime.time.corrected import Correction
 from windrow.runtime.time.space import SpaceState
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -49,7 +51,7 @@ class QueryAnswers:
                 for window in _answered_apart(space, query):
                     self._asking.setdefault((space.name, window), []).append(query)
         self._changing = {
-            space.name: [(query.compared, query) for query in plan.queries_of(space) if query.emit != SNAPSHOT]
+            space.name: [(query.compared, query) for query in plan.queries_of(space) if query.is_compared]
             for space in plan.spaces
         }
         self._compared_as = {query.name: name for changing in self._changing.values() for name, query in changing}
@@ -86,7 +88,10 @@ class QueryAnswers:
             if query.joins_levels:
                 self._nested.setdefault(query.name, (query, []))[1].append(mine)
                 continue
-            if query.emit == SNAPSHOT:
+            if query.emit == CORRECTED:
+                batch, overflows = answer_rows(query, state.groups, mine, self._user)
+                batches = [told_first(query, batch)]
+            elif query.emit == SNAPSHOT:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 batches = [row_by_row(query, batch) if query.items else batch]
             elif (name := self._compared_as[query.name]) in told:
@@ -103,6 +108,21 @@ class QueryAnswers:
                 batches = told[name] = self._differences[name].told(batch, slots, clusters, noise)
             outcome.failed += overflows
             outcome.add(query.name, batches)
+
+    def correct(
+        self, space: AnySpace, state: SpaceState, outcome: Outcome, since: Mapping[str, int | None], told: Correction
+    ) -> None:
+        """Tell all who were told of windows what holds instead; each query was told of those `since` its clock."""
+        window = told.now.window
+        assert isinstance(window, TimeWindow)
+        for query in self._asking[space.name, window]:
+            first, clock = state.first_end(query, window), since[query.answer_name]
+            first = first if clock is None else max(first, clock + 1)
+            mine = [part.since(first) for part in (told.was, told.now)]
+            had = told.had[told.now.ends >= first]
+            was, now = (answer_rows(query, state.groups, part, self._user) for part in mine)
+            outcome.failed += now[1]
+            outcome.add(query.name, [told_again(query, now[0], was[0], had)])
 
     def levels(self, state: KeptSpace, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""

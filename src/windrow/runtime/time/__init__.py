@@ -1,6 +1,7 @@
 """Windows over time: panes, how they are folded, and whose turn it is.
 
 belated        Entries that came when some window that holds them had been answered, and others had not
+corrected      Windows that have been answered and that late events change: what was told, and what holds instead
 due_windows    The windows of a space that have ended: found by the schedule, folded, and given out in order of their
                ends
 first_window   From which window each query is answered: the first of which its space knows all, also where it came

@@ -29,7 +29,8 @@ class Belated:
 
     An event is late for a window that has been answered, and for no other. Its pane may be folded by then, into windows
     that are still to be answered too, and what is folded is not changed. So what comes after that is kept here, each
-    entry with the clock at which it came, and later windows that hold its pane add it. They are few.
+    entry with the clock at which it came, and later windows that hold its pane add it. They are few. Where answers are
+    corrected, the clock is that up to which none is any more.
     """
 
     def __init__(
@@ -55,6 +56,10 @@ class Belated:
         self._entries = joined([self._entries, entries])
         self._clocks = np.concatenate([self._clocks, np.full(len(entries), clock)])
         self._changed = True
+
+    def parted(self, known: int) -> tuple[Entries, Entries]:
+        """The first `known` entries, and those that came after them."""
+        return self._entries.part(slice(0, known)), self._entries.part(slice(known, None))
 
     def added(
         self, windows: Sequence[TimeWindow], panes: range, kept: KeptPartials, folded: dict[Partial, Fields]

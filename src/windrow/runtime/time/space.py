@@ -23,6 +23,7 @@ from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.share import Share
 from windrow.runtime.time.belated import Belated
+from windrow.runtime.time.corrected import Beside, Correction, corrections, windows_over
 from windrow.runtime.time.due_windows import DueWindows
 from windrow.runtime.time.first_window import FirstWindows, kept_for
 from windrow.runtime.time.history import History
@@ -55,8 +56,9 @@ class SpaceState:
         snapshot: Snapshot | None = None,
         since: int | None = None,
         schedule: str | None = None,
+        correct_us: int = 0,
     ) -> None:
-        self.space = space
+        self.space, self._correct_us = space, correct_us
         self._cuts = space.cuts
         snapshot = snapshot or {}
         self._partials = space.partials
@@ -65,6 +67,7 @@ class SpaceState:
         linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
+        self._known_beside = len(self._belated)
         self._history = History(snapshot.get("history"))
         self._firsts = FirstWindows(space, queries, self._history, snapshot.get("firsts", {}), since)
         self._kept = KeptPartials(space, user)
@@ -107,7 +110,7 @@ class SpaceState:
         """Fold payloads into panes; those that only windows answered by `clock` hold are late."""
         closed = self._history.kept_from  # where the clock was set back, panes are open that are not whole
         if clock is not None and not self.space.unbounded:
-            closed = max(closed, min(self._folds.needs_from(clock)))
+            closed = max(closed, min(self._folds.needs_from(clock - self._correct_us)))
         parts = []
         for batch in payloads:
             panes = batch.column("pane").to_numpy()
@@ -132,12 +135,13 @@ class SpaceState:
             entries = replace(entries, panes=np.maximum(entries.panes, open_from))
         belated = entries.panes < open_from
         if clock is not None and belated.any():
-            self._belated.add(entries.part(belated), clock)
+            self._known_beside = len(self._belated)
+            self._belated.add(entries.part(belated), clock - self._correct_us)
             self.groups.refer(entries.slots[belated])
             entries = entries.part(~belated)
         if len(entries):
             self.groups.refer(self.log.add(entries).slots)
-        if len(self._belated) and self._belated.is_much_of(len(self.log)):
+        if not self._correct_us and len(self._belated) and self._belated.is_much_of(len(self.log)):
             self._take_in_belated()
 
     def _take_in_belated(self) -> None:
@@ -159,6 +163,21 @@ class SpaceState:
         """
         self._due.answer(before, clock, emit, newest)
 
+    def correct(self, before: int | None, emit: Callable[[Correction], None]) -> None:
+        """Give `emit` the windows that were answered by `before` and lack what this batch has brought for them."""
+        known, self._known_beside = self._known_beside, len(self._belated)
+        if before is None or known == len(self._belated):
+            return
+        beside = Beside(*self._belated.parted(known))
+        for fold in self._folds.each:
+            first = fold.window.last_ended(before - self._correct_us) + 1
+            if self._history.kept_from > BEFORE_ALL:  # where answers were not corrected that long before
+                first = max(first, fold.window.first_from(self._history.kept_from))
+            numbers = windows_over(fold.window, beside.fresh.panes, first, fold.window.last_ended(before))
+            if len(numbers):
+                for correction in corrections(fold, numbers, self.log, self._kept, beside):
+                    emit(correction)
+
     def first_end(self, query: QueryPlan, window: TimeWindow) -> int:
         """The end of the first window that `query` is answered for, of those like `window`."""
         first = self._firsts.of_query(query, window)
@@ -173,9 +192,10 @@ class SpaceState:
 
         Returns the slots of those groups.
         """
-        needed = self._folds.needs_from(clock)
+        settled = clock - self._correct_us
+        needed = self._folds.needs_from(settled)
         # until the widest level slides again, all that it held stays, for who asks for any horizon of it
-        before = min(needed + [window.start(window.last_ended(clock)) for window in self._widest])
+        before = min(needed + [window.start(window.last_ended(settled)) for window in self._widest])
         self.log.expect(needed)
         if self.space.unbounded:
             self.log.drop(before)
@@ -187,7 +207,8 @@ class SpaceState:
         before = max(before, self._history.kept_from)
         leaving = self.log.between(self._history.kept_from, before).slots
         freed = self.groups.forget(np.concatenate([leaving, self._belated.drop(before), went]))
-        self._folds.leave(before, freed)
+        # what is folded again to correct answers is read from the panes themselves
+        self._folds.leave(max(before, min(self._folds.needs_from(clock))) if self._correct_us else before, freed)
         self._followers.release(freed)
         self.log.drop(before)
         self._history.forget(before)

@@ -33,7 +33,8 @@ class StreamProgress(Mapping[str, Any]):
 
     `stream_rate` is events in a second of the stream's own time, `events_per_second` how fast they are worked off.
     `rejected` counts events that no window took, by cause; `late_in_part` those that came when some of their
-    windows had been answered, and are in the others; `duplicates` those that DEDUPLICATE BY has left out; `failed`
+    windows had been answered, and are in the others; `corrected` those for which windows were answered again, where
+    the stream has CORRECT FOR; `duplicates` those that DEDUPLICATE BY has left out; `failed`
     values that overflowed or could not be cast;
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
     seconds, where they did, without the first batches, which load and compile what the others find ready. `seconds`
@@ -68,6 +69,7 @@ class StreamProgress(Mapping[str, Any]):
     waiting: bool
     stopped: dict[str, str] = field(default_factory=dict)
     restarts: int = 0
+    corrected: int = 0
     lag: dict[str, int] = field(default_factory=dict)
     waited: dict[str, Any] | None = None
     shards: dict[int, ShardProgress] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class StreamProgress(Mapping[str, Any]):
         counted = {
             **self.rejected,
             "late in part": self.late_in_part,
+            "corrected": self.corrected,
             "duplicates": self.duplicates,
             "missing files": self.missing_files,
         }

@@ -67,7 +67,7 @@ def _streams_of(folder: str) -> list[str]:
 
 def _cannot(what: str) -> str:
     return (
-        f"{what}: the clock of joins, set operators, DISTINCT, windows without SLIDE and windows over windows cannot be"
-        " set back"
+        f"{what}: the clock of joins, set operators, DISTINCT, windows without SLIDE, windows over windows and streams"
+        " with CORRECT FOR cannot be set back"
         "\nhint: drop these queries while the job runs, or start with a new checkpoint"
     )

@@ -49,6 +49,7 @@ class _Totals:
     events: int = 0
     rejected: dict[str, int] = field(default_factory=lambda: {"late": 0, "no time": 0, "unreadable": 0})
     in_part: int = 0
+    corrected: int = 0
     duplicates: int = 0
     failed: int = 0
     windows: int = 0
@@ -147,6 +148,7 @@ class Watched:
             windows=watched.windows,
             rejected=dict(watched.rejected),
             late_in_part=watched.in_part,
+            corrected=watched.corrected,
             duplicates=watched.duplicates,
             missing_files=watched.missing,
             failed=watched.failed,
@@ -216,6 +218,7 @@ def _add(watched: _Totals, batch: Any) -> None:
         if counts[name]:
             watched.rejected[cause] = watched.rejected.get(cause, 0) + counts[name]
     watched.in_part += counts["late_in_part"]
+    watched.corrected += counts["corrected"]
     watched.duplicates += counts["duplicates"]
     watched.failed += counts["failed"]
     watched.dropped += counts["dropped"]

@@ -18,7 +18,7 @@ from windrow.spark.stages.loaded import set_loaded_aside
 if TYPE_CHECKING:
     import pandas as pd
 
-COUNTED = ("late", "late_in_part", "duplicates", *TALLIES, "alone", "dropped")
+COUNTED = ("late", "late_in_part", "corrected", "duplicates", *TALLIES, "alone", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
 SHARED = "shared"
 """The windows that other shards may have answered too, by name."""
