@@ -21,11 +21,12 @@ class Answers:
     """Answers by query. They change when a batch is committed, and at no other time.
 
     With `keep_all`, those of queries that did not ask for it are kept too, from the next batch on: somebody watches.
-    `epoch` names the run of numbers that batches have: those of another job begin anew.
+    `epoch` names the run of numbers that batches have: those of another job begin anew. `refused` says why none is kept
+    here, whoever asks.
     """
 
-    def __init__(self, epoch: str = "", *, keep_all: bool = False) -> None:
-        self.epoch, self.keep_all = epoch, keep_all
+    def __init__(self, epoch: str = "", *, keep_all: bool = False, refused: str | None = None) -> None:
+        self.epoch, self.keep_all, self._refused = epoch, keep_all, refused
         self._kept: dict[str, KeptAnswer] = {}
         self._asked: set[str] = set()
         self._listeners: dict[str, list[Listener]] = {}
@@ -74,6 +75,8 @@ class Answers:
 
     def kept(self, name: str) -> KeptAnswer:
         """The answer of a query, with its updates."""
+        if self._refused is not None:
+            raise AskError(self._refused)
         if not self.wants(name):
             known = ", ".join(self.names) or "none"
             if name in self._kept:

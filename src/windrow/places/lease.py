@@ -79,12 +79,12 @@ class Lease:
 
     def check(self) -> Holder | None:
         """Who has taken the lease over, if anybody; asked before each commit."""
-        if self._number is None:
-            return None
-        newest = _newest(self._folder)
-        if newest is not None and newest > self._number:
-            return _read(self._folder, newest)
-        return None
+        return None if self._number is None else taken_over(self._folder, self._number)
+
+    @property
+    def number(self) -> int | None:
+        """The number that holds, if it is held."""
+        return self._number
 
     def release(self) -> None:
         """Let others have it at once. The file stays: numbers only grow, so that no two ever hold the same."""
@@ -109,6 +109,12 @@ class Lease:
             if told is not None and int(told[1]) < self._number - 1:
                 with suppress(OSError):
                     place.delete()
+
+
+def taken_over(folder: Place, number: int) -> Holder | None:
+    """Who holds a lease in a folder of leases that came after that of a number, if anybody does."""
+    newest = _newest(folder)
+    return _read(folder, newest) if newest is not None and newest > number else None
 
 
 def waited(folder: Place, sleep: Callable[[float], None] = time.sleep) -> Holder | None:

@@ -31,7 +31,7 @@ from windrow.schedule.costs import schedule_costs
 from windrow.session.plugins import SessionPlugins
 from windrow.session.start import Start, check_sinks
 from windrow.session.streams import SessionStreams
-from windrow.spark.connect import refuse_connect
+from windrow.spark.connect import check_served, is_connect, parallelism
 from windrow.spark.expressions import SparkEngine
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.hangs import TASK_TIMEOUT
@@ -52,14 +52,14 @@ from windrow.spark.stages.pipeline import packed_results, ways_of
 class Session(SessionStreams, SessionPlugins):
     """Continuous queries over the streams of a Spark session.
 
-    `Session()` starts a local Spark; `Session(spark)` uses yours, and sets on it what `settings` lists. `shards` is
-    into how many parts state is cut: as many as there are cores, unless you say otherwise. A checkpoint keeps its own.
-    `memory` is how much of it each part may have in memory, such as "256 MB"; the rest is read when it is needed.
-    `keep` says what panes keep, "partials" or "rows", where it is not to be chosen by what both take. `expiry` says how
-    rows of joins and set operators expire ("input-triggered", "time probing", "negative tuples", "hybrid"), where it is
-    not to be the cheapest way. `choose` asks for ways by name, such as {"maintenance": "two stacks"}, for all queries
-    that can have them: `windrow choices` lists what there is. `packages` are what a Spark that is started here is to
-    bring: "kafka", "avro", "postgresql".
+    `Session()` starts a local Spark; `Session(spark)` uses yours, also one of Spark Connect, and sets on it what
+    `settings` lists. `shards` is into how many parts state is cut: as many as there are cores, unless you say
+    otherwise. A checkpoint keeps its own. `memory` is how much of it each part may have in memory, such as "256 MB";
+    the rest is read when it is needed. `keep` says what panes keep, "partials" or "rows", where it is not to be chosen
+    by what both take. `expiry` says how rows of joins and set operators expire ("input-triggered", "time probing",
+    "negative tuples", "hybrid"), where it is not to be the cheapest way. `choose` asks for ways by name, such as
+    {"maintenance": "two stacks"}, for all queries that can have them: `windrow choices` lists what there is.
+    `packages` are what a Spark that is started here is to bring: "kafka", "avro", "postgresql".
     """
 
     def __init__(
@@ -84,8 +84,7 @@ class Session(SessionStreams, SessionPlugins):
             raise SettingsError("packages are for a Spark that is started here: give yours spark.jars.packages")
         SessionStreams.__init__(self, spark if spark is not None else local_spark(options=with_packages({}, packages)))
         SessionPlugins.__init__(self)
-        refuse_connect(self.spark)
-        self.shards = shards or self.spark.sparkContext.defaultParallelism
+        self.shards = shards or parallelism(self.spark)
         self._job: Job | None = None
         self.settings = apply_settings(self.spark, self.shards)
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
@@ -169,6 +168,8 @@ class Session(SessionStreams, SessionPlugins):
         it.
         """
         recovery = Recovery(on_error, restarts, task_timeout)
+        if is_connect(self.spark):
+            check_served(checkpoint, keep_answers)
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
         sinks = check_sinks(sinks or {}, self._queries, self._indexes)

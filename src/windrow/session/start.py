@@ -24,10 +24,11 @@ from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.query_parts import query_parts
 from windrow.plan.sink import Sink, check_options, check_places
 from windrow.plan.window_index import BoundIndex, index_sink
+from windrow.spark.connect import NO_ANSWERS, is_connect
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
 from windrow.spark.job.drift import check_drift, differing, drift, note_queries, noted_queries
 from windrow.spark.job.first_windows import first_windows
-from windrow.spark.job.hold import Hold
+from windrow.spark.job.hold import Hold, check_hold
 from windrow.spark.job.job import Job
 from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.job.job_requests import Listener
@@ -80,8 +81,9 @@ class Start:
                 check_drift(str(checkpoint), told)
             keep_expiry(checkpoint, queries, kept.expiry)
             known = (self.sources, self.compiler, rejected, is_live(trigger), self.figures)
-            answers = Answers(kept.job, keep_all=keep_answers)
-            runs = Runs(self.spark, checkpoint, kept, *known, hold.check, answers)
+            refused = NO_ANSWERS if is_connect(self.spark) else None
+            answers = Answers(kept.job, keep_all=keep_answers, refused=refused)
+            runs = Runs(self.spark, checkpoint, kept, *known, partial(check_hold, hold), answers)
             job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside)
             job.drift = told
             job.indexes = JobIndexes(checkpoint, ask, aggregate)

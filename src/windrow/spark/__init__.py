@@ -8,7 +8,7 @@ stages/          The steps of a batch: slice, premerge, regroup, slide
 workers/         Spark's Python workers, warm: one process loads what they need while the JVM starts, and is forked for
                  each
 answer_settings  Settings of Spark's under which its functions give other answers than ours
-connect          Spark Connect: a session whose Spark is a server elsewhere
+connect          Spark Connect: a session whose Spark is a server elsewhere, and what is asked otherwise there
 expressions      Row expressions as Spark evaluates them, with NULL for what fails
 fs_settings      Spark's own settings of file systems: addresses of stores and credentials, for places that are
                  elsewhere

@@ -32,11 +32,15 @@ look_after        What becomes of a Spark query that dies: it is started again, 
 measures          What differs each time a task runs: how long it took, what its worker had in memory
 progress          How a job is doing, as figures to print and to read: `job.progress()`
 recovery          What has died in a job and comes back: after which pause, how often, and when it is given up
+reports           What another process tells of the batches that it wrote: a small file for each, beside the checkpoint
+                  of a stream
 reset_clock       Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not
 reshard           A checkpoint with more shards, made from that of a stopped job
 running           The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed
                   while they run
 runs              From plans to what runs: one Spark query a stream, and a writer for each sink
+served_batch      What `foreachBatch` does where a Spark Connect server runs it: in a process beside the server, a
+                  pickled copy
 spark_logs        Spark's own logs and state in the checkpoint of a stream, brought to another one
 spark_query       One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
                   stopped

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from windrow.places.place import Place
+from windrow.spark.connect import is_connect
 from windrow.spark.settings import chosen_setting
 
 SETTING = "spark.sql.streaming.checkpointFileManagerClass"
@@ -20,10 +21,10 @@ _QUICK = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBased
 def write_quickly(spark: SparkSession, folder: Place) -> None:
     """Set how Spark writes into `folder`, before a query is started on it.
 
-    Elsewhere than on local disk it is left as Spark has it, and so it is where somebody chose, or where this Spark has
-    no such class.
+    Elsewhere than on local disk it is left as Spark has it, and so it is where somebody chose, where this Spark has no
+    such class, and with Spark Connect, where nobody can ask for it.
     """
-    if chosen_setting(spark, SETTING) is not None:
+    if is_connect(spark) or chosen_setting(spark, SETTING) is not None:
         return
     if folder.is_local and _is_there(spark):
         spark.conf.set(SETTING, _QUICK)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.spark.connect import is_connect
+
 TASK_TIMEOUT = "10 minutes"
 LOOKS = 20
 """So often it is looked, while a timeout passes."""
@@ -49,7 +51,12 @@ class Hangs:
 
 
 def mark_of(spark: SparkSession, query: StreamingQuery) -> Hashable | None:
-    """What changes whenever a task of the batch under way begins or ends; None where no task runs."""
+    """What changes whenever a task of the batch under way begins or ends; None where no task runs.
+
+    Spark Connect tells nobody of its tasks: there, none is found to hang.
+    """
+    if is_connect(spark):
+        return None
     tracker = spark.sparkContext.statusTracker()
     stages = []
     for job in sorted({*tracker.getActiveJobsIds()} & {*tracker.getJobIdsForGroup(str(query.runId))}):

@@ -9,11 +9,12 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from windrow.errors import JobError, SettingsError
-from windrow.places.lease import LEASES, Lease, waited
+from windrow.places.lease import LEASES, Holder, Lease, taken_over, waited
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.places.reach import reason_of
 from windrow.spark.job.checkpoint import not_writable
@@ -21,8 +22,30 @@ from windrow.spark.job.checkpoint import not_writable
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 """What a file system says that has no locks: there, nothing is held."""
 
+_LOCK = "lock.json"
+
 _HELD: dict[str, Hold] = {}
 """What this process holds. A job that has ended by itself may not have let go yet when the next one comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A hold as another process has it, such as the one in which a Spark Connect server writes batches."""
+
+    checkpoint: Place
+    lease: int | None
+    said: Mapping[str, Any]
+
+    def check(self) -> None:
+        """Raise who has taken the checkpoint over."""
+        number = self.lease
+        if number is not None:
+            _raise_taken(self.checkpoint, lambda: taken_over(self.checkpoint / LEASES, number))
+            return
+        with suppress(OSError, ValueError):  # in the instant in which it is written
+            said = json.loads((self.checkpoint / _LOCK).read())
+            if said != self.said:
+                raise JobError(f"the checkpoint {self.checkpoint} was taken over{_who(said)}")
 
 
 class Hold:
@@ -36,9 +59,10 @@ class Hold:
     def __init__(self, checkpoint: AnyPlace) -> None:
         self._checkpoint = place_of(checkpoint)
         local = self._checkpoint.is_local
-        self._place = os.path.join(os.path.realpath(self._checkpoint.path), "lock.json") if local else str(checkpoint)
+        self._place = os.path.join(os.path.realpath(self._checkpoint.path), _LOCK) if local else str(checkpoint)
         self._file: int | None = None
         self._lease: Lease | None = None
+        self._said: Mapping[str, Any] = {}
         self.lives: Callable[[], bool] = lambda: True
         """Whether the job that holds it still runs."""
 
@@ -57,15 +81,13 @@ class Hold:
 
     def check(self) -> None:
         """Raise who has taken the checkpoint over, before anything is committed: a lease that was not renewed ends."""
-        try:
-            other = None if self._lease is None else self._lease.check()
-        except OSError as error:
-            raise JobError(f"the checkpoint {self._checkpoint} cannot be read: {reason_of(error)}") from error
-        if other is not None:
-            raise JobError(
-                f"the checkpoint {self._checkpoint} was taken over{_who(other.said)}: this job had not renewed its"
-                " lease for too long, and nothing of this batch is shown by it"
-            )
+        if self._lease is not None:
+            _raise_taken(self._checkpoint, self._lease.check)
+
+    def __reduce__(self) -> tuple[type[Witness], tuple[Place, int | None, Mapping[str, Any]]]:
+        """What goes to another process can only look whether the hold still holds."""
+        number = None if self._lease is None else self._lease.number
+        return Witness, (self._checkpoint.absolute(), number, self._said)
 
     def release(self) -> None:
         """Let others have it. The file stays: who opens it while it goes would hold another one."""
@@ -90,7 +112,8 @@ class Hold:
             with suppress(PermissionError):  # it is another's, who lets us write
                 os.fchmod(file, 0o600)
             os.ftruncate(file, 0)
-            os.pwrite(file, json.dumps(_oneself()).encode(), 0)
+            self._said = _oneself()
+            os.pwrite(file, json.dumps(self._said).encode(), 0)
         except BaseException:
             os.close(file)
             raise
@@ -109,6 +132,23 @@ class Hold:
         self._lease = lease
 
 
+def check_hold(hold: Hold | Witness) -> None:
+    """Raise who has taken the checkpoint over. To another process this goes with a witness in place of the hold."""
+    hold.check()
+
+
+def _raise_taken(checkpoint: Place, check: Callable[[], Holder | None]) -> None:
+    try:
+        other = check()
+    except OSError as error:
+        raise JobError(f"the checkpoint {checkpoint} cannot be read: {reason_of(error)}") from error
+    if other is not None:
+        raise JobError(
+            f"the checkpoint {checkpoint} was taken over{_who(other.said)}: this job had not renewed its"
+            " lease for too long, and nothing of this batch is shown by it"
+        )
+
+
 def check_free(checkpoint: AnyPlace) -> None:
     """Raise who has `checkpoint`, if anybody, without making or holding anything."""
     place = place_of(checkpoint)
@@ -121,7 +161,7 @@ def check_free(checkpoint: AnyPlace) -> None:
             raise _held(place, other.said)
         return
     try:
-        file = os.open(os.path.join(place.path, "lock.json"), os.O_RDONLY)
+        file = os.open(os.path.join(place.path, _LOCK), os.O_RDONLY)
     except OSError:
         return
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 METRICS = "windrow"
@@ -62,7 +62,7 @@ def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
     totals = dict.fromkeys(summed((*SLICE_MEASURES, *SLIDE_MEASURES)), 0)
     for name, row in observed.items():
         if name.startswith(METRICS) and row is not None:
-            for measure, value in row.asDict().items():
+            for measure, value in observed_values(row).items():
                 if measure in totals:
                     totals[measure] += value or 0
     return totals
@@ -71,4 +71,25 @@ def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
 def shard_measures(observed: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What each shard has measured in each stage of a batch, from Spark's report of the batch."""
     rows = [row for name, row in observed.items() if name.startswith(METRICS) and row is not None]
-    return [dict(shard) for row in rows for shard in row.asDict().get(BY_SHARD) or ()]
+    return [dict(shard) for row in rows for shard in observed_values(row).get(BY_SHARD) or ()]
+
+
+def observed_values(row: Row) -> dict[str, Any]:
+    """What was observed, by name. With Spark Connect a row comes as values beside a schema, and so do rows in it.
+
+    >>> field = {"name": "windows"}
+    >>> observed_values(Row(values=[7], schema={"fields": [field]})), observed_values(Row(windows=7))
+    ({'windows': 7}, {'windows': 7})
+    """
+    found = row.asDict(recursive=True)
+    plain: dict[str, Any] = _by_name(found)
+    return plain
+
+
+def _by_name(value: Any) -> Any:
+    match value:
+        case {"values": list(values), "schema": {"fields": fields}}:
+            return {field["name"]: _by_name(each) for field, each in zip(fields, values)}
+        case list(values):
+            return [_by_name(each) for each in values]
+    return value

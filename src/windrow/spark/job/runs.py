@@ -32,6 +32,7 @@ from windrow.plan.sink import (
 )
 from windrow.plan.topic_options import check_columns, topic_of
 from windrow.plan.window_index import facts_of
+from windrow.spark.connect import check_served_sink, is_connect
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.file_names import folder_of
@@ -42,6 +43,7 @@ from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home, forget_answers
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.append_table import AppendTable
+from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.delta_table import DeltaLog
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.iceberg_table import IcebergTable
@@ -118,6 +120,10 @@ class Runs:
         rejected = self._rejecting(queries[0])
         known = figures or self._figures.get(run, Figures())
         plan = self._compiler.compile_scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
+
+        def keeping(covered: Coverage) -> Keeping:
+            return Keeping(self.answers, queries, sinks, self._checkpoint, covered, list(rejected))
+
         return StreamRun(
             self._spark,
             forgetting(plan, QueryEdits.read(self._checkpoint)),
@@ -129,7 +135,7 @@ class Runs:
             f"{self._job} {run}",
             self._kept.job,
             self._may_commit,
-            lambda covered: Keeping(self.answers, queries, sinks, self._checkpoint, covered, list(rejected)),
+            None if is_connect(self._spark) else keeping,
         )
 
     def _rejecting(self, query: AnyQuery) -> dict[str, AnyWriter]:
@@ -154,6 +160,8 @@ class Runs:
         bad = self._rejected.get(stream) if isinstance(self._rejected, Mapping) else self._rejected
         if bad is not None and bad.holds != HOLDS_CHANGES:
             raise SettingsError("rejected events have no answer that a sink could hold\nhint: leave out holds")
+        if bad is not None and is_connect(self._spark):
+            check_served_sink(f"rejected_{stream}", bad)
         return bad
 
     def forget(self, name: str) -> None:
@@ -166,6 +174,8 @@ class Runs:
         self._job = uuid.uuid4().hex
 
     def _writer_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
+        if is_connect(self._spark):
+            check_served_sink(query.name, sink)
         wrong = wrong_holding(sink, query.emit)
         if wrong is not None:
             raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")

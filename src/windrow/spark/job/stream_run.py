@@ -18,12 +18,15 @@ from windrow.places.place import Place
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
+from windrow.spark.connect import is_connect
 from windrow.spark.job.batches import instant_of, last_committed
 from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.checkpoint_files import write_quickly
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.hangs import mark_of
+from windrow.spark.job.reports import Reports
+from windrow.spark.job.served_batch import ServedBatch
 from windrow.spark.job.state_at import stored_state_at
 from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
@@ -37,6 +40,7 @@ from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing, has_files_of
 from windrow.spark.sources.read import spark_reason
 from windrow.spark.stages.pipeline import Sources, packed_results, ways_of
+from windrow.spark.stages.same_version import told_of_windrow
 
 Trigger = str | Mapping[str, Any] | None
 _TRIED = "tried"
@@ -87,6 +91,7 @@ class StreamRun:
         started: Future[StreamingQuery] = Future()
         self._delivery.begin()
         self._delivery.forget_others(self._folder, last_committed(self._folder), self._spark)
+        served = is_connect(self._spark)
 
         def write(batch: DataFrame, number: int) -> None:
             with watched.writing(self.plan.run):
@@ -99,18 +104,21 @@ class StreamRun:
                 watched.miss(self.plan.run, missing)
                 watched.wrote(self.plan.run, rows, self._delivery.costs)
 
-        writing = packed.writeStream.foreachBatch(write).queryName(self._name)
+        writer = ServedBatch(self._delivery, self._folder, self._control) if served else write
+        writing = packed.writeStream.foreachBatch(writer).queryName(self._name)
         writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)
         try:
             query = writing.trigger(**as_trigger(trigger)).start()
         except (PySparkException, Py4JError) as error:
             started.cancel()
             raise SettingsError(
-                f"Spark does not start on {self._folder}: {spark_reason(error)}"
+                told_of_windrow(str(error))
+                or f"Spark does not start on {self._folder}: {spark_reason(error)}"
                 "\nhint: if its files there are damaged, bring them back from a copy, or start with a new checkpoint"
             ) from error
         started.set_result(query)
-        watched.watch(self.plan.run, query, self._control.for_spark, self._by_name)
+        reports = Reports(self._folder) if served else None
+        watched.watch(self.plan.run, query, self._control.for_spark, self._by_name, reports)
         return query
 
     def mark(self, query: StreamingQuery) -> Hashable | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,8 +19,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from windrow.plan.instants import shown_instant
 from windrow.runtime.reject import CAUSES, LATE, UNPLACED
 from windrow.runtime.weigh import heaviest
-from windrow.spark.job.measures import METRICS, shard_measures, total_measures
+from windrow.spark.job.measures import METRICS, observed_values, shard_measures, total_measures
 from windrow.spark.job.progress import Progress, ShardProgress, StreamProgress
+from windrow.spark.job.reports import Reports
 from windrow.spark.job.waited import Waited
 from windrow.spark.sinks.costs import Costs
 from windrow.spark.sources.kafka_lag import lag_of
@@ -44,6 +45,7 @@ class _Totals:
     query: StreamingQuery | None = None
     control: str = ""
     by_name: bool = False
+    reports: Reports | None = None
     seen: int = -1
     batches: int = 0
     events: int = 0
@@ -87,14 +89,23 @@ class Watched:
         self._live, self._lock = live, Lock()
         self._streams: dict[str, _Totals] = {}
 
-    def watch(self, stream: str, query: StreamingQuery, control: str, by_name: bool = False) -> None:
+    def watch(
+        self,
+        stream: str,
+        query: StreamingQuery,
+        control: str,
+        by_name: bool = False,
+        reports: Reports | None = None,
+    ) -> None:
         """Follow the Spark query of a stream, whose shards get their words from the folder `control`.
 
-        Where Spark reads files only `by_name`, its own count of rows is one of names.
+        Where Spark reads files only `by_name`, its own count of rows is one of names. `reports` are where another
+        process that writes the batches tells of them.
         """
         watched = self._streams.setdefault(stream, _Totals())
         self._update(watched)
         watched.query, watched.seen, watched.control, watched.by_name = query, -1, control, by_name
+        watched.reports = reports
 
     @contextmanager
     def writing(self, stream: str) -> Iterator[None]:
@@ -113,11 +124,7 @@ class Watched:
 
     def wrote(self, stream: str, rows: dict[str, int], costs: Costs) -> None:
         """Count the rows of a batch by query, and what queries and sinks took."""
-        watched = self._streams.setdefault(stream, _Totals())
-        watched.query_us.update(costs.queries)
-        watched.sink_us.update(costs.sinks)
-        watched.rows.update(rows)
-        watched.recent_rows.append(rows)
+        _count(self._streams.setdefault(stream, _Totals()), rows, costs.queries, costs.sinks)
 
     def query_stopped(self, stream: str, name: str, why: str) -> None:
         """Tell of a query that has stopped while others go on."""
@@ -178,7 +185,23 @@ class Watched:
             for batch in watched.query.recentProgress:
                 if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
                     watched.seen = batch["batchId"]
+                    _take_report(watched, batch["batchId"])
                     _add(watched, batch)
+
+
+def _count(watched: _Totals, rows: dict[str, int], query_us: Mapping[str, int], sink_us: Mapping[str, int]) -> None:
+    watched.query_us.update(query_us)
+    watched.sink_us.update(sink_us)
+    watched.rows.update(rows)
+    watched.recent_rows.append(rows)
+
+
+def _take_report(watched: _Totals, batch: int) -> None:
+    """Count what another process has told of a batch that it wrote."""
+    report = None if watched.reports is None else watched.reports.of(batch)
+    if report is not None:
+        watched.writing += report.seconds
+        _count(watched, report.rows, report.query_us, report.sink_us)
 
 
 def _dearest(microseconds: Counter[str]) -> dict[str, float]:
@@ -207,7 +230,7 @@ def _waits(query: StreamingQuery | None) -> bool:
 
 
 def _add(watched: _Totals, batch: Any) -> None:
-    counts = batch["observedMetrics"][METRICS].asDict()
+    counts = observed_values(batch["observedMetrics"][METRICS])
     if counts["windows"] is None:
         return
     measures = total_measures(batch["observedMetrics"])

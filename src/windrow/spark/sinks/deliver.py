@@ -86,6 +86,15 @@ class Delivery:
             else:
                 self._outlets.append((RejectedOutlet(stream, files), writer))
 
+    def __getstate__(self) -> dict[str, object]:
+        """Where it goes to another process, it begins with no costs."""
+        return {**vars(self), "costs": None}
+
+    def use(self, spark: SparkSession) -> None:
+        """Have the sinks ask this session for settings."""
+        for sink in self._files:
+            sink.use(spark)
+
     def begin(self) -> None:
         """Be ready for a batch that an earlier run may have begun: it replaces what it finds of itself."""
         self._goes_on = False

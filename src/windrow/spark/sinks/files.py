@@ -40,6 +40,14 @@ class FileSink:
         self._run = uuid.uuid4().hex[:12]
         self._before: set[str] = {prefix}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Where it goes to another process, the session there is given to it by `use`."""
+        return {**vars(self), "_spark": None}
+
+    def use(self, spark: SparkSession) -> None:
+        """Ask this session for settings from now on."""
+        self._spark = spark
+
     def was_called(self, prefix: str) -> None:
         """Files of an unfinished batch may have names that begin otherwise: of when fewer queries shared the sink."""
         self._before.add(prefix)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from windrow.errors import SettingsError
 from windrow.language import ColumnDefinition
 from windrow.plan.kafka_options import KAFKA, source_options
+from windrow.spark.connect import is_connect
 from windrow.spark.sources.kafka_broker import check_topics
 from windrow.spark.sources.messages import MESSAGE, UNREADABLE, Decoding, metadata_columns
 from windrow.spark.sources.read import missing_format
@@ -40,6 +41,11 @@ def read_kafka(
     Broker and topics are asked for before anything starts.
     """
     given = source_options(options)
+    if is_connect(spark):
+        raise SettingsError(
+            "Kafka's brokers are not asked through Spark Connect, so that no stream of it is declared there"
+            "\nhint: session.stream(name, spark.readStream.format('kafka')...), which takes any DataFrame"
+        )
     decoding = Decoding.of(message, message_options, columns)
     about = metadata_columns(metadata)
     if missing_format(spark, KAFKA) is not None:

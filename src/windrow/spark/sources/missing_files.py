@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.errors import JobError
@@ -49,6 +50,12 @@ def has_files_of(query: StreamingQuery, folder: str) -> bool:
         if any(_place(paths.apply(i).toUri().toString())[1].startswith(there) for i in range(paths.size())):
             return True
     return False
+
+
+def reads_from(batch: DataFrame, folder: str) -> bool:
+    """The same, of a batch of a Spark Connect server, which tells what its plan reads and nothing of its query."""
+    there = _path(folder) + "/"
+    return any(_place(uri)[1].startswith(there) for uri in batch.inputFiles())
 
 
 def vanished(names: list[str]) -> str:

@@ -19,6 +19,7 @@ from windrow.language import parse_expression
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.database_driver import with_driver
 from windrow.plan.instants import EARLIEST_US, LATEST_US
+from windrow.spark.connect import is_connect
 from windrow.spark.expressions import guarded, quiet_analysis
 from windrow.spark.sources.file_options import CORRUPT, FILES, TEXTS, bounded
 from windrow.spark.sources.heartbeat import NOW_SQL
@@ -52,7 +53,8 @@ def read_table(spark: SparkSession, format: str, options: Mapping[str, str], ddl
 
 def table_rows(table: DataFrame) -> pa.Table:
     """What a table holds now: files that have come or gone since it was last read are seen."""
-    table._jdf.queryExecution().analyzed().refresh()
+    if not is_connect(table.sparkSession):  # there, a plan is made anew each time
+        table._jdf.queryExecution().analyzed().refresh()
     return table.select("*").toArrow()  # by a new plan: the old one has its list of files
 
 

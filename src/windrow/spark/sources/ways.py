@@ -12,6 +12,7 @@ from windrow.expressions.evaluate import type_of
 from windrow.expressions.zone_clocks import is_known
 from windrow.language import parse_expression
 from windrow.spark.answer_settings import unlike_ours
+from windrow.spark.connect import parallelism
 from windrow.spark.expressions import guarded
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sources.asked import Asked, columns_of
@@ -70,7 +71,7 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
         failing=failing,
         arrives=asked.arrives,
         wheres=() if failing else asked.wheres,
-        tasks=frame.sparkSession.sparkContext.defaultParallelism,
+        tasks=parallelism(frame.sparkSession),
         ignores_missing=files.ignores_missing,
         zone=zone,
         coded=tuple(name for name in _coded(asked, texts, others, schema) if name.lower() not in apart),

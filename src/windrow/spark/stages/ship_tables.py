@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark import Broadcast, TaskContext
@@ -16,6 +16,7 @@ from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.slice.joined_chunks import TableChunks
 from windrow.runtime.slice.table_rows import TableRows
+from windrow.spark.connect import is_connect
 from windrow.spark.stages.editions import Edition
 
 _HELD: OrderedDict[str, TableChunks] = OrderedDict()
@@ -24,8 +25,15 @@ _HELD: OrderedDict[str, TableChunks] = OrderedDict()
 _HELD_MOST = 8
 
 
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """A table that goes with the function that asks for it: Spark Connect has no broadcasts."""
+
+    value: pa.Table
+
+
 class ShippedTables:
-    """The tables that a plan joins, as broadcasts. A task takes the editions of its own batch.
+    """The tables that a plan joins, as broadcasts where there are any. A task takes the editions of its own batch.
 
     So a batch that runs again joins with the rows it had before, though the table has been read anew since.
     """
@@ -40,8 +48,9 @@ class ShippedTables:
             for column in next(edition.rows.schema for edition in editions if edition.table == step.table)
         }
         self._editions = sorted((edition.table, edition.first, edition.version) for edition in editions)
-        self._sent: dict[tuple[str, str], Broadcast[pa.Table]] = {
-            (edition.table, edition.version): spark.sparkContext.broadcast(edition.rows) for edition in editions
+        send = _Carried if is_connect(spark) else spark.sparkContext.broadcast
+        self._sent: dict[tuple[str, str], Broadcast[pa.Table] | _Carried] = {
+            (edition.table, edition.version): send(edition.rows) for edition in editions
         }
 
     def type_of(self, column: str) -> pa.DataType:
