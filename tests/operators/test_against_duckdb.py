@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drawn_examples import examples
-from windrow.compile.place_expiry import place_expiry
+from windrow.compile.place_expiry import place_expiry, wait_for_input
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.operators.changes import Changes
 from windrow.operators.pipeline import Arrivals, Pipeline
@@ -46,7 +46,7 @@ def run(
             if batch:
                 arrivals[name] = Arrivals(batch[0].column("ts").to_numpy(), batch[0])
             sent[name] = stop
-        parts.append(pipeline.advance(arrivals, clock if lags is None else clocks)["q"])
+        parts.append(pipeline.advance(arrivals, clock if lags is None else clocks, ended=clock == END)["q"])
         if restarts:
             pipeline.save()
             snapshot = json.loads(json.dumps(pipeline.snapshot()))
@@ -64,7 +64,8 @@ def check(case: Case, events: dict[str, list[Event]], cuts: list[int], restarts:
 def netted_changes(
     case: Case, events: dict[str, list[Event]], way: Expiry, cuts: list[int], restarts: bool
 ) -> list[Change]:
-    parts = run(place_expiry(case.plan, way), events, cuts, restarts)
+    plan = place_expiry(case.plan, way)
+    parts = run(wait_for_input(plan) if way is Expiry.INPUT else plan, events, cuts, restarts)
     times = np.concatenate([part.times for part in parts])
     assert (np.diff(times) >= 0).all()
     changes = changes_of(parts)
@@ -93,7 +94,9 @@ def test_streams_that_lag_behind_each_other_give_the_same_changes(kind, data):
     lags = {name: data.draw(st.integers(0, 20)) for name in events}
     wanted = {instant: sorted(rows, key=repr) for instant, rows in expected(case, events).items()}
     for way in Expiry:
-        parts = run(place_expiry(case.plan, way), events, data.draw(cuts), data.draw(st.booleans()), lags)
+        plan = place_expiry(case.plan, way)
+        plan = wait_for_input(plan) if way is Expiry.INPUT else plan
+        parts = run(plan, events, data.draw(cuts), data.draw(st.booleans()), lags)
         assert answers_of(netted(changes_of(parts)), instants_of(events)) == wanted
 
 

@@ -9,6 +9,7 @@ from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
 from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, SetNode, Union
 from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 
@@ -23,6 +24,8 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
     """
     stages: list[list[ChangePlan]] = []
     root = query.root
+    if goes_by_input(root):  # how far its steps have come differs from shard to shard
+        return [[query]]
     while shard_key(root) is None:
         parts: dict[str, StageEnd] = {}
         above = _cut(root, query.asked, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.compile.choose_expiry import choose_expiry
-from windrow.compile.place_expiry import place_expiry
+from windrow.compile.place_expiry import place_expiry, wait_for_input
 from windrow.compile.rule import Arriving
 from windrow.plan.expiry import Expiry, read_expiry
 from windrow.plan.nodes.change_plan import ChangePlan
@@ -24,4 +24,13 @@ def expire_rows(query: AnyQuery, arriving: Arriving) -> AnyQuery:
         root = place_expiry(query.root, Expiry.HYBRID)
         return replace(query, root=root.children[0] if isinstance(root, Expire) else root, choose=NOTHING)
     asked = NOTHING if expiry is None else Wanted((("expiry", expiry.value),))
-    return replace(query, root=place_expiry(query.root, expiry or choose_expiry(query.root)), choose=asked)
+    root = place_expiry(query.root, expiry or choose_expiry(query.root))
+    if expiry is Expiry.INPUT and _tells_each_change(query):
+        root = wait_for_input(root)
+    return replace(query, root=root, choose=asked)
+
+
+def _tells_each_change(query: ChangePlan) -> bool:
+    """Whether changes are sent as they come, to a reader: who asks at instants, or goes on from them, waits for all."""
+    at_instants = query.slide_us is not None or query.every_us is not None or query.hidden
+    return not at_instants and not query.name.startswith("#")

@@ -29,6 +29,7 @@ from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, LeafKey, Regrouped, S
 from windrow.plan.nodes.stage import StagePlan
 
 _PLACES = {"scan": "in the scan", "apart": "by itself", "operator": "by the operator above"}
+_PLACES["input"] = "by the operator above, when the next row comes to it"
 
 
 def explain_changes(plan: StagePlan, shards: int, ways: Mapping[str, str] = MappingProxyType({})) -> str:

@@ -26,6 +26,15 @@ def place_expiry(plan: Node, way: Expiry) -> Node:
     return _waiting(_expired(_pulled_up(plan, place), place))
 
 
+def wait_for_input(plan: Node) -> Node:
+    """The plan whose operators let rows expire when the next row comes to them (section 3.1): late, and not wrong.
+
+    So it differs from time probing, which has W-Expire at the same places, in the clock that it goes by.
+    """
+    plan = plan.with_children([wait_for_input(child) for child in plan.children])
+    return replace(plan, place="input") if isinstance(plan, Expire) else plan
+
+
 def explicit(node: Node) -> bool:
     """Whether `node` sends a `-` for every row that ends."""
     match node:

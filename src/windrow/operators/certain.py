@@ -9,6 +9,7 @@ import pyarrow as pa
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.pending_changes import PendingChanges
 from windrow.plan.nodes.changes import Expire, Node, Project, Scan, Select, Union
+from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
@@ -37,6 +38,8 @@ def waiting_inputs(node: Node) -> tuple[int, ...]:
     side for rows that nothing takes back before their end, and for one instant a row, which a pair does not have.
     """
     streams = streams_in(node)
+    if len(node.children) > 1 and goes_by_input(node):
+        return tuple(range(len(node.children)))
     if isinstance(node, Select | Project | TableJoin | Expire | StageEnd | Scan | Regrouped):
         return ()
     if isinstance(node, Union) and node.all:

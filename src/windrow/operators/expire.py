@@ -8,6 +8,7 @@ import numpy as np
 
 from windrow.operators.changes import NEVER, Changes, merged
 from windrow.operators.pending_changes import PendingChanges
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.changes import Expire
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -26,6 +27,9 @@ class ExpireRows:
         self._tells = tells
         types = [column.type for column in node.columns]
         self._waiting = PendingChanges(types, family, blocks, snapshot)
+        self._by_input = node.place == "input"
+        self.reached: int = (snapshot or {}).get("reached", BEFORE_ALL)
+        """The time of the newest row that came to it."""
 
     @property
     def next_due(self) -> int | None:
@@ -38,6 +42,8 @@ class ExpireRows:
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
+        if len(changes):
+            self.reached = max(self.reached, int(changes.times[-1]))
         self._waiting.add(*_ending(changes))
         parts = []
         for over, ends in zip(*self._waiting.take_runs(clock)):
@@ -52,7 +58,8 @@ class ExpireRows:
         self._waiting.save(version)
 
     def snapshot(self) -> Snapshot:
-        return self._waiting.snapshot()
+        waiting = self._waiting.snapshot()
+        return waiting | {"reached": self.reached} if self._by_input else waiting
 
 
 def _ending(changes: Changes) -> tuple[Changes, np.ndarray]:

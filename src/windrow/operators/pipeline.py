@@ -45,6 +45,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
     Union,
 )
+from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
@@ -152,19 +153,21 @@ class Pipeline:
         self._inputs: dict[tuple[Node, bool], list[tuple[Node, bool]]] = {}
         self._held: dict[tuple[Node, bool], dict[int, HeldChanges]] = {}
         self._streams: dict[tuple[Node, bool], frozenset[str] | None] = {}
+        self._by_input: set[tuple[Node, bool]] = set()
         self._spaces: dict[tuple[Node, bool], str] = {}  # a name is made of the whole plan below: that takes its time
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
         self._spaces_of = {name: self._spaces_below((plan, False)) for name, plan in self.plans.items()}
 
     def advance(
-        self, arrivals: Mapping[str | Leaf, Arrivals | Changes], clock: int | Mapping[str, int]
+        self, arrivals: Mapping[str | Leaf, Arrivals | Changes], clock: int | Mapping[str, int], *, ended: bool = False
     ) -> dict[str, Changes]:
         """Take `arrivals`, by stream or by leaf, and settle every instant up to `clock`: the net changes, in order.
 
         Where events at the instant of the clock may still come, the caller lets the clock stay just before it. What a
         stage sends to the next is not netted. Streams may have clocks of their own: then what is certain is told, also
-        of instants that not all have come to, and the rest waits.
+        of instants that not all have come to, and the rest waits. Where steps go by what comes to them, what no row has
+        brought to them is not told, unless the input has `ended`.
         """
         for (node, _), operator in self._operators.items():
             if isinstance(operator, ScanRows) and isinstance(node, Scan):
@@ -178,7 +181,8 @@ class Pipeline:
         parts: dict[str, list[Changes]] = {name: [] for name in self.plans}
         clocks = clock if isinstance(clock, Mapping) else dict.fromkeys(self._read, clock)
         for until in _steps(list(arrivals.values()), max(clocks.values(), default=BEFORE_ALL)):
-            for name, changes in self._step({stream: min(until, own) for stream, own in clocks.items()}).items():
+            own = {stream: min(until, clock) for stream, clock in clocks.items()}
+            for name, changes in self._step(own, ended).items():
                 parts[name].append(changes)
         return {name: joined(part) for name, part in parts.items()}
 
@@ -265,17 +269,25 @@ class Pipeline:
         space = self._spaces[key] = space_of(node, tells)
         self._operators[key] = operator_for(node, space, around, kept.get(space), tells)
         self._streams[key] = streams_in(node)
+        if goes_by_input(node):
+            self._by_input.add(key)
         self._held[key] = {}
         for place in waiting_inputs(node):
             name = self._held_space(key, place)
             held = HeldChanges(_types(node.children[place]), name, around.blocks, kept.get(name))
             self._held[key][place] = held
 
-    def _step(self, clocks: Mapping[str, int]) -> dict[str, Changes]:
+    def _step(self, clocks: Mapping[str, int], ended: bool) -> dict[str, Changes]:
         done: dict[tuple[Node, bool], Changes] = {}
+        reached: dict[tuple[Node, bool], int] = {}
         for key, operator in self._operators.items():  # children come before their parents
             clock = clock_of(key[0], self._streams[key], clocks)
             inputs = [done[child] for child in self._inputs[key]]
+            if key in self._by_input and not ended:
+                clock = min([clock, *(reached[child] for child in self._inputs[key])])
+                if isinstance(operator, ExpireRows) and key[0].place == "input":
+                    clock = min(clock, max([operator.reached, *(int(part.times[-1]) for part in inputs if len(part))]))
+            reached[key] = clock
             for place, held in self._held[key].items():
                 inputs[place] = held.process([inputs[place]], clock)
             done[key] = operator.process(inputs, clock)
@@ -283,9 +295,12 @@ class Pipeline:
 
 
 def _expiring_alike(plan: Node) -> Node:
-    """The plan without a word of whose work expiry is: here it is always W-Expire's, and equal ones have one state."""
+    """The plan without a word of whose work expiry is: here it is always W-Expire's, and equal ones have one state.
+
+    One that goes by its input holds the same rows for longer.
+    """
     plan = plan.with_children([_expiring_alike(child) for child in plan.children]) if plan.children else plan
-    return replace(plan, place="apart") if isinstance(plan, Expire) else plan
+    return replace(plan, place="apart") if isinstance(plan, Expire) and plan.place != "input" else plan
 
 
 def _types(node: Node) -> list[pa.DataType]:

@@ -78,7 +78,7 @@ def _step(node: Node) -> tuple[str, str]:
         case StageEnd():
             return "part", f"for {node.query}"
         case Expire():
-            return "expire", ""
+            return "expire", "by input" if node.place == "input" else ""
         case Select():
             return "select", node.predicate
         case Project():

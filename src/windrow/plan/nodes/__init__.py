@@ -9,6 +9,7 @@ clusters         What a pane keeps for CLUSTER BY, and what can be asked of a cl
 emission         What is sent of a window's answer: all of it, what differs from the window before, or what late events
                  correct
 groupings        GROUPING SETS: the key by which groups of one grouping are told from those of another
+input_triggered  Which plans go by what comes to them, and not by the clock
 joined_rows      Rows of a stream joined with tables: what is read of the events before, and what is evaluated
                  afterwards
 joins            Joins over changes: of two streams, of a stream with a table that does not change

@@ -87,10 +87,13 @@ class Scan(Node):
 
 @dataclass(frozen=True, slots=True)
 class Expire(Node):
-    """W-Expire: sends a row again as `-` when its time is over. `place` says whose work it is (section 3)."""
+    """W-Expire: sends a row again as `-` when its time is over. `place` says whose work it is (section 3).
+
+    That of an operator which is triggered by its `input` goes by the last row that came to it, and not by the clock.
+    """
 
     child: Node
-    place: Literal["scan", "operator", "apart"] = "apart"
+    place: Literal["scan", "operator", "input", "apart"] = "apart"
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ class Pipelines:
             known = [instant for instant in own if instant is not None]
             last = max(known, default=None) if batch.flush else None
             until = together.settles(batch.clocks, last)
-            self._settle(together, arrivals, until, outcome)
+            self._settle(together, arrivals, until, outcome, batch.flush)
             batch.done.add(together.prefix)
             slowest = min(until.values())
             if slowest > BEFORE_ALL:
@@ -126,11 +126,12 @@ class Pipelines:
         rows: dict[Leaf, list[pa.RecordBatch]],
         until: dict[str, int],
         outcome: Outcome,
+        ended: bool,
     ) -> None:
         """Move a pipeline on, each of its streams `until` an instant."""
         last = max(until.values())
         overflows = together.pipeline.overflows
-        changed = together.advance(rows, until)
+        changed = together.advance(rows, until, ended)
         outcome.failed += together.pipeline.overflows - overflows
         for name, query in together.queries.items():
             if isinstance(query.root, StageEnd):

@@ -103,8 +103,13 @@ class Together:
             clock = max(clock, newest + (reach or slide))
         return offset + (clock - offset) // slide * slide
 
-    def advance(self, rows: Mapping[Leaf, Sequence[pa.RecordBatch]], until: Mapping[str, int]) -> dict[str, Changes]:
-        """Take in rows, and settle all instants of each stream up to `until`: the changes of each query."""
+    def advance(
+        self, rows: Mapping[Leaf, Sequence[pa.RecordBatch]], until: Mapping[str, int], ended: bool
+    ) -> dict[str, Changes]:
+        """Take in rows, and settle all instants of each stream up to `until`: the changes of each query.
+
+        Where the input has `ended`, no step waits for more of it.
+        """
         later = 0 if self.slide_us is None else 1  # a window with a slide holds events before its end
         arrivals: dict[str | Leaf, Arrivals | Changes] = {}
         for leaf, batches in rows.items():
@@ -113,7 +118,7 @@ class Together:
                 continue
             table = pa.Table.from_batches(batches).combine_chunks()
             arrivals[leaf] = Arrivals(table.column(TIME).to_numpy() + later, table)
-        return self.pipeline.advance(arrivals, until)
+        return self.pipeline.advance(arrivals, until, ended=ended)
 
     def answers(self, name: str, changes: Changes, until: int) -> list[pa.RecordBatch]:
         """What a query sends of the changes up to `until`."""
