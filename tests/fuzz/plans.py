@@ -15,6 +15,9 @@ STREAMS = ("a", "b")
 TOTAL = "/*total*/"
 """Behind an aggregate without GROUP BY: an empty window has no row, and SQL has one."""
 
+ASKED_IN_ON = "/*asked in on*/"
+"""Before a condition with a sub-query in the ON of an inner join, which has the same rows if it stands in WHERE."""
+
 both = {"LEFT SEMI JOIN": "SEMI JOIN", "LEFT ANTI JOIN": "ANTI JOIN", "<=>": "IS NOT DISTINCT FROM", "MINUS": "EXCEPT"}
 
 
@@ -103,7 +106,26 @@ class Plans:
             text = f"{left.text} CROSS JOIN {right.text}"
         else:
             text = f"{left.text} {kind} {right.text} ON {condition or '1 = 1'}"
+        if kind == "JOIN" and self.chance.random() < 0.25:
+            text += f" {ASKED_IN_ON} {self._asked(self.chance.choice([left, right]))}"
         return self._listed(listed, text)
+
+    def _asked(self, source: Source) -> str:
+        """A condition on a side of a join that asks a sub-query: IN, EXISTS, or a value."""
+        inner = self.source(1)
+        type = self.chance.choice(list(source.columns.values()))
+        negated = self.chance.choice(["", "NOT "])
+        match self.chance.randint(0, 2):
+            case 0:
+                listed = f"SELECT {self._of_type(inner, type)} AS {self._fresh('c')} FROM {inner.text}"
+                return f"{self._of_type(source, type)} {negated}IN ({listed}{self._where(inner)})"
+            case 1:
+                correlated = self._condition(source, inner)
+                where = f" WHERE {correlated}" if correlated else ""
+                return f"{negated}EXISTS (SELECT 1 AS {self._fresh('c')} FROM {inner.text}{where})"
+        value = self.chance.choice(["COUNT(*)", "MAX({})", "MIN({})"]).format(inner.column("n"))
+        compared = self.chance.choice(["<", ">=", "="])
+        return f"{self._of_type(source, WHOLE)} {compared} (SELECT {value} FROM {inner.text})"
 
     def _outer(self, depth: int) -> Relation:
         return self._joined(depth, ("LEFT JOIN", "RIGHT JOIN", "FULL JOIN"))
@@ -315,8 +337,8 @@ def for_duckdb(text: str) -> str:
     """A plan's text in DuckDB's words."""
     for mine, theirs in both.items():
         text = text.replace(mine, theirs)
-    return text.replace(TOTAL, "HAVING COUNT(*) > 0")
+    return text.replace(TOTAL, "HAVING COUNT(*) > 0").replace(ASKED_IN_ON, "WHERE")
 
 
 def for_windrow(text: str) -> str:
-    return text.replace(TOTAL, "")
+    return text.replace(TOTAL, "").replace(ASKED_IN_ON, "AND")

@@ -21,11 +21,20 @@ Event = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kind:
-    """A window as it is written, the columns that tell one answer from another, and which events each answer is of."""
+    """A window as it is written, the columns that tell one answer from another, and which events each answer is of.
+
+    Of nested windows, `reaches` are the ranges of their levels, the finest first.
+    """
 
     text: str
     told_by: tuple[str, ...]
     held: list[tuple[tuple[int, ...], list[int]]] = field(default_factory=list)
+    reaches: tuple[int, ...] = ()
+
+    def finest(self, number: int, time: int) -> int:
+        """The finest level that holds an event of answer `number`."""
+        end = self.held[number][0][-1]
+        return next((level for level, reach in enumerate(self.reaches) if end - reach <= time), 0)
 
 
 class WindowPlans:
@@ -63,7 +72,8 @@ class WindowPlans:
             pairs.append((reach, slide))
         held = [((level, *end), own) for level, pair in enumerate(pairs) for end, own in _sliding(streams, *pair, 0)]
         ranges, slides = (", ".join(f"{one} MICROSECONDS" for one in reversed(ones)) for ones in zip(*pairs))
-        return Kind(f"[RANGES {ranges} SLIDES {slides}]", ("level", "window_end"), held)
+        reaches = tuple(reach for reach, _ in pairs)
+        return Kind(f"[RANGES {ranges} SLIDES {slides}]", ("level", "window_end"), held, reaches)
 
     def _unbounded(self, streams: list[list[Event]], _: str) -> Kind:
         slide = self._length(5)
@@ -147,6 +157,8 @@ def tried_window(chance: random.Random, given: Drawn, seed: str) -> tuple[str, C
         if several and ("SESSION" in kind.text or by_key):
             several = ""
         asked = [plans._aggregate(source)[0] for _ in range(chance.randint(1, 3))]
+        if kind.reaches and chance.random() < 0.6:
+            asked.append(_of_level(chance, plans, source, len(kind.reaches)))
         having = chance.choice(["", "", " HAVING COUNT(*) > 1"])
         listed = ", ".join([*keys, *(f"{one} AS a{i}" for i, one in enumerate(asked))])
         grouped = f"{several} ({', '.join(keys)})" if several else ", ".join(keys)
@@ -158,7 +170,9 @@ def tried_window(chance: random.Random, given: Drawn, seed: str) -> tuple[str, C
             text = f"WITH v AS (SELECT ts, k, n, x FROM a AS e WHERE {before}) SELECT {listed} FROM v {kind.text} AS e{shown}{group}{having}"
         members = [(number, row) for number, (_, own) in enumerate(kind.held) for row in own]
         numbers, places = (pa.array([pair[i] for pair in members], pa.int64()) for i in (0, 1))
-        database.register("members", pa.table({"w": numbers, "seq": places}))
+        times = events["ts"].cast(pa.int64()).to_pylist()
+        levels = pa.array([kind.finest(number, times[row]) for number, row in members], pa.int64())
+        database.register("members", pa.table({"w": numbers, "seq": places, "level": levels}))
         by = ", ".join(part for part in ("w", grouped) if part)
         found = database.execute(
             for_duckdb(f"SELECT w, {listed} FROM members JOIN e USING (seq) WHERE {where} GROUP BY {by}{having}")
@@ -168,6 +182,16 @@ def tried_window(chance: random.Random, given: Drawn, seed: str) -> tuple[str, C
     told = results(text, Drawn({"a": events}, given.batch_rows, given.restarts))
     mine = Counter(tuple(rounded(row[name]) for name in (*kind.told_by, *names)) for row in told)
     return text, mine, theirs
+
+
+def _of_level(chance: random.Random, plans: Plans, source: Source, levels: int) -> str:
+    """An aggregate of the rows that a level holds, in the answers of coarser ones too."""
+    asked = plans._aggregate(source)[0]
+    level = chance.randint(0, levels - 1)
+    wanted = "level = 0" if level == 0 else f"level <= {level}"
+    if " FILTER (WHERE " in asked:
+        return asked.replace(" FILTER (WHERE ", f" FILTER (WHERE {wanted} AND ")
+    return f"{asked} FILTER (WHERE {wanted})"
 
 
 def rounded(value: object) -> object:
