@@ -28,11 +28,9 @@ from windrow.expressions.evaluate import type_of
 from windrow.expressions.local_engine import LocalEngine
 from windrow.expressions.types import is_time, written_type
 from windrow.language import ColumnDefinition, identifier_sql, parse_expression
-from windrow.plan.ahead import read_ahead
 from windrow.plan.bind.refuse_time_functions import wrong_time
-from windrow.plan.catalog import Catalog, Described, Stream, Unique
+from windrow.plan.catalog import Catalog, Described
 from windrow.plan.kafka_options import source_options
-from windrow.plan.lateness import read_correction, read_lateness
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -40,6 +38,7 @@ from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
+from windrow.plan.timed_by import TimedBy
 from windrow.schedule.costs import schedule_costs
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
@@ -163,33 +162,17 @@ class Draft(Declared):
             raise NeedsSpark("folders are named by columns")
         return declared_schema(ddl)
 
-    def declare_opened(
-        self,
-        name: str,
-        opened: OpenedFiles,
-        time: str | None,
-        lateness: str,
-        *,
-        idle_clock: bool,
-        ahead: str | None,
-        unique: Unique | None,
-        correct_for: str | None = None,
-    ) -> None:
+    def declare_opened(self, name: str, opened: OpenedFiles, timed_by: TimedBy) -> None:
         """Register a stream that was opened."""
         self._check_name(name)
-        limit = read_ahead(ahead)
-        untimed = time is None and (idle_clock or read_lateness(lateness) or limit is not None)
-        if name.startswith(CHANGES_OF) or untimed:
+        if name.startswith(CHANGES_OF) or timed_by.denied is not None:
             raise NeedsSpark("a stream is declared wrongly")
-        if time is not None:
-            tree = parse_expression(time)
+        if timed_by.time is not None:
+            tree = parse_expression(timed_by.time)
             if not is_time(DraftEngine().type_of(tree, opened.schema)) or wrong_time(tree) is not None:
-                raise NeedsSpark(f"{time} is no plain time")
+                raise NeedsSpark(f"{timed_by.time} is no plain time")
         self._opened[name] = opened
-        waits = read_lateness(lateness)
-        corrects = read_correction(correct_for, time, unique)
-        told: dict[str, Any] = {"unique": unique, "correct_us": corrects}
-        self._streams[name] = Stream(name, opened.schema, time, waits, idle_clock, limit, **told)
+        self._streams[name] = timed_by.stream(name, opened.schema)
 
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""

@@ -23,18 +23,17 @@ from windrow.language import (
     Query,
     SplitStream,
     Statement,
-    duration_sql,
     expression_sql,
     identifier_sql,
     parse_script,
     span_of,
 )
 from windrow.language.variables import with_variables
-from windrow.plan.ahead import ahead_text
 from windrow.plan.catalog import Unique
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, Sink, check_partitions, differing_columns, wrong_holding
+from windrow.plan.timed_by import TimedBy
 
 
 class Application:
@@ -103,14 +102,11 @@ class Application:
         opened = self._opened(stream)
         by = stream.timestamp_by
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
-        lateness = duration_sql(stream.lateness_us)
+        apart = tuple(map(expression_sql, stream.unique_by))
+        unique = Unique(apart, stream.unique_us) if apart else None
+        said = (stream.lateness_us, stream.idle_clock, stream.ahead_us, unique, stream.correct_us)
         with self._script.placed(place or stream.name_span):
-            ahead = ahead_text(stream.ahead_us)
-            apart = tuple(map(expression_sql, stream.unique_by))
-            unique = Unique(apart, stream.unique_us) if apart else None
-            timing: dict[str, Any] = {"idle_clock": stream.idle_clock, "ahead": ahead, "unique": unique}
-            timing["correct_for"] = duration_sql(stream.correct_us) if stream.correct_us else None
-            self.session.declare_opened(stream.name, opened, time, lateness, **timing)
+            self.session.declare_opened(stream.name, opened, TimedBy(time, *said))
         self._streams.append(stream.name)
 
     def _opened(self, stream: CreateStream) -> Any:

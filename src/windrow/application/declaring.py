@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from windrow.language import ColumnDefinition, CreateIndex, Query
-from windrow.plan.catalog import Unique
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import Sink
+from windrow.plan.timed_by import TimedBy
 
 
 class Declaring(Protocol):
@@ -28,18 +28,7 @@ class Declaring(Protocol):
     ) -> Any:
         """A stream of Kafka, to be given to `declare_opened`."""
 
-    def declare_opened(
-        self,
-        name: str,
-        opened: Any,
-        time: str | None,
-        lateness: str,
-        *,
-        idle_clock: bool,
-        ahead: str | None,
-        unique: Unique | None,
-        correct_for: str | None = None,
-    ) -> None:
+    def declare_opened(self, name: str, opened: Any, timed_by: TimedBy) -> None:
         """Register a stream that was opened."""
 
     def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:

@@ -19,11 +19,9 @@ from windrow.kernels.user import check_state
 from windrow.language import parse_expression
 from windrow.operators.stored_functions import check_function
 from windrow.plan.aggregate_plugin import Abilities
-from windrow.plan.ahead import read_ahead
-from windrow.plan.catalog import Catalog, Stream, UserAggregate
-from windrow.plan.lateness import read_correction, read_lateness
+from windrow.plan.catalog import Catalog, UserAggregate
 from windrow.plan.stream_function import read_function
-from windrow.plan.unique import read_unique
+from windrow.plan.timed_by import TimedBy
 from windrow.plan.user_aggregates import check_aggregate, wrong_result
 
 
@@ -45,7 +43,6 @@ def local_catalog(
 ) -> Catalog:
     """The streams, tables and users' code of a replay."""
     states = states or {}
-    limit = read_ahead(ahead)
     nameless = [name for name in times or {} if name not in streams]
     if nameless:
         raise SettingsError(f"times names {nameless[0]!r}, which is no stream; streams: {', '.join(streams)}")
@@ -55,15 +52,14 @@ def local_catalog(
     known = {}
     for name, events in streams.items():
         column = (times or {}).get(name, time)
-        if column is None and (idle_clock or read_lateness(lateness) or limit is not None):
-            what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
+        by, within = (deduplicate or {}).get(name, (None, None))
+        timed_by = TimedBy.read(column, lateness, idle_clock, ahead, by, within, correct_for)
+        if timed_by.denied is not None:
+            what = timed_by.denied
             raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
         if column is not None and column not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {column!r}; columns: {', '.join(events.column_names)}")
-        by, within = (deduplicate or {}).get(name, (None, None))
-        unique = read_unique(by, within, column)
-        told: dict[str, Any] = {"unique": unique, "correct_us": read_correction(correct_for, column, unique)}
-        known[name] = Stream(name, events.schema, column, read_lateness(lateness), idle_clock, limit, **told)
+        known[name] = timed_by.stream(name, events.schema)
     functions = functions or {}
     unknown = [name for name in states if not any(name in given for given in (aggregates, clusterings, functions))]
     if unknown:

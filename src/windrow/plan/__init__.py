@@ -15,7 +15,6 @@ instants          The instants that an event may have and that an answer can sho
 kafka_options     What is said of a topic that is read: a few names of ours, the connector's and the client's own, in
                   Spark's words
 known_options     The options of the formats that are known well enough to tell a misspelt one
-lateness          How late events may come, and how long answers are corrected, as users say it
 memory            How much memory a shard may use: a size as people write it
 query_parts       A query in parts that people can compare: its window, which rows it counts by what, and what it makes
                   of them
@@ -24,9 +23,10 @@ state_names       The names that state has in a checkpoint: declared here, word 
                   to print
 stream_function   What a function that remembers is: what its class must have, what it may have, and what it says of
                   itself
+timed_by          When the events of a stream happened, how late they may come, which are duplicates, how long answers
+                  change
 timing            How the events of a stream are timed, and what moves its clock on
 topic_options     What is said of a topic that results go to: a few names of ours, and the producer's own, checked
-unique            What makes an event a duplicate, as users say it
 user_aggregates   What a user's aggregate must be, before any query names it
 window_index      A window index as a query: the rows of a stream as its clock passes them, to be found by their keys
 """

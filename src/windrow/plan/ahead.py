@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from windrow.errors import SettingsError
-from windrow.language import duration_sql, parse_duration
+from windrow.language import parse_duration
 from windrow.language.durations import LONGEST_US
 
 DEFAULT_US = 86_400_000_000
@@ -26,15 +26,6 @@ def read_ahead(text: str | None) -> int | None:
     if ahead < 0:
         raise SettingsError(f"ahead={text!r} is less than nothing: it says how far ahead of its batch an event may be")
     return ahead
-
-
-def ahead_text(ahead_us: int | None) -> str | None:
-    """What `read_ahead` reads.
-
-    >>> ahead_text(3_600_000_000), ahead_text(LONGEST_US), ahead_text(None)
-    ('1 HOUR', 'unbounded', None)
-    """
-    return None if ahead_us is None else UNBOUNDED if ahead_us == LONGEST_US else duration_sql(ahead_us)
 
 
 def ahead_limit(said_us: int | None, *, live: bool) -> int | None:

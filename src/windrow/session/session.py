@@ -184,25 +184,16 @@ class Session(SessionStreams, SessionPlugins):
             expiry=self._expiry and self._expiry.value,
             figures=self._measured(),
         )
-        on = partial(
-            start.on,
-            sinks=sinks,
-            trigger=trigger,
-            rejected=rejected,
-            recovery=recovery,
-            strict=strict,
-            keep_answers=keep_answers,
-        )
-        if checkpoint:
-            self._job = on(spark_place(self.spark, checkpoint))
-            return self._job
-        place = place_of(tempfile.mkdtemp(prefix="windrow-"))
+        place = spark_place(self.spark, checkpoint) if checkpoint else place_of(tempfile.mkdtemp(prefix="windrow-"))
+        wishes: dict[str, Any] = {"rejected": rejected, "recovery": recovery, "strict": strict}
         try:
-            self._job = on(place)
+            self._job = start.on(place, sinks, trigger, **wishes, keep_answers=keep_answers)
         except BaseException:
-            remove_checkpoint(place, {})
+            if not checkpoint:
+                remove_checkpoint(place, {})
             raise
-        self._job.remove_at_end()
+        if not checkpoint:
+            self._job.remove_at_end()
         return self._job
 
     def explain(self, text: str | None = None, *, sinks: Mapping[str, Sink] | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -13,11 +12,9 @@ from windrow.declared import Declared
 from windrow.errors import SettingsError
 from windrow.language import ColumnDefinition, SplitStream, identifier_sql, parse_script
 from windrow.language.script import parse_columns
-from windrow.plan.ahead import read_ahead
-from windrow.plan.catalog import Stream, Unique
-from windrow.plan.lateness import read_correction, read_lateness
+from windrow.plan.catalog import Stream
 from windrow.plan.nodes.run_names import CHANGES_OF
-from windrow.plan.unique import read_unique
+from windrow.plan.timed_by import TimedBy
 from windrow.spark.sources.file_options import bounded, missing_path
 from windrow.spark.sources.kafka import read_kafka, split_columns
 from windrow.spark.sources.named_files import name_files
@@ -59,10 +56,8 @@ class SessionStreams(Declared):
         minute", windows are answered again when an event comes that they lack, up to that long after their end: rows
         then have `op`, `-` for what was told and `+` for what holds instead.
         """
-        unique = read_unique(deduplicate_by, within, time)
-        opened = Opened(dataframe, corrupt, None)
-        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "correct_for": correct_for}
-        self.declare_opened(name, opened, time, lateness, **timing, unique=unique)
+        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        self.declare_opened(name, Opened(dataframe, corrupt, None), timed_by)
 
     def stream_files(
         self,
@@ -92,27 +87,16 @@ class SessionStreams(Declared):
         if wrong is not None:
             raise SettingsError(f"stream {name!r}: {wrong}")
         opened = self.open_stream(format, given, schema)
-        unique = read_unique(deduplicate_by, within, time)
-        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "correct_for": correct_for}
-        self.declare_opened(name, opened, time, lateness, **timing, unique=unique)
+        self.declare_opened(
+            name, opened, TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        )
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
         """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
         frame, corrupt = read_stream(self.spark, format, options, ddl)
         return Opened(frame, corrupt, name_files(self.spark, format, bounded(format, options), frame))
 
-    def declare_opened(
-        self,
-        name: str,
-        opened: Opened,
-        time: str | None,
-        lateness: str,
-        *,
-        idle_clock: bool,
-        ahead: str | None,
-        unique: Unique | None,
-        correct_for: str | None = None,
-    ) -> None:
+    def declare_opened(self, name: str, opened: Opened, timed_by: TimedBy) -> None:
         """Register a stream that was opened: rows of Spark's, perhaps in files that tasks can read by their names."""
         self._check_name(name)
         if name.startswith(CHANGES_OF):
@@ -121,17 +105,15 @@ class SessionStreams(Declared):
             )
         if not opened.frame.isStreaming:
             raise SettingsError(f"{name!r} is not a stream: read it with spark.readStream, or register it as a table")
-        limit = read_ahead(ahead)
-        if time is None and (idle_clock or read_lateness(lateness) or limit is not None):
-            what = "idle clock" if idle_clock else "limit ahead" if limit is not None else "lateness"
-            raise SettingsError(f"{name!r} is timed by arrival and has no {what}: say with time=... when they happened")
-        self._sources[name] = Source(
-            opened.frame, time_expression(opened.frame, time, name), opened.corrupt, opened.files, time, opened.raw
-        )
+        if timed_by.denied is not None:
+            raise SettingsError(
+                f"{name!r} is timed by arrival and has no {timed_by.denied}: say with time=... when they happened"
+            )
+        time_sql = time_expression(opened.frame, timed_by.time, name)
+        self._sources[name] = Source(opened.frame, time_sql, opened.corrupt, opened.files, timed_by.time, opened.raw)
         unseen = opened.hidden if opened.corrupt is None else (opened.corrupt, *opened.hidden)
         schema = to_arrow_schema(opened.frame.drop(*unseen).schema, timezone="UTC")
-        told: dict[str, Any] = {"unique": unique, "correct_us": read_correction(correct_for, time, unique)}
-        self._streams[name] = Stream(name, schema, time, read_lateness(lateness), idle_clock, limit, **told)
+        self._streams[name] = timed_by.stream(name, schema)
 
     def stream_kafka(
         self,
@@ -162,9 +144,9 @@ class SessionStreams(Declared):
         given |= {key: _option(value) for key, value in (options or {}).items()}
         about = (given, format.lower(), dict(format_options or {}))
         opened = self.open_messages(*about, parse_columns(schema or ""))
-        unique = read_unique(deduplicate_by, within, time)
-        timing: dict[str, Any] = {"idle_clock": idle_clock, "ahead": ahead, "correct_for": correct_for}
-        self.declare_opened(name, opened, time, lateness, **timing, unique=unique)
+        self.declare_opened(
+            name, opened, TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        )
 
     def open_messages(
         self,
