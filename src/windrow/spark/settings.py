@@ -84,6 +84,8 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         f"{_ROCKSDB_OPTIONS}.boundedMemoryUsage": "true",
         f"{_ROCKSDB_OPTIONS}.maxMemoryUsageMB": str(STORE_MB),
     }
+    if master == "local" or master.startswith("local["):
+        quiet["spark.locality.wait"] = "0s"  # there is one place only, and its scheduler never looks again
     if warmed:
         quiet |= quick_options(options or {})
     for name, value in (quiet | (options or {})).items():
