@@ -50,9 +50,6 @@ WAITING = 32
 NAMES = {"stacks": "two stacks", "daba": "DABA", "held": "subtract"}
 """Ways whose names are not those that users know."""
 
-CONTEXTS = frozenset({"repetitive", "binary", "stacks", "daba", "exclude"})
-
-
 EXACT = frozenset({"min", "max", "first", "last"})
 """Partials that cannot be taken out of a window, and come to the same bits however they are merged."""
 

@@ -25,6 +25,8 @@ moments         Variance and standard deviation
 ordered_values  MEDIAN, QUANTILE, MAD, MODE and COUNT(DISTINCT), exact, over windows that slide
 pair_moments    Regression, correlation and covariance: what two columns have in common
 partials        Partials as plain columns: make, grow, clear, pick and join them, whatever the kernel
+picked_value    The value that a partial holds of one event that it has picked: as bits where it fits 64, else as an
+                object
 pickled         States as pickles: for who has asked for it by name, since to read a pickle is to run what its writer
                 wished
 plain_parts     Times, decimals and arrays as the plainer values that they are made of

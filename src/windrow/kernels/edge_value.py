@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from windrow.kernels import bits
-from windrow.kernels.columns import columns, frozen, live, plain, valid
-from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows, flag, integer
-from windrow.kernels.stored import held
+from windrow.kernels.columns import columns, frozen, live, plain
+from windrow.kernels.kernel import Field, Fields, Irreversible, Lowered, Rows, flag, integer
+from windrow.kernels.picked_value import lower_values, put_values, take_over, value_fields
 
 NONE = -1
 
@@ -37,10 +36,7 @@ class EdgeValue(Irreversible):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        if bits.fits(self.type):
-            return (integer("time"), flag("has"), integer("bits"), flag("known"))
-        value = Field("value", OBJECT, self.type, None, "scalars" if pa.types.is_nested(self.type) else "values")
-        return (integer("time"), flag("has"), value)
+        return (integer("time"), flag("has"), *value_fields(self.type))
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -49,27 +45,15 @@ class EdgeValue(Irreversible):
         _pick(into["time"], into["has"], won, codes, frozen(rows.times), self.latest)
         slots = np.flatnonzero(won != NONE)
         if len(slots):
-            self._put(into, slots, plain(rows.values).take(pa.array(won[slots])))
-
-    def _put(self, into: Fields, slots: np.ndarray, picked: pa.Array) -> None:
-        if "value" in into:
-            into["value"][slots] = held(self.fields[-1], picked)
-            return
-        known = valid(picked)
-        into["known"][slots] = True if known is None else known
-        # What stands at a NULL is arbitrary; equal partials should be equal bits.
-        into["bits"][slots] = bits.bits(picked) if known is None else np.where(known, bits.bits(picked), 0)
+            put_values(into, slots, plain(rows.values).take(pa.array(won[slots])), self.type)
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         took = np.zeros(len(slots), np.bool_)
         _take(into["time"], into["has"], took, frozen(slots), columns(newer, "time", "has"), self.latest)
-        for name in ("value",) if "value" in into else ("bits", "known"):
-            into[name][slots[took]] = newer[name][took]  # of a repeated slot, numpy keeps the last
+        take_over(into, slots, newer, took)
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
-        if "value" in partials:
-            return Lowered(pa.array(partials["value"].tolist(), self.type).cast(type))
-        return Lowered(bits.values(partials["bits"], partials["known"], self.type).cast(type))
+        return lower_values(partials, self.type, type)
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from windrow.kernels import bits
 from windrow.kernels.columns import columns, frozen, live, plain, plain_type, valid
 from windrow.kernels.extreme_object import ranked
 from windrow.kernels.kernel import OBJECT, Field, Fields, Irreversible, Lowered, Rows, flag, integer
-from windrow.kernels.stored import held
+from windrow.kernels.picked_value import lower_values, put_values, take_over, value_fields
 
 NONE = -1
 
@@ -45,13 +45,7 @@ class ValueBy(Irreversible):
     @property
     def fields(self) -> tuple[Field, ...]:
         by = integer("key") if bits.fits(self.by) else Field("by", OBJECT, self.by, None)
-        if bits.fits(self.type):
-            return (integer("time"), flag("has"), by, integer("bits"), flag("known"))
-        return (integer("time"), flag("has"), by, self._value)
-
-    @property
-    def _value(self) -> Field:
-        return Field("value", OBJECT, self.type, None, "scalars" if pa.types.is_nested(self.type) else "values")
+        return (integer("time"), flag("has"), by, *value_fields(self.type))
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -65,7 +59,7 @@ class ValueBy(Irreversible):
             self._pick_objects(into, won, codes, y, rows.times)
         slots = np.flatnonzero(won != NONE)
         if len(slots):
-            self._put(into, slots, x.take(pa.array(won[slots])))
+            put_values(into, slots, x.take(pa.array(won[slots])), self.type)
 
     def _pick_objects(self, into: Fields, won: np.ndarray, codes: np.ndarray, y: pa.Array, times: np.ndarray) -> None:
         """The best of the rows by rank, then one comparison of objects for each slot."""
@@ -90,14 +84,6 @@ class ValueBy(Irreversible):
         into["by"][slot], into["time"][slot], into["has"][slot] = value, time, True
         return True
 
-    def _put(self, into: Fields, slots: np.ndarray, picked: pa.Array) -> None:
-        if "value" in into:
-            into["value"][slots] = held(self._value, picked)
-            return
-        known = valid(picked)
-        into["known"][slots] = True if known is None else known
-        into["bits"][slots] = bits.bits(picked) if known is None else np.where(known, bits.bits(picked), 0)
-
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         took = np.zeros(len(slots), np.bool_)
         if "key" in into:
@@ -107,13 +93,10 @@ class ValueBy(Irreversible):
             offered = zip(slots.tolist(), newer["by"].tolist(), newer["time"].tolist(), newer["has"].tolist())
             for place, (slot, value, time, has) in enumerate(offered):
                 took[place] = has and self._offer(into, slot, value, time)
-        for name in ("value",) if "value" in into else ("bits", "known"):
-            into[name][slots[took]] = newer[name][took]  # of a repeated slot, numpy keeps the last
+        take_over(into, slots, newer, took)
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
-        if "value" in partials:
-            return Lowered(pa.array(partials["value"].tolist(), self.type).cast(type))
-        return Lowered(bits.values(partials["bits"], partials["known"], self.type).cast(type))
+        return lower_values(partials, self.type, type)
 
 
 @njit(cache=True, nogil=True, inline="always")

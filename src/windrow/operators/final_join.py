@@ -18,8 +18,6 @@ from windrow.plan.nodes.changes import Column, Node, Scan
 from windrow.plan.nodes.joins import Join
 from windrow.storage.blocks import Blocks, Snapshot
 
-SIDES = ("left", "right")
-
 
 class FinalJoinRows:
     """A join, and beside it the rows of a side that wait for a partner until their time is over.

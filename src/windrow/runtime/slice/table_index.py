@@ -39,11 +39,6 @@ class TableIndex:
         self.rows = rows[order]
         self._begins = np.append(0, np.cumsum(np.bincount(numbers, minlength=1)))
 
-    @property
-    def is_unique(self) -> bool:
-        """Whether no key has two rows."""
-        return not len(self.rows) or int(np.diff(self._begins).max()) <= 1
-
     def found(self, columns: Sequence[pa.Array]) -> tuple[np.ndarray, np.ndarray]:
         """For each row of `columns`, from where to where `rows` has its partners."""
         numbers, there, count = np.zeros(len(columns[0]), np.int64), _known(columns), 1
