@@ -285,7 +285,7 @@ class Pipeline:
             inputs = [done[child] for child in self._inputs[key]]
             if key in self._by_input and not ended:
                 clock = min([clock, *(reached[child] for child in self._inputs[key])])
-                if isinstance(operator, ExpireRows) and key[0].place == "input":
+                if isinstance(operator, ExpireRows) and isinstance(key[0], Expire) and key[0].place == "input":
                     clock = min(clock, max([operator.reached, *(int(part.times[-1]) for part in inputs if len(part))]))
             reached[key] = clock
             for place, held in self._held[key].items():
