@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 FLINK := 2.3.0
 
-.PHONY: help setup demo test matrix torture fuzz plans console lint bench flink clean
+.PHONY: help setup demo test matrix torture throughput comeback fuzz plans console lint bench flink clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -37,6 +37,12 @@ matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS 
 
 torture: $(WARM)  ## 100 times kill what jobs need on a small cluster, and compare their rows; an hour or so
 	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/torture.py $(TORTURE)
+
+throughput: $(WARM)  ## a cluster of two one-core workers beside local[2]: events in a second of the same job
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src:$(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/throughput.py $(THROUGHPUT)
+
+comeback: $(WARM)  ## kill a live job, and tell when it answers again and where the time goes
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src:$(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/comes_back.py $(COMEBACK)
 
 fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.fuzz 20000 $(or $(SEED),1)
