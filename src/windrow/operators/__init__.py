@@ -3,7 +3,8 @@
 certain           Which steps of a plan over changes may go on where one of its streams has fallen silent, and what the
                   others hold
 changes           Changes in columns: rows that come and go, in order of time
-expire            W-Expire: sends a row again as its opposite when its time is over
+expire            W-Expire, by time probing, negative tuples or the next input: sends a row again, negated, when its
+                  time is over
 final_join        Joins whose rows come once: pairs as they are made, a row without a partner when none can come any
                   more
 function_states   The states of a function that remembers, one for each key, in chunks of which only those that changed

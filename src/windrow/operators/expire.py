@@ -1,4 +1,4 @@
-"""W-Expire: sends a row again as its opposite when its time is over."""
+"""W-Expire, by time probing, negative tuples or the next input: sends a row again, negated, when its time is over."""
 
 from __future__ import annotations
 
