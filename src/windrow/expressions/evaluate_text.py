@@ -11,8 +11,11 @@ from windrow.expressions.evaluate import evaluate
 from windrow.expressions.session_zones import UTC
 from windrow.language import parse_expression
 
+KNOWN = 1 << 15
+"""So many texts are parsed once: all of some thousand queries, which come by turns in each batch."""
 
-@lru_cache(maxsize=1024)
+
+@lru_cache(maxsize=KNOWN)
 def _parsed(text: str) -> exp.Expr:
     return parse_expression(text)
 

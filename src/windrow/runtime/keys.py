@@ -50,12 +50,14 @@ def encode_keys(columns: Sequence[pa.Array], rows: int) -> tuple[np.ndarray, lis
     >>> [tuple(key[int(code)].as_py() for key in keys) for code in codes]
     [('a', 1), (None, 1), ('a', 2)]
     """
-    codes = np.zeros(rows, np.int64)
+    if not columns:
+        return np.zeros(rows, np.int64), []
+    codes = np.empty(0, np.int64)
     keys: list[pa.Array] = []
     count = 1
     for column in columns:
         numbers, distinct = _numbered(canonical(column))
-        codes = codes * len(distinct) + numbers
+        codes = codes * len(distinct) + numbers if keys else numbers
         if count * len(distinct) > 4 * rows + 4096:  # most combinations do not occur: keep those that do
             combined, codes = np.unique(codes, return_inverse=True)
         else:
@@ -90,9 +92,14 @@ def _renumbered(column: pa.DictionaryArray) -> tuple[np.ndarray, pa.Array]:
     if column.indices.null_count:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
     encoded = values.dictionary_encode(null_encoding="encode")
+    places = column.indices.cast(pa.int64())
+    if column.indices.null_count:
+        places = pc.fill_null(places, len(column.dictionary))
+    found = places.to_numpy(zero_copy_only=False)
+    if len(encoded.dictionary) == len(values):  # no value stands twice, so each has the number that it had
+        return found, encoded.dictionary
     numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    places = pc.fill_null(column.indices.cast(pa.int64()), len(column.dictionary)).to_numpy(zero_copy_only=False)
-    return numbers[places], encoded.dictionary
+    return numbers[found], encoded.dictionary
 
 
 def identity_of(columns: Sequence[pa.Array]) -> pa.Array:

@@ -127,7 +127,7 @@ class StreamState:
                 state.correct(since, partial(self._told.correct, space, state, outcome, self._told_since))
             if clock is not None:
                 try:
-                    state.answer(since, clock, partial(self._told.answer, space, state, outcome), newest)
+                    state.answer(since, clock, partial(self._told.answer, space, space.name, state, outcome), newest)
                 except NoRoomError as error:
                     raise NoRoomForError(space, error.size) from None
                 if isinstance(space, RowSpace) and isinstance(state, Passing) and state.passed:

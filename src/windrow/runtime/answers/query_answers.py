@@ -67,14 +67,14 @@ class QueryAnswers:
         self._nested: dict[str, tuple[QueryPlan, list[Answers]]] = {}
         self._nested_rows: dict[str, tuple[QueryPlan, RowLevels]] = {}
 
-    def answer(self, space: AnySpace, state: KeptSpace, outcome: Outcome, answers: Answers) -> None:
-        """Tell all who ask for them of the answers of a window."""
+    def answer(self, space: AnySpace, name: str, state: KeptSpace, outcome: Outcome, answers: Answers) -> None:
+        """Tell all who ask for them of the answers of a window of a space, whose `name` takes a while to find out."""
         if isinstance(space, RowSpace) and space.is_alone:
             outcome.alone += answers.count
         else:
-            outcome.answer(_kind(space, answers), answers.told_apart)
+            outcome.answer(_kind(name, answers), answers.told_apart)
         told: dict[str, list[pa.RecordBatch]] = {}
-        for query in self._asking[space.name, answers.window]:  # type: ignore[index]
+        for query in self._asking[name, answers.window]:  # type: ignore[index]
             mine = answers
             if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
                 mine = answers.since(state.first_end(query, answers.window))
@@ -94,18 +94,18 @@ class QueryAnswers:
             elif query.emit == SNAPSHOT:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 batches = [row_by_row(query, batch) if query.items else batch]
-            elif (name := self._compared_as[query.name]) in told:
-                batches, overflows = told[name], 0
-            elif name in self._lines:
+            elif (compared := self._compared_as[query.name]) in told:
+                batches, overflows = told[compared], 0
+            elif compared in self._lines:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
-                self._lines[name].add(batch, mine.places, answer_rounding(query, mine, self._user))
-                batches = told[name] = []
+                self._lines[compared].add(batch, mine.places, answer_rounding(query, mine, self._user))
+                batches = told[compared] = []
             else:
                 clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
                 noise = answer_rounding(query, mine, self._user)
-                batches = told[name] = self._differences[name].told(batch, slots, clusters, noise)
+                batches = told[compared] = self._differences[compared].told(batch, slots, clusters, noise)
             outcome.failed += overflows
             outcome.add(query.name, batches)
 
@@ -241,6 +241,6 @@ def _following(window: TimeWindow, clock: int, newest: int | None) -> Following:
     return following
 
 
-def _kind(space: AnySpace, answers: Answers) -> str:
-    """A name for the windows that are answered, the same in all shards."""
-    return f"{space.name}.{answers.window.label}" if isinstance(answers.window, TimeWindow) else space.name
+def _kind(space: str, answers: Answers) -> str:
+    """A name for the windows of a space that are answered, the same in all shards."""
+    return f"{space}.{answers.window.label}" if isinstance(answers.window, TimeWindow) else space

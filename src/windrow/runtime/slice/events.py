@@ -18,6 +18,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
+from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
@@ -114,11 +115,9 @@ class Slicer:
         chunk = Chunk(batch, self._names, known, timed)
         newest = int(known.max())
         self._probe = newest if self._probe is None else max(self._probe, newest)
-        numbers, starts = chunk.cut(self._cuts)
-        self._cells.append(histogram(numbers[timed], known[timed], len(starts)))
+        self._cells.append(_cells(chunk, self._cuts))
         if self._counted is not self._cells:
-            numbers, starts = chunk.cut(self._counted_cuts)
-            self._counted.append(histogram(numbers[timed], known[timed], len(starts)))
+            self._counted.append(_cells(chunk, self._counted_cuts))
         for shard, name, sent in self._scans.sent(batch, timed):
             self._packed.append(self._payload(shard, name, sent))
         unplaced = self._fold_rows(chunk, None)
@@ -201,6 +200,14 @@ class Slicer:
     def _payload(self, shard: int, name: str, batch: pa.RecordBatch) -> Payload:
         body = encode_batch(batch)
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
+
+
+def _cells(chunk: Chunk, cuts: Cuts) -> tuple[np.ndarray, np.ndarray]:
+    """How many events that can be used there are in each pane, by a time in it."""
+    numbers, starts = chunk.cut(cuts)
+    if chunk.timed.all():
+        return histogram(numbers, chunk.times, len(starts))
+    return histogram(numbers[chunk.timed], chunk.times[chunk.timed], len(starts))
 
 
 def _packed_cells(cells: Sequence[tuple[np.ndarray, np.ndarray]]) -> bytes:

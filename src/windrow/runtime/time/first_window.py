@@ -29,12 +29,13 @@ class FirstWindows:
         self._firsts: dict[str, int] = {}
         self._needs: dict[TimeWindow, list[str]] = {}
         self._asked: list[tuple[QueryPlan, TimeWindow]] = []
+        self._need: dict[tuple[str, TimeWindow], str] = {}
         self.keeps_otherwise = False
         """Whether panes keep rows now where they kept partials, or the other way: what is folded is of no use."""
         for query in queries:
             assert isinstance(query.window, TimeWindow)
             for part in space.parts_of(query.window):
-                need = query.need_of(part)
+                need = self._need[query.name, part] = query.need_of(part)
                 if query.need in anew or need not in known:
                     self._firsts[need] = history.first_window(part.closes, kept_for(query, space))
                 else:
@@ -45,7 +46,7 @@ class FirstWindows:
 
     def of_query(self, query: QueryPlan, part: TimeWindow) -> int:
         """The number of the first window of `part` that `query` is answered for."""
-        return self._firsts[query.need_of(part)]
+        return self._firsts[self._need[query.name, part]]
 
     def of_window(self, window: TimeWindow) -> int:
         """The number of the first window that anybody is answered for."""

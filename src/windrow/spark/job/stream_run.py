@@ -39,8 +39,9 @@ from windrow.spark.sources.asked import BY_NAME
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing, has_files_of
 from windrow.spark.sources.read import spark_reason
-from windrow.spark.stages.pipeline import Sources, packed_results, ways_of
+from windrow.spark.stages.pipeline import Sources, finishes_here, packed_results, ways_of
 from windrow.spark.stages.same_version import told_of_windrow
+from windrow.spark.stages.slide import Finishes
 
 Trigger = str | Mapping[str, Any] | None
 _TRIED = "tried"
@@ -87,11 +88,12 @@ class StreamRun:
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
         write_quickly(self._spark, self._folder)
-        packed = self._packed(self._run)
+        served = is_connect(self._spark)
+        finishing = self._delivery.in_slide(finishes_here(self.plan) and not served)
+        packed = self._packed(self._run, finishing)
         started: Future[StreamingQuery] = Future()
         self._delivery.begin()
         self._delivery.forget_others(self._folder, last_committed(self._folder), self._spark)
-        served = is_connect(self._spark)
 
         def write(batch: DataFrame, number: int) -> None:
             with watched.writing(self.plan.run):
@@ -152,10 +154,10 @@ class StreamRun:
         error = query.exception()
         return None if error is None or tried in str(error) else str(error)
 
-    def _packed(self, run: str) -> DataFrame:
+    def _packed(self, run: str, finishing: Finishes | None = None) -> DataFrame:
         control = self._spark.readStream.schema("value STRING").text(self._control.for_spark)
         tables = keep_editions(self._folder, self.plan.joined)
-        return packed_results(self._sources, self.plan, self._shards, control, run, tables=tables)
+        return packed_results(self._sources, self.plan, self._shards, control, run, tables=tables, finishing=finishing)
 
     @property
     def rolls(self) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from windrow.places.place import Place
+from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.spark.sinks.blame import blamed_on
@@ -18,12 +22,24 @@ from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.keep_answers import Keeping
-from windrow.spark.sinks.outlets import TOLD_DDL, AnyOutlet, Outlet, RejectedOutlet, clock_told, queries_of, through
+from windrow.spark.sinks.outlets import (
+    TOLD_DDL,
+    AnyOutlet,
+    Finishing,
+    Outlet,
+    RejectedOutlet,
+    Told,
+    clock_told,
+    queries_of,
+    through,
+    told_in,
+)
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
 from windrow.spark.sinks.results import typed_results
 from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
 from windrow.spark.sinks.staged_files import StagedFile
 from windrow.spark.sinks.writers import AnyWriter, WrittenBySpark
+from windrow.spark.stages.slide import KEPT, TOLD_ROWS
 from windrow.storage.columns import decode
 
 AT_ONCE = 4
@@ -51,6 +67,7 @@ class Delivery:
         `keeping` is who keeps current answers, if anybody does.
         """
         self._may_commit, self._keeping = may_commit, keeping
+        self._finishing: Finishing | None = None
         self._clock_us: int | None = None
         self.costs = Costs()
         """What each query and each sink took in the last batch."""
@@ -98,6 +115,18 @@ class Delivery:
     def begin(self) -> None:
         """Be ready for a batch that an earlier run may have begun: it replaces what it finds of itself."""
         self._goes_on = False
+
+    def in_slide(self, whole: bool) -> Finishing | None:
+        """Who finishes rows in the tasks that slide, if answers are `whole` there: no row then crosses to the JVM.
+
+        Which rows are asked for beside their sinks, tasks are told by a property of the thread, which Spark's jobs only
+        have where threads of Python are those of the JVM.
+        """
+        outlets = tuple(outlet for outlet, _ in self._outlets)
+        passes = frozenset([REJECTED_ROWS] if self._rejected_by_spark else [])
+        whole = whole and os.environ.get("PYSPARK_PIN_THREAD", "true").lower() == "true"
+        self._finishing = Finishing(outlets, passes=passes) if whole and outlets else None
+        return self._finishing
 
     @property
     def rolls(self) -> bool:
@@ -164,11 +193,12 @@ class Delivery:
         if left:
             batch = batch.persist()
         try:
-            run = through([*(outlet for outlet, _ in self._outlets), *kept.values()], number)
-            told = batch.select("query", "rows", "clock").mapInArrow(run, TOLD_DDL).collect()
+            told = self._told(batch, number, tuple(kept.values()))
             self._clock_us = clock_told(told)
             counted = self._take(told, number, staged)
-            self._leave_to_spark(batch, number, {row.query for row in told if row.took_us is None}, staged)
+            self._leave_to_spark(
+                batch, number, {row.query for row in told if row.took_us is None and row.query is not None}, staged
+            )
             self._keep(kept, told, number)
             for query in kept_by_spark:
                 assert self._keeping is not None
@@ -179,10 +209,22 @@ class Delivery:
                 batch.unpersist()
         return counted
 
-    def _take(self, told: Iterable[Row], number: int, staged: Staging) -> dict[str, int]:
+    def _told(self, batch: DataFrame, number: int, kept: tuple[AnyOutlet, ...]) -> Sequence[Told]:
+        """Have the batch computed, and the rows finished that are not by then; what the tasks tell of it."""
+        rows, own = batch.select("query", "rows", "clock"), tuple(outlet for outlet, _ in self._outlets)
+        if self._finishing is not None:
+            asked = json.dumps(sorted({outlet.packed for outlet in kept}))
+            batch.sparkSession.sparkContext.setLocalProperty(KEPT, asked)
+            if not kept:
+                return told_in(rows.where(F.col("query").isNull() | (F.col("query") == TOLD_ROWS)).collect())
+            own = ()
+        finishing = Finishing((*own, *kept), len(self._outlets) - len(own))
+        return [Told(*row) for row in rows.mapInArrow(through(finishing, number), TOLD_DDL).collect()]
+
+    def _take(self, told: Iterable[Told], number: int, staged: Staging) -> dict[str, int]:
         """Note what the tasks have written, and take what they have sent; tells how many rows each query has."""
         counted: dict[str, int] = {}
-        by_outlet: dict[int, list[Row]] = {}
+        by_outlet: dict[int, list[Told]] = {}
         for row in told:
             if row.outlet is not None:
                 by_outlet.setdefault(row.outlet, []).append(row)
@@ -200,8 +242,8 @@ class Delivery:
             else:
                 count = sum(row.counted for row in rows if row.counted is not None)
                 written = [row for row in rows if row.files is not None]
-                files = [StagedFile(*file) for row in written for file in zip(row.files, row.folders)]
-                self.costs.sink(self._sink_of(outlet, writer), sum(row.took_us for row in written))
+                files = [StagedFile(*file) for row in written for file in zip(row.files or (), row.folders or ())]
+                self.costs.sink(self._sink_of(outlet, writer), sum(row.took_us or 0 for row in written))
             if files and isinstance(writer, FileSink):
                 staged.setdefault(writer, []).extend(files)
             if isinstance(outlet, Outlet):
@@ -211,9 +253,9 @@ class Delivery:
     def _sink_of(self, outlet: AnyOutlet, writer: AnyWriter) -> str:
         return _called(self._sharers[writer] if isinstance(writer, FileSink) else queries_of(outlet))
 
-    def _keep(self, kept: Mapping[str, AnyOutlet], told: Iterable[Row], number: int) -> None:
+    def _keep(self, kept: Mapping[str, AnyOutlet], told: Iterable[Told], number: int) -> None:
         """Put aside what tasks have sent of current answers."""
-        sent: dict[int, list[Row]] = {}
+        sent: dict[int, list[Told]] = {}
         for row in told:
             if row.outlet is not None and row.outlet >= len(self._outlets):
                 sent.setdefault(row.outlet - len(self._outlets), []).append(row)
@@ -253,5 +295,5 @@ def _leave(rows: DataFrame, number: int, writer: AnyWriter, staged: Staging) -> 
         writer.write(rows, number)
 
 
-def _whole(outlet: AnyOutlet, rows: Sequence[Row]) -> pa.Table:
-    return outlet.whole(pa.Table.from_batches([decode(bytes(row.rows)) for row in rows]))
+def _whole(outlet: AnyOutlet, rows: Sequence[Told]) -> pa.Table:
+    return outlet.whole(pa.Table.from_batches([decode(bytes(row.rows)) for row in rows if row.rows is not None]))

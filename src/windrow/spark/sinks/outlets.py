@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.errors import JobError
 from windrow.plan.catalog import REJECTED_ROWS
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -26,7 +27,8 @@ from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_of
 from windrow.spark.sinks.staged_files import Staged
 from windrow.spark.stages.loaded import set_loaded_aside
 from windrow.spark.stages.slice import NO_PROBE
-from windrow.storage.columns import encode_batch
+from windrow.spark.stages.slide import TOLD_ROWS
+from windrow.storage.columns import decode, encode_batch
 
 TOLD_DDL = (
     "outlet INT, query STRING, files ARRAY<STRING>, folders ARRAY<STRING>, rows BINARY, counted BIGINT, took_us BIGINT"
@@ -62,6 +64,11 @@ class AnyOutlet(Protocol):
         ...
 
 
+def as_declared(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows with the columns of `schema`: to cast what needs none takes longer than to finish a few rows."""
+    return rows if rows.schema.equals(schema) else rows.cast(schema)
+
+
 @dataclass(frozen=True, slots=True)
 class Outlet:
     """The rows of one query on their way."""
@@ -76,7 +83,7 @@ class Outlet:
         return self.query.name
 
     def finish(self, rows: pa.Table) -> pa.Table:
-        return finish_part(rows.cast(self.query.emitted), self.query, self.zone)
+        return finish_part(as_declared(rows, self.query.emitted), self.query, self.zone)
 
     def whole(self, parts: pa.Table) -> pa.Table:
         return finish_whole(parts, self.query).cast(self.schema)
@@ -103,7 +110,16 @@ def queries_of(outlet: AnyOutlet) -> list[str]:
     return [] if isinstance(outlet, RejectedOutlet) else [outlet.packed]
 
 
-Told = tuple[int | None, str | None, list[str] | None, list[str] | None, bytes | None, int | None, int | None]
+class Told(NamedTuple):
+    """What a task tells the driver: see TOLD_DDL."""
+
+    outlet: int | None = None
+    query: str | None = None
+    files: list[str] | None = None
+    folders: list[str] | None = None
+    rows: bytes | None = None
+    counted: int | None = None
+    took_us: int | None = None
 
 
 def sharing(outlets: Sequence[AnyOutlet]) -> list[int]:
@@ -115,50 +131,103 @@ def sharing(outlets: Sequence[AnyOutlet]) -> list[int]:
     ]
 
 
-def through(outlets: Sequence[AnyOutlet], batch: int) -> Callable[[Batches], Batches]:
-    """What a task does with packed rows of `batch`; of queries without an outlet it tells that there are rows."""
-    known = {outlet.packed for outlet in outlets}
-    shared = sharing(outlets)
+@dataclass(frozen=True, slots=True)
+class Finishing:
+    """Finishes rows in the task that has them: the outlets, the number of the first, and whose rows go on as they are.
+
+    A name in `passes` is that of rows which somebody else finishes too.
+    """
+
+    outlets: tuple[AnyOutlet, ...]
+    first: int = 0
+    passes: frozenset[str] = frozenset()
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """Under which names rows come that nobody else asks for."""
+        return frozenset(outlet.packed for outlet in self.outlets) - self.passes
+
+    def told(self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str]) -> list[Told]:
+        """Finish the rows of `batch`, by name; of those without an outlet it is told that there are some.
+
+        What queries took is added to `spent`, and told.
+        """
+        shared, known = sharing(self.outlets), {outlet.packed for outlet in self.outlets}
+        told = [Told(query=name) for name in packed if name not in known]
+        filed: dict[int, list[pa.Table]] = {}
+        for number, (outlet, first) in enumerate(zip(self.outlets, shared)):
+            if outlet.packed in packed:
+                began = time.perf_counter_ns()
+                with blamed_on(queries_of(outlet)):
+                    rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
+                    shown = rows if outlet.files is None else as_declared(rows, outlet.schema)
+                if rows.num_rows and outlet.files is not None:
+                    filed.setdefault(first, []).append(shown)
+                    told.append(Told(self.first + number, outlet.packed, counted=rows.num_rows))
+                elif rows.num_rows:
+                    told += [
+                        Told(self.first + number, outlet.packed, rows=encode_batch(part), counted=part.num_rows)
+                        for part in rows.to_batches()
+                    ]
+                spent.update(dict.fromkeys(queries_of(outlet), (time.perf_counter_ns() - began) // 1000))
+        sharers: dict[int, list[str]] = {}
+        for outlet, first in zip(self.outlets, shared):
+            sharers.setdefault(first, []).extend(queries_of(outlet))
+        for first, tables in filed.items():
+            files = self.outlets[first].files
+            assert files is not None
+            began = time.perf_counter_ns()
+            with blamed_on(sharers[first]):
+                staged = files.write(pa.concat_tables(tables), batch, first)
+            took = (time.perf_counter_ns() - began) // 1000
+            paths, folders = [file.path for file in staged], [file.folder for file in staged]
+            told.append(Told(self.first + first, files=paths, folders=folders, took_us=took))
+        return told + [Told(query=query, took_us=took) for query, took in spent.items() if took]
+
+    def packed_told(self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str]) -> bytes:
+        """The same as bytes, for a row of its own among those that go on."""
+        return encode_batch(_as_batch(self.told(packed, batch, spent)), compress=False)
+
+
+def through(finishing: Finishing, batch: int) -> Callable[[Batches], Batches]:
+    """What a task does with packed rows of `batch` that were not finished where they were made."""
 
     def run(batches: Batches) -> Batches:
         packed: dict[str, list[pa.RecordBatch]] = {}
         clocks: list[int] = []
         spent = Counter[str]()
         for name, part in unpacked(_noting(batches, clocks, spent)):
-            packed.setdefault(name, []).append(part)
-        told: list[Told] = [(None, name, None, None, None, None, None) for name in packed if name not in known]
-        if clocks:
-            told.append((None, None, None, None, None, max(clocks), None))
-        filed: dict[int, list[pa.Table]] = {}
-        for number, (outlet, first) in enumerate(zip(outlets, shared)):
-            if outlet.packed in packed:
-                began = time.perf_counter_ns()
-                with blamed_on(queries_of(outlet)):
-                    rows = outlet.finish(pa.Table.from_batches(packed[outlet.packed]))
-                    shown = rows if outlet.files is None else rows.cast(outlet.schema)
-                if rows.num_rows and outlet.files is not None:
-                    filed.setdefault(first, []).append(shown)
-                    told.append((number, outlet.packed, None, None, None, rows.num_rows, None))
-                elif rows.num_rows:
-                    parts = ((encode_batch(part), part.num_rows) for part in rows.to_batches())
-                    told += [(number, outlet.packed, None, None, *part, None) for part in parts]
-                spent.update(dict.fromkeys(queries_of(outlet), (time.perf_counter_ns() - began) // 1000))
-        for first, tables in filed.items():
-            files = outlets[first].files
-            assert files is not None
-            began = time.perf_counter_ns()
-            sharers = [name for outlet, own in zip(outlets, shared) if own == first for name in queries_of(outlet)]
-            with blamed_on(sharers):
-                staged = files.write(pa.concat_tables(tables), batch, first)
-            took = (time.perf_counter_ns() - began) // 1000
-            paths, folders = [file.path for file in staged], [file.folder for file in staged]
-            told.append((first, None, paths, folders, None, None, took))
-        told += [(None, query, None, None, None, None, took) for query, took in spent.items() if took]
+            if name == TOLD_ROWS:
+                yield part
+            else:
+                packed.setdefault(name, []).append(part)
+        told = [Told(counted=max(clocks))] if clocks else []
+        told += finishing.told(packed, batch, spent)
         if told:
-            yield pa.record_batch([pa.array(part, kind) for part, kind in zip(zip(*told), _TYPES)], names=_NAMES)
+            yield _as_batch(told)
         set_loaded_aside()
 
     return run
+
+
+def told_in(rows: Iterable[Any]) -> list[Told]:
+    """What tasks tell that have finished their rows where they were made: from `query`, `rows` and `clock`."""
+    told, shards = list[Told](), 0
+    for row in rows:
+        if row.query == TOLD_ROWS:
+            shards -= 1
+            told += (Told(**said) for said in decode(bytes(row.rows)).to_pylist())
+        elif row.query is None:
+            shards += 1
+            told += [] if row.clock in (None, NO_PROBE) else [Told(counted=row.clock)]
+    if shards:
+        raise JobError("some shards have not finished their rows: start the job again, it goes on from its checkpoint")
+    return told
+
+
+def _as_batch(told: Sequence[Told]) -> pa.RecordBatch:
+    columns = zip(*told) if told else [[] for _ in _NAMES]
+    return pa.record_batch([pa.array(part, kind) for part, kind in zip(columns, _TYPES)], names=_NAMES)
 
 
 def _noting(batches: Batches, clocks: list[int], spent: Counter[str]) -> Batches:

@@ -52,11 +52,14 @@ class NamedFiles:
     options: tuple[tuple[str, str], ...]
 
     def told(self, tasks: int) -> DataFrame:
-        """All names of a batch for each of `tasks`, which are as many Spark tasks: no row has to be shuffled."""
+        """All names of a batch for each of `tasks`, which are as many Spark tasks: no row has to be shuffled.
+
+        Each pairs its own number with all names. To broadcast these would be a Spark job of its own, in each batch.
+        """
         apart = [F.col(identifier_sql(name)).alias(f"p{i}") for i, name in enumerate(self.partitions)]
         names = self.frame.select(PATH, LENGTH, F.expr(NOW_SQL).alias(ARRIVED), *apart)
         each = self.frame.sparkSession.range(0, tasks, 1, tasks).toDF(TASK)
-        return each.crossJoin(F.broadcast(names))
+        return each.hint("shuffle_replicate_nl").crossJoin(names.coalesce(1))
 
     @property
     def ignores_missing(self) -> bool:

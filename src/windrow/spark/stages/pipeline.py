@@ -24,7 +24,7 @@ from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
 from windrow.spark.stages.ship_tables import ShippedTables
 from windrow.spark.stages.slice import NO_PROBE, slice_stream
-from windrow.spark.stages.slide import COUNTS, SHARED, slide_payloads
+from windrow.spark.stages.slide import COUNTS, SHARED, Finishes, slide_payloads
 
 Sources = Mapping[str, Source]
 
@@ -37,10 +37,12 @@ def packed_results(
     run: str | None = None,
     metrics: str = METRICS,
     tables: Sequence[Edition] | None = None,
+    finishing: Finishes | None = None,
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
 
-    `tables` are the editions of what rows are joined with, where a checkpoint has others than the plan.
+    `tables` are the editions of what rows are joined with, where a checkpoint has others than the plan. `finishing` is
+    who finishes rows in the tasks that slide, where these have all that is needed for it: see `finishes_here`.
 
     `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
@@ -60,12 +62,17 @@ def packed_results(
     run = run or uuid.uuid4().hex
     for number, stage in enumerate(plan.stages[:-1]):
         payloads = regroup_payloads(payloads, stage, shards, run, number, metrics, _carried(stage, editions))
-    packed = slide_payloads(payloads, plan, shards, run, _carried(plan, editions))
+    packed = slide_payloads(payloads, plan, shards, run, _carried(plan, editions), finishing)
     for stream in first.read:
         if any(query.look_up for query in stream.queries):
             packed = look_up(packed, shipped[stream.stream])
     totals = (_total(name).alias(name) for name in (*COUNTS, *summed(SLIDE_MEASURES)))
     return packed.observe(metrics, *totals, _windows().alias("windows"), by_shard())
+
+
+def finishes_here(plan: StagePlan) -> bool:
+    """Whether answers are whole in the task that slides: tables are looked up behind it."""
+    return not any(query.look_up for stream in plan.stages[0].read for query in stream.queries)
 
 
 def _shipped(sources: Sources, plan: StagePlan, editions: Sequence[Edition]) -> dict[str, ShippedTables]:

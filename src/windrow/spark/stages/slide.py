@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -17,6 +18,7 @@ from windrow.spark.stages.loaded import set_loaded_aside
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 COUNTED = ("late", "late_in_part", "corrected", "duplicates", *TALLIES, "alone", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
@@ -25,13 +27,41 @@ SHARED = "shared"
 PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
 
-def slide_payloads(payloads: DataFrame, plan: StagePlan, shards: int, run: str, tables: Editions = ()) -> DataFrame:
+TOLD_ROWS = ""
+"""Under this name goes what a task tells of rows that it has finished itself; no query is called so."""
+
+BATCH, KEPT = "streaming.sql.batchId", "windrow.kept"
+"""Properties of a Spark job: the batch, as Spark says; and under which names rows go on though they were finished."""
+
+
+class Finishes(Protocol):
+    """Who finishes and writes rows in the task that slides: else they cross to the JVM, and to Python once more."""
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """Under which names rows come that need not go on."""
+        ...
+
+    def packed_told(self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str]) -> bytes:
+        """Finish the rows of a batch, and say what has become of them."""
+        ...
+
+
+def slide_payloads(
+    payloads: DataFrame,
+    plan: StagePlan,
+    shards: int,
+    run: str,
+    tables: Editions = (),
+    finishing: Finishes | None = None,
+) -> DataFrame:
     """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts.
 
     `tables` are those that answers are joined with where they are events of a stream.
     """
+    processor = SlideProcessor(plan, shards, run, tables, finishing)
     return payloads.groupBy("shard").transformWithStateInPandas(
-        SlideProcessor(plan, shards, run, tables), outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+        processor, outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
     )
 
 
@@ -42,7 +72,10 @@ class SlideProcessor(StatefulProcessor):
     to load, what slides is loaded with the first batch.
     """
 
-    def __init__(self, plan: StagePlan, shards: int, run: str, tables: Editions = ()) -> None:
+    def __init__(
+        self, plan: StagePlan, shards: int, run: str, tables: Editions = (), finishing: Finishes | None = None
+    ) -> None:
+        self._finishing = finishing
         self._plan, self._shards, self._run, self._tables = plan, shards, run, tables
         # no name of state: it only tells a worker whether the shard that it has in memory is of this very plan
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
@@ -56,7 +89,7 @@ class SlideProcessor(StatefulProcessor):
 
         state = (self._version, self._blocks)
         stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], *state, self._tables)
-        yield from slide_batch(stored, list(rows))
+        yield from slide_batch(stored, list(rows), self._finishing)
         set_loaded_aside()
 
     def close(self) -> None:

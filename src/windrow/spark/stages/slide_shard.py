@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import MapState, ValueState
 
@@ -31,7 +32,7 @@ from windrow.spark.stages.editions import Editions
 from windrow.spark.stages.shards import shard_keys, shard_number
 from windrow.spark.stages.ship_tables import carried_joins
 from windrow.spark.stages.slice import NO_PROBE, packed
-from windrow.spark.stages.slide import COUNTED, COUNTS, SHARED
+from windrow.spark.stages.slide import BATCH, COUNTED, COUNTS, KEPT, SHARED, TOLD_ROWS, Finishes
 from windrow.spark.stages.state import StateBlocks
 from windrow.storage.columns import encode_batch
 
@@ -135,8 +136,10 @@ def shrink_left(held: Sequence[AnyShard]) -> None:
             shard.forget_blocks()
 
 
-def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-    """Work off the payloads in `frames`, save the shard, and give its counts and its answers."""
+def slide_batch(
+    stored: StoredShard, frames: list[pd.DataFrame], finishing: Finishes | None = None
+) -> Iterator[pd.DataFrame]:
+    """Work off the payloads in `frames`, save the shard, and give its counts, and answers that are not finished."""
     began = time.perf_counter_ns()
     arrived = [payload for frame in frames for payload in _payloads(frame)]
     payloads = sorted(arrived, key=lambda payload: (payload.task, payload.part, payload.name))
@@ -171,7 +174,7 @@ def slide_batch(stored: StoredShard, frames: list[pd.DataFrame]) -> Iterator[pd.
     if stored.plan.is_followed:
         yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
     else:
-        yield from _packed(outcome, stored.plan.tells, counts | measures)
+        yield from _packed(outcome, stored.plan.tells, counts | measures, finishing)
 
 
 def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
@@ -186,8 +189,13 @@ def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts
 
 def _query() -> str | None:
     """The Spark query that this task works for: one DataFrame may be started more than once."""
+    return _property("sql.streaming.queryId")
+
+
+def _property(name: str) -> str | None:
+    """What the thread has set that started the Spark job of this task."""
     context = TaskContext.get()
-    return None if context is None else context.getLocalProperty("sql.streaming.queryId")
+    return None if context is None else context.getLocalProperty(name)
 
 
 def _payloads(frame: pd.DataFrame) -> list[Payload]:
@@ -199,20 +207,33 @@ def _payloads(frame: pd.DataFrame) -> list[Payload]:
     ]
 
 
-def _packed(outcome: Outcome, tells: Collection[str], counts: Counts) -> Iterator[pd.DataFrame]:
+def _packed(
+    outcome: Outcome, tells: Collection[str], counts: Counts, finishing: Finishes | None = None
+) -> Iterator[pd.DataFrame]:
     """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one.
 
-    With the counts goes what each query took.
+    With the counts goes what each query took; where rows are finished here, what has become of them tells that.
     """
-    spent = {query: nanoseconds // 1000 for query, nanoseconds in outcome.spent.items()}
-    waiting: list[tuple[str | None, bytes | None]] = [(None, json.dumps(spent).encode())]
+    spent = Counter({query: nanoseconds // 1000 for query, nanoseconds in outcome.spent.items()})
     size, shared = 0, outcome.shared_names
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
     answers = [(query, batch) for query, batch in outcome.results if query in tells]
-    for query, batch in [*answers, *rejected]:
-        rows = encode_batch(batch)
-        waiting.append((query, rows))
-        size += len(rows)
+    results = [*answers, *rejected]
+    batch = None if finishing is None else _property(BATCH)
+    waiting: list[tuple[str | None, bytes | None]]
+    if finishing is None or batch is None:
+        waiting = [(None, json.dumps(spent).encode())]
+    else:
+        asked = json.loads(_property(KEPT) or "[]")
+        packed: dict[str, list[pa.RecordBatch]] = {}
+        for query, rows in results:
+            packed.setdefault(query, []).append(rows)
+        waiting = [(None, None), (TOLD_ROWS, finishing.packed_told(packed, int(batch), spent))]
+        results = [result for result in results if result[0] not in finishing.takes or result[0] in asked]
+    for query, rows in results:
+        encoded = encode_batch(rows)
+        waiting.append((query, encoded))
+        size += len(encoded)
         if size >= FRAME_BYTES:
             yield _frame(waiting, counts, shared)
             waiting, size = [], 0
@@ -223,7 +244,8 @@ def _packed(outcome: Outcome, tells: Collection[str], counts: Counts) -> Iterato
 def _frame(rows: list[tuple[str | None, bytes | None]], counts: Counts, shared: np.ndarray) -> pd.DataFrame:
     """Packed rows; the one of no query carries the counts, and tells which windows were answered."""
     columns: dict[str, list[Any]] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
-    columns[SHARED] = [None if query else shared for query, _ in rows]
+    columns[SHARED] = [shared if query is None else None for query, _ in rows]
     return pd.DataFrame(
-        columns | {name: [type(value)() if query else value for query, _ in rows] for name, value in counts.items()}
+        columns
+        | {name: [value if query is None else type(value)() for query, _ in rows] for name, value in counts.items()}
     )
