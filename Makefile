@@ -22,14 +22,18 @@ $(WARM): $(READY)
 	@echo "compiling what is compiled once on a machine (about two minutes) ..."
 	@. scripts/java.sh && $(BIN)/windrow warm
 	-@. scripts/java.sh && $(BIN)/python tests/quick_spark.py > /dev/null 2>&1
+	-@$(ASSERTS) $(BIN)/python -m pytest -n 0 --collect-only > /dev/null 2>&1
 	@touch $@
 
 demo: $(READY)  ## run the main job live: a stream of stock ticks, several queries
 	@. scripts/java.sh && $(BIN)/windrow demo
 
+ASSERTS := PYTHONDONTWRITEBYTECODE=
+# pytest compiles the asserts of tests, and keeps them where Python may write: else each process does so in each run
+
 test: $(WARM)  ## run all tests; ORDER=7 draws another order and other random streams, EXAMPLES=100 all of them
 	@$(BIN)/python -m compileall -q src tests benchmarks  # tests start many processes, also where Python may write none
-	@. scripts/java.sh && $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER)) $(if $(EXAMPLES),--examples=$(EXAMPLES))
+	@. scripts/java.sh && $(ASSERTS) $(BIN)/python -m pytest $(if $(ORDER),--order=$(ORDER) --hypothesis-seed=$(ORDER)) $(if $(EXAMPLES),--examples=$(EXAMPLES))
 
 matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS where Maven is to be had
 	@$(BIN)/python scripts/fetch_jars.py
@@ -51,7 +55,7 @@ plans: $(WARM)  ## try 20,000 random plans beside DuckDB; SEED=2 for others, COU
 	@cd tests && PYTHONPATH=. ../$(BIN)/python -W ignore -m fuzz.try_plans $(or $(COUNT),20000) $(or $(SEED),1)
 
 console:  ## build the page of the console from console/ (needs Node)
-	cd console && npm ci --no-audit --no-fund && npm run build
+	cd console && npm install --no-audit --no-fund --omit-lockfile-registry-resolved && npm run build
 	-$(BIN)/pip install --quiet -r requirements-browser.txt  # to try it in a browser
 
 lint: $(READY)  ## style, types and who may import whom

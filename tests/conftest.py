@@ -24,7 +24,7 @@ LONGEST += ("test_parquet_by_name.py", "test_windows_over_windows.py")
 UNUSED = pytest.StashKey[SparkState]()
 """The Spark session of this process as it was before any test."""
 
-USUAL_EXAMPLES = 10
+USUAL_EXAMPLES = 6
 """Of a hundred that a property is tried with when all are asked for."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -59,6 +60,7 @@ LIMIT = 14_000
 SUMS, MOST = "COUNT(*) AS n, SUM(volume) AS v", "COUNT(*) AS n, MAX(volume) AS v"
 
 
+@cache
 def ticks(rows: int = 400) -> pa.Table:
     """Ties, seconds without any event, a long silence, and groups that come and go."""
     random = np.random.default_rng(5)
@@ -75,12 +77,15 @@ def ticks(rows: int = 400) -> pa.Table:
     )
 
 
-def judged(events: pa.Table, answer: str, range_s: int, slide_s: int) -> list[tuple]:
+@cache
+def judged(answer: str, range_s: int, slide_s: int, rows: int = 400) -> list[tuple]:
     """What DuckDB makes of every window that holds an event."""
+    events = ticks(rows)
     text = f"""SELECT w.e, symbol, {answer} FROM events
-               JOIN (SELECT unnest(range(0, 100000, {slide_s})) AS e) w ON second >= w.e - {range_s} AND second < w.e
+               JOIN (SELECT unnest(range(0, 1000, {slide_s})) AS e) w ON second >= w.e - {range_s} AND second < w.e
                GROUP BY ALL ORDER BY ALL"""
-    return duckdb.sql(text).fetchall() if events is not None else []
+    assert events.num_rows
+    return duckdb.sql(text).fetchall()
 
 
 def told(found: pa.Table) -> list[tuple]:
@@ -132,11 +137,13 @@ def test_every_maintenance_of_aggregates_answers_as_duckdb(way, batch_rows, call
     found = windrow.replay(texts, ticks=events, batch_rows=batch_rows, flush=True, choose={"maintenance": way})
     assert calls[way] > 20
     for (range_s, slide_s), table in zip(((12, 2), (60, 10)), found.values()):
-        assert told(table) == judged(events, answer, range_s, slide_s)
+        assert told(table) == judged(answer, range_s, slide_s)
 
 
-def judged_rows(events: pa.Table, answer: str, rows: int, slide: int) -> list[tuple]:
+@cache
+def judged_rows(answer: str, rows: int, slide: int) -> list[tuple]:
     """What DuckDB makes of every window of so many rows, by the number of its last row."""
+    events = ticks()
     numbered = events.append_column("number", pa.array(range(1, len(events) + 1)))
     text = f"""SELECT w.last, symbol, {answer} FROM numbered
                JOIN (SELECT unnest(range({slide}, {len(numbered) + 1}, {slide})) AS last) w
@@ -157,8 +164,13 @@ def test_every_maintenance_of_windows_that_count_rows_answers_as_duckdb(way, bat
     text = f"SELECT symbol, {answer} FROM ticks [ROWS {rows} SLIDE {slide}] GROUP BY symbol"
     found = windrow.replay(text, ticks=events, batch_rows=batch_rows, flush=True, choose={"maintenance": way})
     assert rows < slide or calls[way] >= len(events) // slide - 1  # a window of less than a cell has no whole one
-    expected = judged_rows(events, answer, rows, slide)
+    expected = judged_rows(answer, rows, slide)
     assert len(expected) > 50 and told_rows(found) == expected
+
+
+@cache
+def by_default(text: str, batch_rows: int) -> pa.Table:
+    return windrow.replay(text, ticks=ticks(), batch_rows=batch_rows, flush=True)
 
 
 @pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
@@ -173,7 +185,7 @@ def test_every_maintenance_of_clusterings(way, method, calls):
         return
     found = windrow.replay(text, ticks=events, batch_rows=50, flush=True, choose={"maintenance": way})
     assert calls[way] > 20
-    default = windrow.replay(text, ticks=events, batch_rows=50, flush=True)
+    default = by_default(text, 50)
     if "GRID" in method:
         assert sorted(map(str, found.to_pylist())) == sorted(map(str, default.to_pylist()))
     else:  # however they are merged, the clusters of a window hold its points
@@ -246,7 +258,7 @@ def test_every_eviction_keeps_within_the_limit_and_answers_the_same(way, monkeyp
     )
     found = StageReplay(plan[0], {plan[1].name: plan[1]}, {plan[1].name: events}).run(100, flush=True)
     assert (asked[way] > 0) == (way != "distance")
-    assert told(found) == judged(events, MOST, 60, 1)
+    assert told(found) == judged(MOST, 60, 1, 4000)
 
 
 def planned(text: str, events: pa.Table, memory: int = 1 << 30, **choose: str):
@@ -264,7 +276,7 @@ def test_panes_keep_what_is_asked_for(way):
     events, text = ticks(), f"SELECT symbol, {SUMS} FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
     plan, _ = planned(text, events, keep=way)
     assert [space.keeps for space in plan.streams[0].time_spaces] == [way]
-    assert told(windrow.replay(text, ticks=events, flush=True, choose={"keep": way})) == judged(events, SUMS, 12, 2)
+    assert told(windrow.replay(text, ticks=events, flush=True, choose={"keep": way})) == judged(SUMS, 12, 2)
 
 
 @pytest.mark.parametrize("way", choices()["expiry"])
@@ -381,7 +393,7 @@ def test_a_restart_may_choose_another_maintenance_of_windows_that_count_rows(bef
     events, text = ticks(), f"SELECT symbol, {MOST} FROM ticks [ROWS 40 SLIDE 5] GROUP BY symbol"
     ways = [{} if way is None else {"maintenance": way} for way in (before, after)]
     rows = pa.concat_tables(restarted(text, events, *ways))
-    assert told_rows(rows) == [row for row in judged_rows(events, MOST, 40, 5) if row in set(told_rows(rows))]
+    assert told_rows(rows) == [row for row in judged_rows(MOST, 40, 5) if row in set(told_rows(rows))]
     whole = windrow.replay(text, ticks=events, batch_rows=50)
     assert told_rows(rows) == told_rows(whole)
 
@@ -389,7 +401,7 @@ def test_a_restart_may_choose_another_maintenance_of_windows_that_count_rows(bef
 @pytest.mark.parametrize(("before", "after"), [("rows", "partials"), ("partials", "rows")])
 def test_a_restart_may_keep_rows_or_partials_and_goes_on_with_the_first_window_that_is_whole(before, after):
     events, text = ticks(), f"SELECT symbol, {SUMS} FROM ticks [RANGE 12 SECONDS SLIDE 2 SECONDS] GROUP BY symbol"
-    expected = judged(events, SUMS, 12, 2)
+    expected = judged(SUMS, 12, 2)
     first, late = restarted(text, events, {"keep": before}, {"keep": after})
     came = events["second"][250 - 1].as_py()
     begins = min(row[0] for row in told(late)) - 12

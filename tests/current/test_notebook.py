@@ -9,6 +9,7 @@ import pytest
 
 from windrow.current.answer import Answer
 from windrow.current.answers import Answers
+from windrow.current.chart import MOST_LINES, lines_of
 from windrow.current.limits import Limits
 from windrow.current.shape import NEWEST_WINDOW, Shape
 from windrow.current.widget import watch_answer
@@ -41,3 +42,22 @@ def test_a_watched_answer_follows_the_batches_until_it_is_closed():
     answers.take("q", window(20), 2)
     answers.commit(["q"], 2, 12)
     assert "batch 1" in widget.told
+
+
+def test_windows_are_drawn_as_lines_of_the_largest_groups():
+    """The first number over the ends of the windows; what is no number leaves a gap; one window makes no line."""
+    answers = Answers()
+    answers.declare("q", Shape(NEWEST_WINDOW, ("window_start", "window_end")), SCHEMA, Limits(), asked=True)
+    groups = [f"g{number}" for number in range(9)]
+    for batch in range(3):
+        end = (batch + 1) * 1_000_000
+        numbers = [float("nan") if (batch, number) == (1, 8) else number + batch / 10 for number in range(9)]
+        answers.take("q", pa.table([[end - 5] * 9, [end] * 9, groups, numbers], schema=SCHEMA), batch)
+        answers.commit(["q"], batch, end)
+        if batch == 0:
+            assert lines_of(answers.kept("q")) is None
+    drawn = lines_of(answers.kept("q"))
+    assert drawn is not None and drawn["value"] == "n"
+    assert [line["name"] for line in drawn["lines"]] == groups[: -MOST_LINES - 1 : -1]
+    assert drawn["lines"][0]["points"] == [(1000, 8.0), (3000, 8.2)]
+    assert drawn["lines"][1]["points"] == [(1000, 7.0), (2000, 7.1), (3000, 7.2)]

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from xml.etree import ElementTree
 
 import duckdb
 import pyarrow as pa
@@ -20,9 +21,13 @@ from windrow.console.samples import QUERIES, Samples
 from windrow.errors import AskError, SettingsError
 from windrow.serve.adhoc import AdHoc
 from windrow.serve.guard import LARGEST_BODY
+from windrow.serve.plan_picture import plan_picture
 from windrow.serve.server import Server
 
 COUNTS = "CREATE SINK n USING answers; INSERT INTO n SELECT symbol, COUNT(*) AS n FROM ticks [RANGE 4 SECONDS SLIDE 1 SECOND] GROUP BY symbol"
+
+
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +97,28 @@ def test_an_answer_comes_in_the_format_that_is_asked_for(server):
     _, _, body = ask(server, "GET", "/answers/vwap", Accept="application/vnd.apache.arrow.stream")
     assert symbol in pa.ipc.open_stream(body).read_all()["symbol"].to_pylist()
     assert windrow.connect(server.link).answer("vwap", symbol=symbol).to_pandas()["symbol"].tolist() == [symbol]
+
+
+def test_the_plan_is_drawn_with_all_its_parts_one_way(backend):
+    told = backend.plan()
+    drawn = ElementTree.fromstring(plan_picture(told))
+    parts = {"node": f"{SVG}g", "edge": f"{SVG}path"}
+    assert len(drawn.findall(parts["node"])) == len(told["nodes"]) and len(drawn.findall(parts["edge"])) == len(
+        told["edges"]
+    )
+    for edge in drawn.findall(parts["edge"]):
+        begin, *_, end = edge.attrib["d"].split()
+        assert float(begin[1:].split(",")[0]) < float(end.split(",")[0])
+    many = [{"id": str(number), "kind": "query", "title": "q", "subtitle": ""} for number in range(1000)]
+    assert plan_picture({"nodes": many, "edges": []}) == "" == plan_picture({"nodes": [], "edges": []})
+
+
+def test_sample_streams_have_no_index_and_say_so(server):
+    client = windrow.connect(server.link)
+    assert client.indexes() == []
+    with pytest.raises(AskError, match="sample streams have no indexes") as error:
+        client.scan("speeds", seg=1)
+    assert error.value.missing
 
 
 def test_changes_come_as_events_that_go_on_where_a_reader_left_off(server):

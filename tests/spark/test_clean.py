@@ -40,6 +40,7 @@ def run(spark: SparkSession, folder: Path, number: int, **texts: str) -> None:
     finish(session.start(str(folder / "checkpoint"), sinks, trigger="available now"), flush=False)
 
 
+@pytest.mark.slow
 def test_what_the_last_run_did_not_know_is_listed_and_deleted_by_the_next(spark: SparkSession, tmp_path: Path):
     checkpoint = tmp_path / "checkpoint"
     run(spark, tmp_path, 0, counts=COUNTS, sums=SUMS, kinds=KINDS, pairs=PAIRS)

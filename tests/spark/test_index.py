@@ -14,7 +14,8 @@ import windrow
 from windrow import Replay
 from windrow.application import Application
 from windrow.cli.main import app
-from windrow.errors import QueryError, SettingsError
+from windrow.errors import AskError, QueryError, SettingsError
+from windrow.spark.job.job import Job
 
 from .streams import SECOND, START, finish, instants, put
 
@@ -104,12 +105,37 @@ def test_a_job_is_asked_as_replay_is_batch_by_batch_and_after_a_restart(spark: S
     ):
         wrong = CliRunner().invoke(app, ["ask", checkpoint, text])
         assert wrong.exit_code == 2 and why in wrong.output
+    check_over_http(session, job)
     with pytest.raises(SettingsError, match="needs its whole key, and vid is missing"):
         job.lookup("speeds", xway=1, seg=2)
     with pytest.raises(SettingsError, match="there is no index 'spdees'"):
         job.scan("spdees")
 
 
+def check_over_http(session: windrow.Session, job: Job) -> None:
+    """The same by HTTP, with the batch and the clock that it is of."""
+    with windrow.open_console(session, job, port=0) as server:
+        client = windrow.connect(server.link)
+        facts = {index["index"]: index for index in client.indexes()}
+        assert facts.keys() == {"speeds", "by_road"} and facts["speeds"]["key"] == ["xway", "seg", "vid"]
+        assert facts["speeds"]["batch"] >= 0 and facts["speeds"]["clock"]
+        for key in ({"xway": 1}, {"xway": 0, "seg": (1, 3)}, {"xway": 1, "seg": 2, "vid": (None, 150)}, {}):
+            assert client.scan("speeds", **key).to_pylist() == job.scan("speeds", **key).to_pylist()
+        road = {"road": "a long road to somewhere", "vid": (7, 99)}
+        assert client.scan("by_road", **road).to_pylist() == job.scan("by_road", **road).to_pylist()
+        text = "SELECT seg, MAX(speed) AS most FROM speeds WHERE xway = 1 GROUP BY seg ORDER BY seg LIMIT 5"
+        assert client.ask(text).to_pylist() == job.ask(text).to_pylist()
+        for index, key, why in (
+            ("spdees", {}, "there is no index 'spdees'"),
+            ("speeds", {"xway": "one"}, "xway is int32, and 'one' is no such value"),
+            ("speeds", {"seg": 1}, "xway is missing before seg"),
+            ("speeds", {"speed": 1}, "'speed' is in it, but not in its key"),
+        ):
+            with pytest.raises(AskError, match=why):
+                client.scan(index, **key)
+
+
+@pytest.mark.slow
 def test_requests_of_a_stream_are_answered_inside_of_the_job_as_in_replay(spark: SparkSession, tmp_path: Path) -> None:
     files = [positions(number, 15 * number, 15 * number + 15, 200) for number in range(3)]
     random = np.random.default_rng(5)

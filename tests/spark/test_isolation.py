@@ -117,6 +117,7 @@ def test_queries_that_fail_stop_alone_and_stay_stopped_until_they_are_brought_ba
         job.resume("adds")
 
 
+@pytest.mark.slow
 def test_a_sink_that_goes_and_a_query_that_came_later_end_none_of_the_others_and_can_be_brought_back(
     spark: SparkSession, tmp_path: Path
 ):

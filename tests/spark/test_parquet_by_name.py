@@ -184,6 +184,7 @@ def test_a_large_file_is_shared_by_all_tasks(spark: SparkSession, tmp_path: Path
     compare(spark, tmp_path, tmp_path / "in", maxFilesPerTrigger=1)
 
 
+@pytest.mark.slow
 def test_row_groups_that_no_query_wants_move_the_clock_all_the_same(spark: SparkSession, tmp_path: Path):
     table = pa.concat_tables([events(seed) for seed in range(4)]).drop_columns("x")
     table = table.append_column("x", pa.array([i // 40 for i in range(160)], pa.int64()))
@@ -273,6 +274,7 @@ def test_options_formats_and_files_that_are_spark_s(spark: SparkSession, tmp_pat
         assert reason(lambda s: by_name(s, tmp_path / "in"), days) == told
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_the_other_way(spark: SparkSession, tmp_path: Path):
     """Names in a checkpoint are the same, whoever reads the files: a batch that runs again reads what it had read."""
     place = tmp_path / "switched"
@@ -301,6 +303,7 @@ def test_a_broken_file_stops_the_job_and_is_named(spark: SparkSession, tmp_path:
         run(spark, tmp_path, lambda s: by_name(s, tmp_path / "in put"))
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_off_inside_stops_the_job_and_is_named(spark: SparkSession, tmp_path: Path):
     put(tmp_path / "in", events(0, 5_000))
     whole = (tmp_path / "in" / "00000.parquet").read_bytes()

@@ -133,6 +133,7 @@ def test_late_events_are_those_whose_windows_had_been_answered_before_their_batc
     assert {row["window_end"]: row["n"] for row in rows_of(tmp_path / "counts")} == counts
 
 
+@pytest.mark.slow
 def test_events_that_come_late_to_a_join_are_kept_too(spark: SparkSession, tmp_path: Path):
     """Also where the query runs in stages."""
     schema, seconds = "ts TIMESTAMP, k BIGINT", {"a": [[1, 30, None], [2, 29, 40]], "b": [[1, 30], [30, None, 3]]}
@@ -241,6 +242,7 @@ def test_no_file_is_missed_that_was_read(spark: SparkSession, tmp_path: Path):
     assert [name for name in notes if name.endswith(".compact")]
 
 
+@pytest.mark.slow
 def test_what_no_session_took_is_rejected_and_what_one_still_took_is_not(spark: SparkSession, tmp_path: Path):
     """Sessions of 10 seconds: at 24 the row at 6 reaches the open session from 15 on, and the row of b at 2 none."""
     batches = [[(0, "a")], [(15, "a"), (24, "b")], [(6, "a"), (2, "b")], [(40, "c")]]

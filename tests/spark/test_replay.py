@@ -75,12 +75,13 @@ AGGREGATES = [
     "EWMA(d, '5 seconds')",
 ]
 EVERY = ", ".join(f"{text} AS a{i}" for i, text in enumerate(AGGREGATES))
+THIRDS = [", ".join(f"{text} AS a{i}" for i, text in enumerate(AGGREGATES[third::3])) for third in range(3)]
 TEXTS = {
     "every": f"SELECT k, {EVERY} FROM ticks [RANGE 10 SECONDS SLIDE 2 SECONDS] GROUP BY k",
-    "odd": f"SELECT {EVERY} FROM ticks [RANGE 7 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND] WHERE i > 2",
+    "odd": f"SELECT {THIRDS[0]} FROM ticks [RANGE 7 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND] WHERE i > 2",
     "gaps": "SELECT b, k, AVG(d) AS x FROM ticks [RANGE 2 SECONDS SLIDE 5 SECONDS] GROUP BY k, b HAVING COUNT(*) > 1",
-    "landmark": f"SELECT b, {EVERY} FROM ticks [RANGE UNBOUNDED SLIDE 10 SECONDS] GROUP BY b",
-    "long": f"SELECT k, {EVERY} FROM ticks [RANGE 3 MINUTES SLIDE 5 SECONDS] GROUP BY k",
+    "landmark": f"SELECT b, {THIRDS[1]} FROM ticks [RANGE UNBOUNDED SLIDE 10 SECONDS] GROUP BY b",
+    "long": f"SELECT k, {THIRDS[2]} FROM ticks [RANGE 3 MINUTES SLIDE 5 SECONDS] GROUP BY k",
     "early": """SELECT k, COUNT(*) AS n, SUM(i) AS total, MAX(d) AS high
                 FROM ticks [RANGE 20 SECONDS SLIDE 10 SECONDS EMIT EVERY 5 SECONDS] GROUP BY k""",
     "levels": """SELECT k, COUNT(*) AS n, MAX(d) AS high, REGR_SLOPE(i, ts) AS trend

@@ -95,6 +95,7 @@ class Started:
         assert writing.trigger(availableNow=True).start().awaitTermination(PATIENCE)
 
 
+@pytest.mark.slow
 def test_results_that_are_written_twice_have_each_their_own_state(spark: SparkSession, tmp_path: Path):
     """One DataFrame, started with two checkpoints: both shards have the same number and version in one worker."""
     events = some_events(batches=3)
@@ -206,6 +207,7 @@ def test_jobs_beside_each_other_work_and_a_second_one_on_a_checkpoint_is_refused
         session.start(checkpoint, sinks)
 
 
+@pytest.mark.slow
 def test_results_can_be_a_stream_of_their_own(spark: SparkSession, tmp_path: Path):
     events = some_events(batches=2)
     put(tmp_path / "in", *batches_of(events))

@@ -67,7 +67,19 @@ export function plan({ body, actions, state, toast }) {
     if (!state.overview) return;
     const rates = new Map(state.overview.streams.map((stream) => [`stream ${stream.name}`, stream.events_per_second]));
     const rows = new Map(state.overview.queries.map((query) => [`query ${query.name}`, query.rows_per_second]));
-    for (const { edge, text } of labels) setText(text, rates.has(edge.from) && rates.get(edge.from) ? `${rate(rates.get(edge.from))}/s` : edge.to.startsWith("sink ") && rows.get(edge.from) ? `${rate(rows.get(edge.from))} rows/s` : edge.shared > 1 ? `×${edge.shared}` : "");
+    const taken = new Map();
+    for (const stream of state.overview.streams) {
+      const batches = stream.batches || 1;
+      for (const [kind, seconds] of [["query", stream.query_seconds], ["sink", stream.sink_seconds]])
+        for (const [name, spent] of Object.entries(seconds || {})) taken.set(`${kind} ${name}`, spent / batches);
+    }
+    const time = (key) => (taken.get(key) >= 0.0005 ? `${Math.round(taken.get(key) * 1000)} ms` : "");
+    for (const { edge, text } of labels) {
+      const query = edge.from.startsWith("query ") && edge.to.startsWith("sink ") ? edge.from.slice("query ".length) : null;
+      const moved = rates.get(edge.from) ? `${rate(rates.get(edge.from))}/s` : query !== null && rows.get(edge.from) ? `${rate(rows.get(edge.from))} rows/s` : edge.shared > 1 ? `×${edge.shared}` : "";
+      const spent = query === null ? time(edge.to) : time(`sink ${query}`);
+      setText(text, [moved, spent].filter(Boolean).join(" · "));
+    }
   }
   load();
   return { update };

@@ -18,15 +18,18 @@ from windrow.console.preview import MOST_EVENTS, events_for, preview_of
 from windrow.console.vocabulary import vocabulary
 from windrow.control import add_script
 from windrow.current.answers import Answers
-from windrow.errors import AskError
-from windrow.plan.sink import Sink
+from windrow.errors import AskError, SettingsError
+from windrow.indexes.asking import key_range
+from windrow.indexes.published import PublishedIndex
 from windrow.serve.history import History
+from windrow.serve.index_keys import about_index, read_key
 from windrow.serve.metrics import metrics_text
 from windrow.serve.overview import overview_of, window_of
 from windrow.serve.plan_graph import plan_graph
 from windrow.serve.values import epoch, json_rows, json_value
 from windrow.session import Session
 from windrow.spark.job.job import Job
+from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.sinks.keep_answers import rejected_name
 from windrow.spark.sources.named_files import NamedFiles
 
@@ -136,11 +139,33 @@ class JobBackend:
         state = self._job.state_at(name, horizon)
         return {"start_us": state.start_us, "end_us": state.end_us}, state.rows.toArrow()
 
+    def indexes(self) -> list[dict[str, Any]]:
+        return [about_index(*index.manifest()) for index in self._indexes().all()]
+
+    def scan(self, name: str, key: list[tuple[str, str]]) -> tuple[dict[str, Any], pa.Table]:
+        index = self._index(name)
+        rows, manifest = index.find(lambda facts: key_range(facts, read_key(facts, key)))
+        return about_index(manifest, index.manifest()[1]), rows
+
+    def ask(self, text: str) -> pa.Table:
+        return self._indexes().ask(text)
+
+    def _indexes(self) -> JobIndexes:
+        if self._job.indexes is None:
+            raise AskError("this job has no indexes\nhint: CREATE INDEX in its script", missing=True)
+        return self._job.indexes
+
+    def _index(self, name: str) -> PublishedIndex:
+        try:
+            return self._indexes().named(name)
+        except SettingsError as error:
+            raise AskError(str(error), missing=True) from None
+
     def metrics(self) -> str:
         return metrics_text(self._job.progress())
 
     def _places(self) -> dict[str, str]:
-        return {name: _place(sink) for name, sink in self._job.sinks.items()}
+        return {name: sink.shown for name, sink in self._job.sinks.items()}
 
     def _recent(self, streams: tuple[str, ...]) -> dict[str, pa.Table]:
         """The newest events of streams whose files are on this machine."""
@@ -168,10 +193,6 @@ def newest_events(path: str, schema: pa.Schema) -> pa.Table | None:
         except (pa.ArrowException, OSError):
             continue
     return pa.concat_tables(reversed(parts)) if parts else None
-
-
-def _place(sink: Sink) -> str:
-    return " ".join(filter(None, (sink.format, sink.place)))
 
 
 def _lost(name: str, count: int) -> str:

@@ -38,6 +38,7 @@ from windrow.spark.job.progress import StreamProgress
 
 STEP_SECONDS, WARM_SECONDS, RECENT_SECONDS = 0.25, 45, 60
 MOST_QUERIES = 200
+NO_INDEX = "sample streams have no indexes\nhint: CREATE INDEX in the script of a job"
 
 
 class ReplayBackend:
@@ -154,6 +155,15 @@ class ReplayBackend:
         with self._lock:
             state = self._known(name).state_at(horizon)
         return {"start_us": state.start_us, "end_us": state.end_us}, state.rows
+
+    def indexes(self) -> list[dict[str, Any]]:
+        return []
+
+    def scan(self, name: str, key: list[tuple[str, str]]) -> tuple[dict[str, Any], pa.Table]:
+        raise AskError(NO_INDEX, missing=True)
+
+    def ask(self, text: str) -> pa.Table:
+        raise AskError(NO_INDEX, missing=True)
 
     def metrics(self) -> str:
         return metrics_text(self._figures())

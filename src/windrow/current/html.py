@@ -31,9 +31,15 @@ def _cell(value: Any) -> str:
 
 
 class Explained(str):
-    """A text that keeps its lines in a notebook."""
+    """A text that keeps its lines in a notebook, below a picture of what it tells of."""
 
-    __slots__ = ()
+    picture = ""
+
+    @classmethod
+    def drawn(cls, text: str, picture: str) -> Explained:
+        told = cls(text)
+        told.picture = picture
+        return told
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
+        return f"{self.picture}<pre>{html.escape(self)}</pre>"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -63,6 +63,13 @@ class Manifest:
         return replace(self, runs=tuple(run for run in self.runs if run.batch < batch))
 
 
+class Found(NamedTuple):
+    """What an index holds of some keys, and what was published when it was asked."""
+
+    rows: pa.Table
+    manifest: Manifest
+
+
 @dataclass(slots=True)
 class PublishedIndex:
     """Reads an index beside the job that writes it: manifest and runs, never the state of the job.
@@ -75,13 +82,11 @@ class PublishedIndex:
 
     def lookup(self, **key: Any) -> pa.Table:
         """The events of one key in the window, in order of time."""
-        manifest, facts = self.manifest()
-        return self._found(manifest, facts, whole_key(facts, key))
+        return self.find(lambda facts: whole_key(facts, key)).rows
 
     def scan(self, **key: Any) -> pa.Table:
         """The events whose keys begin with what is given, in order; the last column may be a range, (low, high)."""
-        manifest, facts = self.manifest()
-        return self._found(manifest, facts, key_range(facts, key))
+        return self.find(lambda facts: key_range(facts, key)).rows
 
     def window(self) -> tuple[int, int] | None:
         """From when to when events are found, as of the last batch; None before the first."""
@@ -97,18 +102,20 @@ class PublishedIndex:
                 f"there is no index in {self.folder} yet\nhint: it is there when the job has finished its first batch"
             ) from None
 
-    def _found(self, manifest: Manifest, facts: IndexFacts, asked: KeyRange) -> pa.Table:
+    def find(self, asked: Callable[[IndexFacts], KeyRange]) -> Found:
+        """The events in a range of keys, with the batch and the clock that they are of."""
         for attempt in range(_TRIES):
+            manifest, facts = self.manifest()
+            keys = asked(facts)
             if manifest.clock_us is None:
-                return facts.rows.empty_table()
+                return Found(facts.rows.empty_table(), manifest)
             window = (manifest.clock_us - facts.range_us, manifest.clock_us)
             try:
-                found = [part for run in self._runs(manifest.runs, asked) for part in run.find(asked)]
-                return in_window(found, facts, *window)
+                found = [part for run in self._runs(manifest.runs, keys) for part in run.find(keys)]
+                return Found(in_window(found, facts, *window), manifest)
             except FileNotFoundError:  # it has expired since the manifest was read
                 if attempt == _TRIES - 1:
                     raise
-                manifest, facts = self.manifest()
         raise AssertionError("returned or raised")
 
     def _runs(self, runs: Sequence[RunFacts], asked: KeyRange) -> list[RunFile]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from itertools import islice
 from sys import getsizeof
 from typing import Any
@@ -96,10 +97,16 @@ def size_of(value: Any, depth: int = DEPTH) -> int:
 
 def _attributes(value: Any) -> Iterator[Any]:
     """What an object refers to, whether it has a dictionary or slots."""
+    kind: type = type(value)
     yield from getattr(value, "__dict__", {}).values()
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        yield from (getattr(value, name, None) for name in ((slots,) if isinstance(slots, str) else slots))
+    yield from (getattr(value, name, None) for name in _slots(kind))
+
+
+@cache
+def _slots(kind: type) -> tuple[str, ...]:
+    """The names of what objects of a class hold in slots, those of its bases included."""
+    declared = [base.__dict__.get("__slots__", ()) for base in kind.__mro__]
+    return tuple(name for slots in declared for name in ((slots,) if isinstance(slots, str) else slots))
 
 
 def _like(values: Iterable[Any], count: int, depth: int) -> int:

@@ -53,6 +53,11 @@ class Sink:
         return dict(self.options).get("path")
 
     @property
+    def shown(self) -> str:
+        """The format and the place, as a reader names them."""
+        return " ".join(filter(None, (self.format, self.place)))
+
+    @property
     def place(self) -> str | None:
         """The folder or the table that is written to."""
         options = dict(self.options)

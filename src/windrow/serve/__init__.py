@@ -8,11 +8,13 @@ events        Updates as server-sent events: each as soon as its batch is commit
 guard         Who may ask: the right host and origin, the token where one is needed, requests of some size, and not too
               many
 history       The figures of streams over the last minutes: they are there when a page opens
+index_keys    What a request asks of an index: columns of its key by their names, the ends of a range as `seg>=1&seg<=3`
 metrics       The figures of a job as Prometheus has them: names, types and units by its conventions
 metrics_port  Metrics over HTTP, where `windrow run --metrics` says
 openapi       What can be asked over HTTP, as OpenAPI says it, and as a page to read
 overview      Streams and queries with their figures, as a page shows them, whatever runs them
 plan_graph    The shared plan as a graph: streams, spaces of panes, windows, queries and sinks, and who shares what
+plan_picture  The plan as a picture in a notebook: streams on the left, sinks on the right, what is shared drawn once
 server        The server beside a job: a thread of its own, which ends with the job
 values        Rows as JSON and CSV: instants in ISO's way, what JSON has no number for as text
 """

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -23,7 +24,7 @@ from windrow.serve.openapi import DOCUMENT, PAGE
 from windrow.serve.values import arrow_bytes, csv_bytes, json_bytes, json_rows
 
 LOGGER = logging.getLogger("windrow.serve")
-FEW = 256
+FEW, MOST_ROWS = 256, 10_000
 ARROW, CSV, JSON = "application/vnd.apache.arrow.stream", "text/csv", "application/json"
 
 
@@ -90,6 +91,9 @@ class Routes:
             Route("/answers/{name}/changes", self.changes, methods=get),
             Route("/answers/{name}/history", self.history, methods=get),
             Route("/sql", self.sql, methods=post),
+            Route("/indexes", self._simply(lambda backend: {"indexes": backend.indexes()}), methods=get),
+            Route("/indexes", self.ask, methods=post),
+            Route("/indexes/{name}", self.scan, methods=get),
             Route("/plan", self._simply(lambda backend: backend.plan()), methods=get),
             Route("/catalog", self._simply(lambda backend: backend.catalog()), methods=get),
             Route("/rejected", self._simply(lambda backend: backend.rejected()), methods=get),
@@ -170,12 +174,19 @@ class Routes:
         text = await _text(request, "sql")
         tables = {name: answer.table for name, answer in self._backend.answers.current().items()}
         rows, cut = await run_in_threadpool(self._adhoc.select, text, tables)
-        accept = request.headers.get("accept", "")
-        if ARROW in accept or CSV in accept:
-            kind = ARROW if ARROW in accept else CSV
-            headers = {"cache-control": "no-store", "windrow-cut": "true" if cut else "false"}
-            return Response((arrow_bytes if kind == ARROW else csv_bytes)(rows), 200, headers, kind)
-        return told({"columns": _columns(rows.schema), "rows": json_rows(rows), "cut": cut})
+        return _found(rows, cut, {"columns": _columns(rows.schema)}, request)
+
+    async def scan(self, request: Request) -> Response:
+        given = request.query_params.multi_items()
+        limit = int(_number(request.query_params.get("limit", str(MOST_ROWS))))
+        key = [(name, text) for name, text in given if name != "limit"]
+        facts, rows = await run_in_threadpool(self._backend.scan, request.path_params["name"], key)
+        return _found(rows.slice(0, limit), rows.num_rows > limit, facts, request)
+
+    async def ask(self, request: Request) -> Response:
+        rows = await run_in_threadpool(self._backend.ask, await _text(request, "sql"))
+        facts = {"columns": _columns(rows.schema)}
+        return _found(rows.slice(0, MOST_ROWS), rows.num_rows > MOST_ROWS, facts, request)
 
     async def metrics(self, request: Request) -> Response:
         text = await run_in_threadpool(self._backend.metrics)
@@ -230,6 +241,17 @@ def _shown(answer: Answer, limit: int, accept: str) -> Response:
     if CSV in accept:
         return Response(csv_bytes(table), 200, headers, CSV)
     return Response(json_bytes({**facts, "rows": json_rows(table)}), 200, headers, JSON)
+
+
+def _found(rows: pa.Table, cut: bool, facts: dict[str, Any], request: Request) -> Response:
+    """Rows in the format that is asked for, and whether there would be more."""
+    accept = request.headers.get("accept", "")
+    if ARROW in accept or CSV in accept:
+        kind = ARROW if ARROW in accept else CSV
+        headers = {"cache-control": "no-store", "windrow-cut": "true" if cut else "false"}
+        headers |= {f"windrow-{name}": str(facts[name]) for name in ("batch", "clock") if name in facts}
+        return Response((arrow_bytes if kind == ARROW else csv_bytes)(rows), 200, headers, kind)
+    return told({**facts, "rows": json_rows(rows), "cut": cut})
 
 
 def _columns(schema: Any) -> list[dict[str, str]]:

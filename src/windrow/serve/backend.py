@@ -55,5 +55,14 @@ class Backend(Protocol):
     def state_at(self, name: str, horizon: str) -> tuple[Told, pa.Table]:
         """What a query with levels holds of the last `horizon`."""
 
+    def indexes(self) -> list[Told]:
+        """The window indexes: their keys, columns and windows, and the batch and clock of each."""
+
+    def scan(self, name: str, key: list[tuple[str, str]]) -> tuple[Told, pa.Table]:
+        """The events that an index holds of keys that begin with what is given, as a request names it."""
+
+    def ask(self, text: str) -> pa.Table:
+        """The rows of a SELECT over what an index holds."""
+
     def metrics(self) -> str:
         """Figures as Prometheus reads them."""

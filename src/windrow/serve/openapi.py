@@ -7,7 +7,8 @@ from typing import Any
 
 from windrow.version import VERSION
 
-_NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}, "description": "A query."}
+_NAMED = "A query, or an index."
+_NAME = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}, "description": _NAMED}
 _TEXT = {"application/sql": {"schema": {"type": "string"}}}
 _ERROR = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
 _ROWS = {
@@ -126,6 +127,18 @@ DOCUMENT: dict[str, Any] = {
             )
         },
         "/sql": {"post": _asked("A SELECT over the current answers, by DuckDB", _ROWS, body="sql")},
+        "/indexes": {
+            "get": _asked("The window indexes: key, columns and window of each, its batch and clock"),
+            "post": _asked("A SELECT over what an index holds", _ROWS, body="sql"),
+        },
+        "/indexes/{name}": {
+            "get": _asked(
+                "Events by key: its first columns as ?column=value, of the last also column>=low&column<=high",
+                _ROWS,
+                named=True,
+                parameters=(_parameter("limit", "At most so many rows.", kind="integer"),),
+            )
+        },
         "/plan": {"get": _asked("What runs, as nodes and edges, and in words")},
         "/catalog": {"get": _asked("What a query may name")},
         "/rejected": {"get": _asked("The latest events that no window took")},

@@ -28,6 +28,8 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink
 from windrow.plan.window_index import declared_index
 from windrow.schedule.costs import schedule_costs
+from windrow.serve.plan_graph import plan_graph
+from windrow.serve.plan_picture import plan_picture
 from windrow.session.plugins import SessionPlugins
 from windrow.session.start import Start, check_sinks
 from windrow.session.streams import SessionStreams
@@ -202,11 +204,15 @@ class Session(SessionStreams, SessionPlugins):
         With `sinks`, as for `start`, it also tells how the rows of each get there.
         """
         queries = self._queries if text is None else {"query": self.plan("query", text)}
-        told = self.explain_runs(list(self._compiler.compile_all(queries, self._measured()).values()))
+        plans = list(self._compiler.compile_all(queries, self._measured()).values())
+        told = self.explain_runs(plans)
+        places = {name: sink.shown for name, sink in (sinks or {}).items()}
+        picture = plan_picture(plan_graph(plans, places, told))
         if not sinks:
-            return Explained(told)
+            return Explained.drawn(told, picture)
         covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
-        return Explained(f"{told}\n\n{explain_sinks(list(queries.values()), sinks, covered, written)}")
+        rows = explain_sinks(list(queries.values()), sinks, covered, written)
+        return Explained.drawn(f"{told}\n\n{rows}", picture)
 
     def explain_runs(self, plans: Sequence[StagePlan]) -> str:
         """What runs, and why it was chosen, of plans that there are."""

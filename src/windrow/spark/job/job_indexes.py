@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.errors import SettingsError
 from windrow.indexes.facts import IndexFacts
-from windrow.indexes.published import PublishedIndex
+from windrow.indexes.published import MANIFEST, PublishedIndex
 from windrow.places.place import Place
 from windrow.spark.job.file_names import file_name
 
@@ -44,12 +44,21 @@ class JobIndexes:
             self._open[name] = published_index(self._checkpoint, name)
         return self._open[name]
 
+    def all(self) -> list[PublishedIndex]:
+        """Those that have been published, by their names."""
+        found = [PublishedIndex(folder) for folder in self._folders()]
+        return [self.named(index.manifest()[1].name) for index in found]
+
     def ask(self, text: str) -> pa.Table:
         return self._ask(text, self._known)
 
     def aggregate(self, name: str, expression: str, key: dict[str, Any]) -> Any:
         index = self.named(name)
         return self._aggregate(expression, index.manifest()[1], index, key)
+
+    def _folders(self) -> list[Place]:
+        folder = self._checkpoint / INDEXES
+        return [folder / name for name in sorted(folder.names()) if (folder / name / MANIFEST).exists()]
 
     def _known(self, name: str) -> tuple[IndexFacts, PublishedIndex]:
         index = self.named(name)
