@@ -62,7 +62,7 @@ def error(slid: list[int], slide: int) -> float:
     return mean(abs(later - earlier - slide) for earlier, later in pairwise(slid)) / SECOND
 
 
-@pytest.mark.parametrize("minutes", [3, 5])
+@pytest.mark.parametrize("minutes", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_the_paper_prints_what_it_says(minutes):
     """The tables themselves: with timers, the error is less than half."""
     found = []
@@ -73,7 +73,7 @@ def test_the_paper_prints_what_it_says(minutes):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("minutes", [3, 5])
+@pytest.mark.parametrize("minutes", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_synchronised_clock_at_least_halves_the_error(minutes, seed):
     slide = minutes * MINUTE
     synchronised = in_replay(slide, seed, idle_clock=True)
@@ -84,7 +84,7 @@ def test_a_synchronised_clock_at_least_halves_the_error(minutes, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("minutes", [3, 5])
+@pytest.mark.parametrize("minutes", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_algorithm_2_slides_as_late_as_the_paper_prints(minutes, seed):
     """A slide waits for the next event, and the next is counted from there: 3 minutes become 4, and 5 become 6."""
     slid = by_algorithm_2(minutes * MINUTE, seed)

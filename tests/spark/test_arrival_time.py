@@ -167,6 +167,7 @@ def test_a_batch_that_runs_again_rejects_the_events_that_were_too_far_ahead_of_i
     assert [(row["window_end"], row["total"]) for row in found] == [(now - 19 * SECOND, 1)], "of the first run only"
 
 
+@pytest.mark.slow
 def test_an_idle_clock_closes_the_windows_of_a_stream_that_goes_quiet(spark: SparkSession, tmp_path: Path):
     """The events bear times of ten seconds ago; windows close about ten seconds after their ends, by the wall clock.
 

@@ -163,7 +163,7 @@ def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_pa
     def committed() -> int:
         return len([name for name in os.listdir(commits) if name.isdigit()]) if commits.exists() else 0
 
-    with child(source, out, changed_job.__file__):
+    with child(source, out, script=changed_job.__file__):
         until(lambda: committed() >= 3)
         script = (
             f"CREATE SINK added USING parquet OPTIONS (path '{out / 'added'}'); INSERT INTO added {changed_job.ADDED}"
@@ -171,7 +171,7 @@ def test_after_a_kill_the_queries_are_what_they_were(spark: SparkSession, tmp_pa
         assert requests.ask({"add": script})["queries"] == ["sums", "last", "added"]
         put(source, events(3))  # killed with this under way
         time.sleep(0.3)
-    with child(source, out, changed_job.__file__):
+    with child(source, out, script=changed_job.__file__):
         until(lambda: committed() >= 4)
         assert requests.ask({"list": True})["queries"] == ["sums", "last", "added"]
         put(source, events(4))

@@ -155,6 +155,7 @@ CAPPED = {
 }
 
 
+@pytest.mark.slow
 def test_a_table_that_is_read_anew_is_joined_from_the_next_batch_on(spark: SparkSession, tmp_path: Path):
     """One query looks the table up for its answers, and shares the panes of one that does not join."""
     events = some_events()

@@ -93,9 +93,11 @@ Moment = Callable[[], Callable[[], bool]]
 
 
 @contextmanager
-def child(source: Path, output: Path, script: str = killed_job.__file__) -> Iterator[subprocess.Popen[bytes]]:
+def child(
+    source: Path, output: Path, *queries: str, script: str = killed_job.__file__
+) -> Iterator[subprocess.Popen[bytes]]:
     """The job in a process of its own; at the end of the block nothing of it is left."""
-    command = [sys.executable, script, str(source), str(output)]
+    command = [sys.executable, script, str(source), str(output), *queries]
     with open(output / "log", "ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
     try:
@@ -151,11 +153,14 @@ def moments(output: Output) -> list[Moment]:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "files"),
-    [pytest.param(slice(1, 2), 3, id="once"), pytest.param(slice(None), 6, id="often", marks=pytest.mark.slow)],
+    ("chosen", "files", "queries"),
+    [
+        pytest.param(slice(1, 2), 3, killed_job.FEW, id="once"),
+        pytest.param(slice(None), 6, tuple(killed_job.QUERIES), id="often", marks=pytest.mark.slow),
+    ],
 )
 def test_none_lost_and_none_twice_however_often_it_is_killed(
-    spark: SparkSession, tmp_path: Path, chosen: slice, files: int
+    spark: SparkSession, tmp_path: Path, chosen: slice, files: int, queries: tuple[str, ...]
 ):
     source, output = tmp_path / "in", Output(tmp_path / "killed")
     events = some_events(files)
@@ -163,20 +168,22 @@ def test_none_lost_and_none_twice_however_often_it_is_killed(
     output.folder.mkdir()
     delays = random.Random(SEED)
     for moment in moments(output)[chosen]:
-        with child(source, output.folder) as process:
+        with child(source, output.folder, *queries) as process:
             watch(process, output, moment())
             time.sleep(delays.choice([0, 0.05, 0.3]))
     assert len(output.begun()) < files, "it was killed while there was work left"
-    killed_job.run(spark, source, output.folder)  # in a process that was there all the time: it knows only the folder
+    killed_job.run(
+        spark, source, output.folder, queries
+    )  # in a process that was there all the time: it knows only the folder
     assert output.begun() == output.done()
 
     whole, left = Output(tmp_path / "whole"), events
     for size, batches in groupby(output.files_a_batch()):  # who is late depends on what came in the same batch
         taken, left = left[: (count := size * len(list(batches)))], left[count:]
         put(tmp_path / "again", *taken)
-        killed_job.run(spark, tmp_path / "again", whole.folder, size, flush=not left)
+        killed_job.run(spark, tmp_path / "again", whole.folder, queries, size, flush=not left)
     assert whole.files_a_batch() == output.files_a_batch()
-    for query in killed_job.QUERIES:
+    for query in queries:
         expected = whole.rows(query)
         assert len(expected) > 50
         assert output.rows(query) == expected

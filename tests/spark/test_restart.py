@@ -226,6 +226,7 @@ def test_results_can_be_a_stream_of_their_own(spark: SparkSession, tmp_path: Pat
     assert job.progress()["seconds"]["events"] == events.num_rows
 
 
+@pytest.mark.slow
 def test_a_clock_that_one_event_has_moved_far_ahead_is_set_back_while_the_job_runs_and_when_it_does_not(
     spark: SparkSession, tmp_path: Path
 ):

@@ -64,9 +64,3 @@ def test_workers_that_would_run_another_python_are_refused():
     with pytest.raises(SettingsError, match="set the environment variable PYSPARK_PYTHON"):
         apply_settings(session, 2)
     assert not done
-
-
-def test_spark_connect_is_refused_by_its_name():
-    remote = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
-    with pytest.raises(SettingsError, match=r"does not run on Spark Connect yet\nhint: .*master"):
-        windrow.Session(remote)
