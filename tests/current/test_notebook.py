@@ -61,3 +61,14 @@ def test_windows_are_drawn_as_lines_of_the_largest_groups():
     assert [line["name"] for line in drawn["lines"]] == groups[: -MOST_LINES - 1 : -1]
     assert drawn["lines"][0]["points"] == [(1000, 8.0), (3000, 8.2)]
     assert drawn["lines"][1]["points"] == [(1000, 7.0), (2000, 7.1), (3000, 7.2)]
+
+
+def test_rows_that_only_a_number_tells_apart_are_not_drawn_as_one_line():
+    answers = Answers()
+    schema = pa.schema({"window_start": TIME, "window_end": TIME, "seg": pa.int64(), "n": pa.int64()})
+    answers.declare("q", Shape(NEWEST_WINDOW, ("window_start", "window_end")), schema, Limits(), asked=True)
+    for batch in range(2):
+        end = (batch + 1) * 1_000_000
+        answers.take("q", pa.table([[0, 0], [end, end], [1, 2], [batch, 7]], schema=schema), batch)
+        answers.commit(["q"], batch, end)
+    assert lines_of(answers.kept("q")) is None

@@ -130,6 +130,7 @@ def check_over_http(session: windrow.Session, job: Job) -> None:
             ("speeds", {"xway": "one"}, "xway is int32, and 'one' is no such value"),
             ("speeds", {"seg": 1}, "xway is missing before seg"),
             ("speeds", {"speed": 1}, "'speed' is in it, but not in its key"),
+            ("by_road", {"road": None}, "road is NULL, which no request can say"),
         ):
             with pytest.raises(AskError, match=why):
                 client.scan(index, **key)

@@ -143,9 +143,8 @@ class JobBackend:
         return [about_index(*index.manifest()) for index in self._indexes().all()]
 
     def scan(self, name: str, key: list[tuple[str, str]]) -> tuple[dict[str, Any], pa.Table]:
-        index = self._index(name)
-        rows, manifest = index.find(lambda facts: key_range(facts, read_key(facts, key)))
-        return about_index(manifest, index.manifest()[1]), rows
+        found = self._index(name).find(lambda facts: key_range(facts, read_key(facts, key)))
+        return about_index(found.manifest, found.facts), found.rows
 
     def ask(self, text: str) -> pa.Table:
         return self._indexes().ask(text)

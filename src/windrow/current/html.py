@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 MOST_ROWS, MOST_TEXT = 20, 60
@@ -33,13 +33,14 @@ def _cell(value: Any) -> str:
 class Explained(str):
     """A text that keeps its lines in a notebook, below a picture of what it tells of."""
 
-    picture = ""
+    draw: Callable[[], str] = str
 
     @classmethod
-    def drawn(cls, text: str, picture: str) -> Explained:
+    def drawn(cls, text: str, draw: Callable[[], str]) -> Explained:
+        """`draw` makes the picture, when somebody looks at it."""
         told = cls(text)
-        told.picture = picture
+        told.draw = draw
         return told
 
     def _repr_html_(self) -> str:
-        return f"{self.picture}<pre>{html.escape(self)}</pre>"
+        return f"{self.draw()}<pre>{html.escape(self)}</pre>"

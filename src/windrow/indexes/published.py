@@ -68,6 +68,7 @@ class Found(NamedTuple):
 
     rows: pa.Table
     manifest: Manifest
+    facts: IndexFacts
 
 
 @dataclass(slots=True)
@@ -108,11 +109,11 @@ class PublishedIndex:
             manifest, facts = self.manifest()
             keys = asked(facts)
             if manifest.clock_us is None:
-                return Found(facts.rows.empty_table(), manifest)
+                return Found(facts.rows.empty_table(), manifest, facts)
             window = (manifest.clock_us - facts.range_us, manifest.clock_us)
             try:
                 found = [part for run in self._runs(manifest.runs, keys) for part in run.find(keys)]
-                return Found(in_window(found, facts, *window), manifest)
+                return Found(in_window(found, facts, *window), manifest, facts)
             except FileNotFoundError:  # it has expired since the manifest was read
                 if attempt == _TRIES - 1:
                     raise

@@ -21,7 +21,7 @@ from windrow.serve.backend import Backend
 from windrow.serve.events import Readers
 from windrow.serve.guard import TooLarge
 from windrow.serve.openapi import DOCUMENT, PAGE
-from windrow.serve.values import arrow_bytes, csv_bytes, json_bytes, json_rows
+from windrow.serve.values import arrow_bytes, csv_bytes, json_bytes, json_rows, shown_columns
 
 LOGGER = logging.getLogger("windrow.serve")
 FEW, MOST_ROWS = 256, 10_000
@@ -174,7 +174,7 @@ class Routes:
         text = await _text(request, "sql")
         tables = {name: answer.table for name, answer in self._backend.answers.current().items()}
         rows, cut = await run_in_threadpool(self._adhoc.select, text, tables)
-        return _found(rows, cut, {"columns": _columns(rows.schema)}, request)
+        return _found(rows, cut, {"columns": shown_columns(rows.schema)}, request)
 
     async def scan(self, request: Request) -> Response:
         given = request.query_params.multi_items()
@@ -185,7 +185,7 @@ class Routes:
 
     async def ask(self, request: Request) -> Response:
         rows = await run_in_threadpool(self._backend.ask, await _text(request, "sql"))
-        facts = {"columns": _columns(rows.schema)}
+        facts = {"columns": shown_columns(rows.schema)}
         return _found(rows.slice(0, MOST_ROWS), rows.num_rows > MOST_ROWS, facts, request)
 
     async def metrics(self, request: Request) -> Response:
@@ -222,7 +222,7 @@ def about(answer: Answer) -> dict[str, Any]:
         "rows_kept": len(answer),
         "cut": answer.cut,
         "since": answer.since,
-        "columns": _columns(answer.table.schema),
+        "columns": shown_columns(answer.table.schema),
     }
 
 
@@ -252,10 +252,6 @@ def _found(rows: pa.Table, cut: bool, facts: dict[str, Any], request: Request) -
         headers |= {f"windrow-{name}": str(facts[name]) for name in ("batch", "clock") if name in facts}
         return Response((arrow_bytes if kind == ARROW else csv_bytes)(rows), 200, headers, kind)
     return told({**facts, "rows": json_rows(rows), "cut": cut})
-
-
-def _columns(schema: Any) -> list[dict[str, str]]:
-    return [{"name": field.name, "type": str(field.type)} for field in schema]
 
 
 def _number(text: str) -> float:

@@ -57,6 +57,8 @@ class Client:
         """The events whose keys begin with what is given; the last column may be a range, (low, high)."""
         asked: list[tuple[str, str]] = []
         for name, value in key.items():
+            if value is None:
+                raise AskError(f"{name} is NULL, which no request can say\nhint: job.scan where the job runs")
             ends = [(f"{name}>", value[0]), (f"{name}<", value[1])] if isinstance(value, tuple) else [(name, value)]
             asked += [(end, _text(text)) for end, text in ends if text is not None]
         path = f"/indexes/{urllib.parse.quote(index, safe='')}?{urllib.parse.urlencode(asked)}"

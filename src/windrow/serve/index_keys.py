@@ -11,6 +11,7 @@ from windrow.errors import AskError
 from windrow.indexes.facts import IndexFacts
 from windrow.indexes.published import Manifest
 from windrow.plan.instants import shown_instant
+from windrow.serve.values import shown_columns
 
 LOW, HIGH = ">", "<"
 """How a name ends before the `=`: a request that says `seg>=1` gives the name `seg>` the value 1."""
@@ -22,16 +23,22 @@ def read_key(facts: IndexFacts, given: Iterable[tuple[str, str]]) -> dict[str, A
     >>> facts = IndexFacts("speeds", ("seg", "vid"), pa.schema({"seg": pa.int32(), "vid": pa.int64()}), 300, 60)
     >>> read_key(facts, [("seg", "5"), ("vid>", "7")])
     {'seg': 5, 'vid': (7, None)}
+    >>> read_key(facts, [("seg", "5"), ("seg<", "7")])
+    Traceback (most recent call last):
+        ...
+    windrow.errors.AskError: seg is said twice
+    hint: a value, or the ends of one range
     """
     key: dict[str, Any] = {}
+    said: set[str] = set()
     for told, text in given:
         name = told.rstrip(LOW + HIGH)
+        if told in said or (name in key and name in (told, *said)):
+            raise AskError(f"{name} is said twice\nhint: a value, or the ends of one range")
+        said.add(told)
         value = _typed(facts, name, text)
-        if told == name:
-            key[name] = value
-            continue
-        low, high = key[name] if isinstance(key.get(name), tuple) else (None, None)
-        key[name] = (value, high) if told.endswith(LOW) else (low, value)
+        low, high = key.get(name, (None, None))
+        key[name] = value if told == name else (value, high) if told.endswith(LOW) else (low, value)
     return key
 
 
@@ -41,7 +48,7 @@ def about_index(manifest: Manifest, facts: IndexFacts) -> dict[str, Any]:
     return {
         "index": facts.name,
         "key": list(facts.keys),
-        "columns": [{"name": field.name, "type": str(field.type)} for field in facts.rows],
+        "columns": shown_columns(facts.rows),
         "range_us": facts.range_us,
         "slide_us": facts.slide_us,
         "batch": manifest.batch,

@@ -87,3 +87,12 @@ def arrow_bytes(table: pa.Table) -> bytes:
 def epoch() -> float:
     """Now, in seconds."""
     return datetime.now(UTC).timestamp()
+
+
+def shown_columns(schema: pa.Schema) -> list[dict[str, str]]:
+    """The columns of rows, as a reader is told them.
+
+    >>> shown_columns(pa.schema({"n": pa.int64()}))
+    [{'name': 'n', 'type': 'int64'}]
+    """
+    return [{"name": field.name, "type": str(field.type)} for field in schema]

@@ -207,12 +207,15 @@ class Session(SessionStreams, SessionPlugins):
         plans = list(self._compiler.compile_all(queries, self._measured()).values())
         told = self.explain_runs(plans)
         places = {name: sink.shown for name, sink in (sinks or {}).items()}
-        picture = plan_picture(plan_graph(plans, places, told))
+
+        def draw() -> str:
+            return plan_picture(plan_graph(plans, places, told))
+
         if not sinks:
-            return Explained.drawn(told, picture)
+            return Explained.drawn(told, draw)
         covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
         rows = explain_sinks(list(queries.values()), sinks, covered, written)
-        return Explained.drawn(f"{told}\n\n{rows}", picture)
+        return Explained.drawn(f"{told}\n\n{rows}", draw)
 
     def explain_runs(self, plans: Sequence[StagePlan]) -> str:
         """What runs, and why it was chosen, of plans that there are."""

@@ -45,9 +45,9 @@ class JobIndexes:
         return self._open[name]
 
     def all(self) -> list[PublishedIndex]:
-        """Those that have been published, by their names."""
-        found = [PublishedIndex(folder) for folder in self._folders()]
-        return [self.named(index.manifest()[1].name) for index in found]
+        """Those that have been published."""
+        folder = self._checkpoint / INDEXES
+        return [PublishedIndex(folder / name) for name in sorted(folder.names()) if (folder / name / MANIFEST).exists()]
 
     def ask(self, text: str) -> pa.Table:
         return self._ask(text, self._known)
@@ -55,10 +55,6 @@ class JobIndexes:
     def aggregate(self, name: str, expression: str, key: dict[str, Any]) -> Any:
         index = self.named(name)
         return self._aggregate(expression, index.manifest()[1], index, key)
-
-    def _folders(self) -> list[Place]:
-        folder = self._checkpoint / INDEXES
-        return [folder / name for name in sorted(folder.names()) if (folder / name / MANIFEST).exists()]
 
     def _known(self, name: str) -> tuple[IndexFacts, PublishedIndex]:
         index = self.named(name)

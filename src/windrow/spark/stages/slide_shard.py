@@ -224,12 +224,12 @@ def _packed(
     if finishing is None or batch is None:
         waiting = [(None, json.dumps(spent).encode())]
     else:
-        asked = json.loads(_property(KEPT) or "[]")
+        done = finishing.takes - set(json.loads(_property(KEPT) or "[]"))
         packed: dict[str, list[pa.RecordBatch]] = {}
         for query, rows in results:
             packed.setdefault(query, []).append(rows)
         waiting = [(None, None), (TOLD_ROWS, finishing.packed_told(packed, int(batch), spent))]
-        results = [result for result in results if result[0] not in finishing.takes or result[0] in asked]
+        results = [(query, rows) for query, rows in results if query not in done]
     for query, rows in results:
         encoded = encode_batch(rows)
         waiting.append((query, encoded))
