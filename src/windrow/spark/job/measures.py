@@ -26,6 +26,9 @@ SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "ran")
 """`received` are bytes of payloads, `arrived` the events that they stand for, `held` the groups of all windows;
 `heaviest` has the groups with most events, as JSON, and all others are numbers; `moved` is 1 where a shard had to be
 read, since another worker ran it last; `ran` is 1 in the one row of a shard that carries its measures."""
+Observed = dict[str, dict[str, Any]]
+"""What was observed of a batch: values by their name, by the name of the observation."""
+
 BY_SHARD = "by_shard"
 """What is observed of each shard."""
 
@@ -57,21 +60,42 @@ def measured_ddl(ddl: str, measures: Sequence[str]) -> str:
     return ", ".join((ddl, *(f"{name} {'STRING' if name == HEAVIEST else 'BIGINT'}" for name in measures)))
 
 
-def total_measures(observed: Mapping[str, Any]) -> dict[str, int]:
-    """What all stages of a batch have measured, from Spark's report of the batch."""
+def total_measures(observed: Observed) -> dict[str, int]:
+    """What all stages of a batch have measured."""
     totals = dict.fromkeys(summed((*SLICE_MEASURES, *SLIDE_MEASURES)), 0)
-    for name, row in observed.items():
-        if name.startswith(METRICS) and row is not None:
-            for measure, value in observed_values(row).items():
-                if measure in totals:
-                    totals[measure] += value or 0
+    for values in observed.values():
+        for measure, value in values.items():
+            if measure in totals:
+                totals[measure] += value or 0
     return totals
 
 
-def shard_measures(observed: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What each shard has measured in each stage of a batch, from Spark's report of the batch."""
-    rows = [row for name, row in observed.items() if name.startswith(METRICS) and row is not None]
-    return [dict(shard) for row in rows for shard in observed_values(row).get(BY_SHARD) or ()]
+def shard_measures(observed: Observed) -> list[dict[str, Any]]:
+    """What each shard has measured in each stage of a batch."""
+    return [dict(shard) for values in observed.values() for shard in values.get(BY_SHARD) or ()]
+
+
+def added_up(shards: Sequence[Mapping[str, Any]], counts: Sequence[str]) -> dict[str, Any]:
+    """What Spark would observe of all shards of the last stage, from what each of them tells.
+
+    >>> shard = dict.fromkeys(("clock", "late", *SLIDE_MEASURES), 1) | {"alone": 0, "shared": [7, 8]}
+    >>> told = added_up([shard, shard | {"clock": 5, "shared": [8]}], ("clock", "late"))
+    >>> told["clock"], told["late"], told["windows"], len(told["by_shard"])
+    (5, 2, 2, 2)
+    """
+    totals: dict[str, Any] = {
+        name: (max if name == "clock" else sum)(shard[name] for shard in shards)
+        for name in (*counts, *summed(SLIDE_MEASURES))
+    }
+    answered = {window for shard in shards for window in shard["shared"]}
+    totals["windows"] = len(answered) + sum(shard["alone"] for shard in shards)
+    totals[BY_SHARD] = [{name: shard[name] for name in SHARD_MEASURES} for shard in shards]
+    return totals
+
+
+def observed_in(rows: Mapping[str, Row | None]) -> Observed:
+    """What was observed of a batch, from Spark's report of it."""
+    return {name: observed_values(row) for name, row in rows.items() if name.startswith(METRICS) and row is not None}
 
 
 def observed_values(row: Row) -> dict[str, Any]:

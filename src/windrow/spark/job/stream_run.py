@@ -105,6 +105,7 @@ class StreamRun:
                     rows = self._delivery.write(batch, number)
                 watched.miss(self.plan.run, missing)
                 watched.wrote(self.plan.run, rows, self._delivery.costs)
+                watched.counted(self.plan.run, number, self._delivery.counts)
 
         writer = ServedBatch(self._delivery, self._folder, self._control) if served else write
         writing = packed.writeStream.foreachBatch(writer).queryName(self._name)

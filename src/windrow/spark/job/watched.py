@@ -19,13 +19,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from windrow.plan.instants import shown_instant
 from windrow.runtime.reject import CAUSES, LATE, UNPLACED
 from windrow.runtime.weigh import heaviest
-from windrow.spark.job.measures import METRICS, observed_values, shard_measures, total_measures
+from windrow.spark.job.measures import METRICS, Observed, added_up, observed_in, shard_measures, total_measures
 from windrow.spark.job.progress import Progress, ShardProgress, StreamProgress
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.waited import Waited
 from windrow.spark.sinks.costs import Costs
 from windrow.spark.sources.kafka_lag import lag_of
 from windrow.spark.stages.slice import NO_PROBE
+from windrow.spark.stages.slide import COUNTS
 
 TOLD, REMEMBERED = 5, 256
 """So many of the heaviest groups are told, and so many are remembered from batch to batch, to find those."""
@@ -73,6 +74,7 @@ class _Totals:
     shards: dict[int, ShardProgress] = field(default_factory=dict)
     heavy: Counter[str] = field(default_factory=Counter)
     missing: int = 0
+    told: dict[int, dict[str, Any]] = field(default_factory=dict)
     query_us: Counter[str] = field(default_factory=Counter)
     sink_us: Counter[str] = field(default_factory=Counter)
     writing: float = 0.0
@@ -125,6 +127,12 @@ class Watched:
     def wrote(self, stream: str, rows: dict[str, int], costs: Costs) -> None:
         """Count the rows of a batch by query, and what queries and sinks took."""
         _count(self._streams.setdefault(stream, _Totals()), rows, costs.queries, costs.sinks)
+
+    def counted(self, stream: str, batch: int, shards: list[dict[str, Any]]) -> None:
+        """Note what the shards of a batch have counted, where Spark does not observe it."""
+        if shards:
+            with self._lock:  # whoever asks for figures takes them from there
+                self._streams.setdefault(stream, _Totals()).told[batch] = added_up(shards, COUNTS)
 
     def query_stopped(self, stream: str, name: str, why: str) -> None:
         """Tell of a query that has stopped while others go on."""
@@ -183,10 +191,16 @@ class Watched:
             return
         with self._lock:  # a stream's own thread and whoever asks for figures
             for batch in watched.query.recentProgress:
-                if batch["batchId"] > watched.seen and batch["observedMetrics"].get(METRICS) is not None:
+                if batch["batchId"] <= watched.seen:
+                    continue
+                observed = observed_in(batch["observedMetrics"])
+                if batch["batchId"] in watched.told:
+                    observed[METRICS] = watched.told[batch["batchId"]]
+                if METRICS in observed:
                     watched.seen = batch["batchId"]
                     _take_report(watched, batch["batchId"])
-                    _add(watched, batch)
+                    _add(watched, batch, observed)
+            watched.told = {number: told for number, told in watched.told.items() if number > watched.seen}
 
 
 def _count(watched: _Totals, rows: dict[str, int], query_us: Mapping[str, int], sink_us: Mapping[str, int]) -> None:
@@ -229,11 +243,11 @@ def _waits(query: StreamingQuery | None) -> bool:
     return not status["isDataAvailable"] and not status["isTriggerActive"]
 
 
-def _add(watched: _Totals, batch: Any) -> None:
-    counts = observed_values(batch["observedMetrics"][METRICS])
+def _add(watched: _Totals, batch: Any, observed: Observed) -> None:
+    counts = observed[METRICS]
     if counts["windows"] is None:
         return
-    measures = total_measures(batch["observedMetrics"])
+    measures = total_measures(observed)
     watched.batches += 1
     events = measures["events"] if watched.by_name else _events(batch, watched.control)
     watched.events += events
@@ -253,7 +267,7 @@ def _add(watched: _Totals, batch: Any) -> None:
         operator["customMetrics"].get("rocksdbSstFileSize", 0) or operator["memoryUsedBytes"]
         for operator in batch["stateOperators"]
     )
-    by_shard = shard_measures(batch["observedMetrics"])
+    by_shard = shard_measures(observed)
     _add_shards(watched.shards, by_shard)
     for measure in by_shard:
         watched.heavy.update(dict(json.loads(measure["heaviest"])))

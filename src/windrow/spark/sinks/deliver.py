@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +31,7 @@ from windrow.spark.sinks.outlets import (
     RejectedOutlet,
     Told,
     clock_told,
+    counts_told,
     queries_of,
     through,
     told_in,
@@ -68,6 +70,8 @@ class Delivery:
         """
         self._may_commit, self._keeping = may_commit, keeping
         self._finishing: Finishing | None = None
+        self.counts: list[dict[str, Any]] = []
+        """What each shard has counted in the last batch, where its tasks tell it."""
         self._clock_us: int | None = None
         self.costs = Costs()
         """What each query and each sink took in the last batch."""
@@ -193,7 +197,8 @@ class Delivery:
         if left:
             batch = batch.persist()
         try:
-            told = self._told(batch, number, tuple(kept.values()))
+            told = self._told(batch, number, tuple(kept.values()), left)
+            self.counts = counts_told(told)
             self._clock_us = clock_told(told)
             counted = self._take(told, number, staged)
             self._leave_to_spark(
@@ -209,15 +214,21 @@ class Delivery:
                 batch.unpersist()
         return counted
 
-    def _told(self, batch: DataFrame, number: int, kept: tuple[AnyOutlet, ...]) -> Sequence[Told]:
-        """Have the batch computed, and the rows finished that are not by then; what the tasks tell of it."""
-        rows, own = batch.select("query", "rows", "clock"), tuple(outlet for outlet, _ in self._outlets)
+    def _told(self, batch: DataFrame, number: int, kept: tuple[AnyOutlet, ...], left: int) -> Sequence[Told]:
+        """Have the batch computed, and the rows finished that are not by then; what the tasks tell of it.
+
+        Whatever is asked of the batch besides, Spark analyses and plans anew each time: where all of it is `left` to
+        nobody, it is asked for as it is.
+        """
+        own = tuple(outlet for outlet, _ in self._outlets)
         if self._finishing is not None:
             asked = json.dumps(sorted({outlet.packed for outlet in kept}))
             batch.sparkSession.sparkContext.setLocalProperty(KEPT, asked)
             if not kept:
-                return told_in(rows.where(F.col("query").isNull() | (F.col("query") == TOLD_ROWS)).collect())
+                told = F.col("query").isNull() | (F.col("query") == TOLD_ROWS)
+                return told_in((batch.where(told) if left else batch).collect())
             own = ()
+        rows = batch.select("query", "rows", *([] if self._finishing else ["clock"]))
         finishing = Finishing((*own, *kept), len(self._outlets) - len(own))
         return [Told(*row) for row in rows.mapInArrow(through(finishing, number), TOLD_DDL).collect()]
 

@@ -184,9 +184,13 @@ class Finishing:
             told.append(Told(self.first + first, files=paths, folders=folders, took_us=took))
         return told + [Told(query=query, took_us=took) for query, took in spent.items() if took]
 
-    def packed_told(self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str]) -> bytes:
-        """The same as bytes, for a row of its own among those that go on."""
-        return encode_batch(_as_batch(self.told(packed, batch, spent)), compress=False)
+    def packed_told(
+        self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str], counts: Mapping[str, Any]
+    ) -> bytes:
+        """The same as bytes, for a row of its own among those that go on; and what the shard has counted."""
+        clock = None if counts["clock"] == NO_PROBE else counts["clock"]
+        counted = Told(rows=json.dumps(counts, default=int).encode(), counted=clock)
+        return encode_batch(_as_batch([counted, *self.told(packed, batch, spent)]), compress=False)
 
 
 def through(finishing: Finishing, batch: int) -> Callable[[Batches], Batches]:
@@ -211,7 +215,7 @@ def through(finishing: Finishing, batch: int) -> Callable[[Batches], Batches]:
 
 
 def told_in(rows: Iterable[Any]) -> list[Told]:
-    """What tasks tell that have finished their rows where they were made: from `query`, `rows` and `clock`."""
+    """What tasks tell that have finished their rows where they were made: from `query` and `rows`."""
     told, shards = list[Told](), 0
     for row in rows:
         if row.query == TOLD_ROWS:
@@ -219,10 +223,14 @@ def told_in(rows: Iterable[Any]) -> list[Told]:
             told += (Told(**said) for said in decode(bytes(row.rows)).to_pylist())
         elif row.query is None:
             shards += 1
-            told += [] if row.clock in (None, NO_PROBE) else [Told(counted=row.clock)]
     if shards:
         raise JobError("some shards have not finished their rows: start the job again, it goes on from its checkpoint")
     return told
+
+
+def counts_told(told: Iterable[Told]) -> list[dict[str, Any]]:
+    """What the shards of a batch have counted, as far as their tasks tell it."""
+    return [json.loads(row.rows) for row in told if row.outlet is None and row.query is None and row.rows is not None]
 
 
 def _as_batch(told: Sequence[Told]) -> pa.RecordBatch:

@@ -24,7 +24,8 @@ COUNTED = ("late", "late_in_part", "corrected", "duplicates", *TALLIES, "alone",
 COUNTS = (*COUNTED, "groups", "clock")
 SHARED = "shared"
 """The windows that other shards may have answered too, by name."""
-PACKED_DDL = measured_ddl(f"query STRING, rows BINARY, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
+FINISHED_DDL = "query STRING, rows BINARY"
+PACKED_DDL = measured_ddl(f"{FINISHED_DDL}, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
 
 TOLD_ROWS = ""
@@ -42,8 +43,10 @@ class Finishes(Protocol):
         """Under which names rows come that need not go on."""
         ...
 
-    def packed_told(self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str]) -> bytes:
-        """Finish the rows of a batch, and say what has become of them."""
+    def packed_told(
+        self, packed: Mapping[str, Sequence[pa.RecordBatch]], batch: int, spent: Counter[str], counts: Mapping[str, Any]
+    ) -> bytes:
+        """Finish the rows of a batch, and say what has become of them, and what its shard has counted."""
         ...
 
 
@@ -57,11 +60,12 @@ def slide_payloads(
 ) -> DataFrame:
     """The packed results of `payloads`: rows of (query, Arrow bytes), and for each shard a row of counts.
 
-    `tables` are those that answers are joined with where they are events of a stream.
+    `tables` are those that answers are joined with where they are events of a stream. Who is `finishing` rows tells
+    the counts, too.
     """
-    processor = SlideProcessor(plan, shards, run, tables, finishing)
+    processor, columns = SlideProcessor(plan, shards, run, tables, finishing), FINISHED_DDL if finishing else PACKED_DDL
     return payloads.groupBy("shard").transformWithStateInPandas(
-        processor, outputStructType=PACKED_DDL, outputMode="Append", timeMode="None"
+        processor, outputStructType=columns, outputMode="Append", timeMode="None"
     )
 
 

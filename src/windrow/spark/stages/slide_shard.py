@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -45,7 +45,7 @@ _ALIKE = ("clock",)
 """What all stages of a shard count alike."""
 
 FRAME_BYTES = 1 << 24
-Counts = Mapping[str, int | str]
+Counts = dict[str, int | str]
 _SPLIT = " split from "
 
 
@@ -174,7 +174,7 @@ def slide_batch(
     if stored.plan.is_followed:
         yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
     else:
-        yield from _packed(outcome, stored.plan.tells, counts | measures, finishing)
+        yield from _packed(outcome, stored.plan.tells, {**counts, **measures}, finishing)
 
 
 def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
@@ -212,38 +212,43 @@ def _packed(
 ) -> Iterator[pd.DataFrame]:
     """The counts, then results; a frame takes a while to cross over, so rows wait until there is enough for one.
 
-    With the counts goes what each query took; where rows are finished here, what has become of them tells that.
+    With the counts goes what each query took. Where rows are finished here, both are told with what has become of them.
     """
     spent = Counter({query: nanoseconds // 1000 for query, nanoseconds in outcome.spent.items()})
     size, shared = 0, outcome.shared_names
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
     answers = [(query, batch) for query, batch in outcome.results if query in tells]
     results = [*answers, *rejected]
-    batch = None if finishing is None else _property(BATCH)
-    waiting: list[tuple[str | None, bytes | None]]
-    if finishing is None or batch is None:
-        waiting = [(None, json.dumps(spent).encode())]
-    else:
-        done = finishing.takes - set(json.loads(_property(KEPT) or "[]"))
-        packed: dict[str, list[pa.RecordBatch]] = {}
-        for query, rows in results:
-            packed.setdefault(query, []).append(rows)
-        waiting = [(None, None), (TOLD_ROWS, finishing.packed_told(packed, int(batch), spent))]
-        results = [(query, rows) for query, rows in results if query not in done]
+    waiting: list[tuple[str | None, bytes | None]] = [(None, json.dumps(spent).encode())]
+    if finishing is not None:
+        waiting = [(None, None)]
+        batch = _property(BATCH)
+        if batch is not None:
+            done = finishing.takes - set(json.loads(_property(KEPT) or "[]"))
+            packed: dict[str, list[pa.RecordBatch]] = {}
+            for query, rows in results:
+                packed.setdefault(query, []).append(rows)
+            told = finishing.packed_told(packed, int(batch), spent, counts | {SHARED: shared.tolist()})
+            waiting.append((TOLD_ROWS, told))
+            results = [(query, rows) for query, rows in results if query not in done]
     for query, rows in results:
         encoded = encode_batch(rows)
         waiting.append((query, encoded))
         size += len(encoded)
         if size >= FRAME_BYTES:
-            yield _frame(waiting, counts, shared)
+            yield _frame(waiting, counts, shared, finishing is None)
             waiting, size = [], 0
     if waiting:
-        yield _frame(waiting, counts, shared)
+        yield _frame(waiting, counts, shared, finishing is None)
 
 
-def _frame(rows: list[tuple[str | None, bytes | None]], counts: Counts, shared: np.ndarray) -> pd.DataFrame:
-    """Packed rows; the one of no query carries the counts, and tells which windows were answered."""
+def _frame(
+    rows: list[tuple[str | None, bytes | None]], counts: Counts, shared: np.ndarray, counted: bool
+) -> pd.DataFrame:
+    """Packed rows; where `counted`, the one of no query carries the counts, and tells which windows were answered."""
     columns: dict[str, list[Any]] = {"query": [query for query, _ in rows], "rows": [packed for _, packed in rows]}
+    if not counted:
+        return pd.DataFrame(columns)
     columns[SHARED] = [shared if query is None else None for query, _ in rows]
     return pd.DataFrame(
         columns
