@@ -29,6 +29,7 @@ from windrow.spark.sources.ways import way_of
 from windrow.spark.stages.in_utc import in_utc
 from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
+from windrow.spark.stages.once import Once
 from windrow.spark.stages.same_version import check_version
 from windrow.spark.stages.ship_tables import ShippedTables
 from windrow.version import VERSION
@@ -70,11 +71,12 @@ def slice_stream(
 
     It is the stream with this `number` of all that are read together; `tables` are what it is joined with.
     """
-    first = tables is not None and plan.joins_first
+    first, kept = tables is not None and plan.joins_first, Once(plan)
 
     def slicer(task: int) -> Slicer:
-        joins = SplitChunks(plan) if first else None if tables is None else tables.joins()
-        return Slicer(plan, TASKS * number + task, shards, joins)
+        own = kept.value
+        joins = SplitChunks(own) if first else None if tables is None else tables.joins()
+        return Slicer(own, TASKS * number + task, shards, joins)
 
     asked, stage = asked_of(plan), f"slice {number}"
     if tables is None or not first:
@@ -129,7 +131,7 @@ def sliced(
     they had, is observed as that of `stage`.
     """
 
-    version = VERSION
+    version, kept = VERSION, None if reading is None else Once(reading)
 
     def slice_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         check_version(version)
@@ -137,7 +139,7 @@ def sliced(
         slicer = slicer_of(context.partitionId() if context else 0)
         scan = cut = events = 0
         mark = time.perf_counter_ns()
-        for batch in batches if reading is None else reading.rows(batches):
+        for batch in batches if kept is None else kept.value.rows(batches):
             now = time.perf_counter_ns()
             events += batch.num_rows
             slicer.add(in_utc(batch))

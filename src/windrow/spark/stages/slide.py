@@ -15,6 +15,7 @@ from windrow.runtime.payload import TALLIES
 from windrow.spark.job.measures import SLIDE_MEASURES, measured_ddl
 from windrow.spark.stages.editions import Editions
 from windrow.spark.stages.loaded import set_loaded_aside
+from windrow.spark.stages.once import Once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +80,8 @@ class SlideProcessor(StatefulProcessor):
     def __init__(
         self, plan: StagePlan, shards: int, run: str, tables: Editions = (), finishing: Finishes | None = None
     ) -> None:
-        self._finishing = finishing
-        self._plan, self._shards, self._run, self._tables = plan, shards, run, tables
+        self._kept = Once((plan, finishing))
+        self._shards, self._run, self._tables = shards, run, tables
         # no name of state: it only tells a worker whether the shard that it has in memory is of this very plan
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 
@@ -91,9 +92,10 @@ class SlideProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         from windrow.spark.stages.slide_shard import StoredShard, slide_batch
 
+        plan, finishing = self._kept.value
         state = (self._version, self._blocks)
-        stored = StoredShard(self._plan, self._shards, self._run, self._digest, key[0], *state, self._tables)
-        yield from slide_batch(stored, list(rows), self._finishing)
+        stored = StoredShard(plan, self._shards, self._run, self._digest, key[0], *state, self._tables)
+        yield from slide_batch(stored, list(rows), finishing)
         set_loaded_aside()
 
     def close(self) -> None:
