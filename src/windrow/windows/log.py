@@ -238,7 +238,7 @@ class PaneLog:
 
     def _set(self, block: _Block, entries: Entries) -> None:
         block.first, block.last, block.entries = int(entries.panes[0]), int(entries.panes[-1]), len(entries)
-        self._kept.put(block.number, entries)
+        self._kept.put(block.number, entries.unchanging())
 
     def _distances(self) -> dict[int, float]:
         """How far off the need for each block is: windows read on from where they are, and the last is written."""
