@@ -5,6 +5,7 @@ in_utc        Times as state has them, whatever the time zone of the Spark sessi
 join_first    One more crossing: rows are joined with tables before Spark evaluates expressions over both, where it must
 loaded        What a worker has loaded, kept out of the way of its garbage collection
 look_up       Tables looked up for answers, behind the shards: Spark's stateful step cannot take what is broadcast
+once          What all tasks of a job have in common, unpickled once in a worker rather than with each task
 pipeline      What runs on Spark for some stages: sources, slice, shuffle, slide
 premerge      One more shuffle, for summaries that all belong to one shard: several workers merge them before
 regroup       A stage that is not the last: what it finds out goes to the shards of the next, in the same batch
