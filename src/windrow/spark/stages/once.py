@@ -6,19 +6,13 @@ what it runs; a worker that has seen the same bytes before has what they stand f
 
 from __future__ import annotations
 
-import hashlib
 import pickle
-from collections import OrderedDict
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from pyspark import cloudpickle
 
 T = TypeVar("T")
-
-_LOADED: OrderedDict[bytes, Any] = OrderedDict()
-"""What this worker has unpickled, by the digest of its bytes, last used last."""
-
-_LOADED_MOST = 16
 
 
 class Once(Generic[T]):
@@ -32,12 +26,14 @@ class Once(Generic[T]):
 
     def __init__(self, value: T) -> None:
         self._packed: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
-        self._digest = hashlib.sha256(self._packed).digest()
 
     @property
     def value(self) -> T:
-        found: T = _LOADED.pop(self._digest) if self._digest in _LOADED else pickle.loads(self._packed)
-        _LOADED[self._digest] = found
-        while len(_LOADED) > _LOADED_MOST:
-            _LOADED.popitem(last=False)
+        found: T = _loaded(self._packed)
         return found
+
+
+@lru_cache(maxsize=16)
+def _loaded(packed: bytes) -> Any:
+    """What a worker has unpickled of late."""
+    return pickle.loads(packed)
