@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
+from windrow.kernels.columns import frozen
 from windrow.kernels.footprint import bytes_of, sizes_of
 from windrow.storage.columns import decode, encode
 
@@ -34,10 +35,9 @@ class Entries:
         return self.panes.itemsize + self.slots.itemsize + sum(map(sizes_of, self.partials))
 
     def unchanging(self) -> Entries:
-        """The same, which nobody changes from now on: parts of them need not be frozen each time they are folded."""
-        for array in (self.panes, self.slots, *(array for partial in self.partials for array in partial.values())):
-            array.flags.writeable = False
-        return self
+        """The same, to be read only: parts of them need not be frozen each time a window folds them."""
+        partials = tuple({name: frozen(array) for name, array in partial.items()} for partial in self.partials)
+        return Entries(frozen(self.panes), frozen(self.slots), partials)
 
     def between(self, first: int, stop: int) -> Entries:
         """The entries of panes first <= pane < stop; entries must be in order of panes."""
