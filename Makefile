@@ -39,13 +39,15 @@ matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS 
 	@$(BIN)/python scripts/fetch_jars.py
 	@. scripts/java.sh && $(BIN)/python -m pytest -m slow
 
-torture: $(WARM)  ## 100 times kill what jobs need on a small cluster, and compare their rows; an hour or so
-	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/torture.py $(TORTURE)
+torture: $(WARM)  ## 100 times kill what jobs need on a small cluster, and compare their rows
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/torture.py $(TORTURE)
 
 throughput: $(WARM)  ## a cluster of two one-core workers beside local[2]: events in a second of the same job
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src $(BIN)/python -m windrow.cli.main warm --quick > /dev/null  # a linked .venv has other paths
 	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src:$(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/throughput.py $(THROUGHPUT)
 
 comeback: $(WARM)  ## kill a live job, and tell when it answers again and where the time goes
+	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src $(BIN)/python -m windrow.cli.main warm --quick > /dev/null  # a linked .venv has other paths
 	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src:$(CURDIR):$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/comes_back.py $(COMEBACK)
 
 fuzz: $(WARM)  ## try 20,000 random statements; SEED=2 for others

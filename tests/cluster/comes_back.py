@@ -22,6 +22,7 @@ from benchmarks.ticks import SCHEMA, Ticks
 from throughput import LOCAL, QUERY, differing
 
 import windrow
+from windrow.session import Session  # loaded before Spark is started, as `windrow run` does
 from windrow.spark.settings import local_spark
 
 
@@ -29,7 +30,7 @@ def run(source: Path, output: Path) -> None:
     """Tell the seconds of the clock at which Spark was there, the job started and the first batch was done."""
     spark = local_spark(LOCAL)
     told: dict[str, Any] = {"spark": time.time()}
-    session = windrow.Session(spark, shards=2)
+    session = Session(spark, shards=2)
     session.stream_files("ticks", str(source), schema=SCHEMA, time="ts", maxFilesPerTrigger=2)
     session.query("vwap", QUERY)
     told["declared"] = time.time()

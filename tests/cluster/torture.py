@@ -29,6 +29,8 @@ import tortured_job
 from blows import BLOWS, Blow, draw_blow
 from standalone import Standalone
 
+from quick_spark import use_installed_modules
+
 FILE_ROWS, FILE_US = 600, 2_000_000
 BEGIN_US = 1_700_000_040_000_000
 LOCAL = "local[2]"
@@ -106,9 +108,19 @@ def driver(
 
 
 def torture(
-    kind: str, cluster: Standalone, source: Path, output: Path, count: int, seed: int, names: list[str] | None = None
+    kind: str,
+    cluster: Standalone,
+    source: Path,
+    output: Path,
+    count: int,
+    seed: int,
+    names: list[str] | None = None,
+    least: int = 2,
 ) -> Told:
-    """Run a job, and deal up to `count` blows while a batch is under way; without any, on local Spark."""
+    """Run a job, and deal up to `count` blows while a batch is under way; without any, on local Spark.
+
+    A blow waits until `least` executors have work: with 1, the second one falls while the first is not back yet.
+    """
     draw, batches, told = random.Random(seed), Batches(output / "checkpoint"), Told(kind)
     began = time.monotonic()
     spared: set[str] = set()
@@ -118,7 +130,7 @@ def torture(
             under_way = batches.open()
             if under_way & spared:
                 pass  # most are left alone once they were hit, so that others are
-            elif len(executors) == 2 and under_way:
+            elif len(executors) >= least and under_way:
                 time.sleep(draw.uniform(0, 1.5))
                 what, before = draw_blow(draw, names or list(BLOWS)), batches.open()
                 now = time.monotonic() - began
@@ -127,7 +139,7 @@ def torture(
                 if whom:
                     inside = bool(before & batches.open())
                     told.blows.append(Blow(what, whom, now, tuple(sorted(before)), inside))
-                time.sleep(draw.uniform(0.5, 2))
+                time.sleep(draw.uniform(0.2, 0.5))
             time.sleep(0.05)
         told.ended_well = process.returncode == 0
     told.rows = {name: len(rows_of(output / name)) for name in tortured_job.QUERIES[kind]}
@@ -147,18 +159,19 @@ def rows_of(folder: Path) -> list[tuple]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kills", type=int, default=100, help="how many blows in all")
-    parser.add_argument("--each", type=int, default=9, help="how many in one job, at most")
+    parser.add_argument("--each", type=int, default=17, help="how many in one job, at most")
     parser.add_argument("--kind", choices=tortured_job.KINDS, help="jobs of this kind only")
     parser.add_argument("--blow", choices=list(BLOWS), action="append", help="only blows of this kind, or these")
     parser.add_argument("--seed", type=int, default=1, help="of when and whom to hit")
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing of the cluster is left
+    use_installed_modules()  # executors come and go, and none is to compile Spark's Python from its archive
     kinds = [chosen.kind] if chosen.kind else list(tortured_job.KINDS)
     expected: dict[str, dict[str, list[tuple]]] = {}
     wrong, jobs, dealt, began = 0, 0, Counter[str](), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="windrow-torture-", ignore_cleanup_errors=True) as kept:
         folder = Path(kept)
-        write_events(folder / "in", batches=2 * chosen.each)
+        write_events(folder / "in", batches=chosen.each + chosen.each // 2 + 1)  # some batches are over before a blow
         with Standalone(folder / "cluster") as cluster:
             while dealt.total() < chosen.kills and jobs < 10 + chosen.kills:
                 kind, output = kinds[jobs % len(kinds)], folder / str(jobs)
@@ -168,7 +181,7 @@ def main() -> int:
                     assert whole.ended_well and all(whole.rows.values()), whole.log[-4000:]
                     expected[kind] = {name: rows_of(folder / f"whole-{kind}" / name) for name in whole.rows}
                 count = min(chosen.each, chosen.kills - dealt.total())
-                told = torture(kind, cluster, folder / "in", output, count, chosen.seed + jobs, chosen.blow)
+                told = torture(kind, cluster, folder / "in", output, count, chosen.seed + jobs, chosen.blow, least=1)
                 told.equal = all(rows_of(output / name) == rows for name, rows in expected[kind].items())
                 jobs += 1
                 dealt.update(blow.what for blow in told.blows)

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.errors import SettingsError
+from windrow.spark.on_cluster import EXECUTORS, cluster_options
+from windrow.spark.quick_jvm import OPTIONS, PATIENT
 from windrow.spark.settings import apply_settings
 
 STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -64,3 +66,10 @@ def test_workers_that_would_run_another_python_are_refused():
     with pytest.raises(SettingsError, match="set the environment variable PYSPARK_PYTHON"):
         apply_settings(session, 2)
     assert not done
+
+
+def test_on_a_cluster_shards_move_soon_and_a_driver_has_the_options_that_somebody_chose():
+    given = cluster_options({})
+    assert (given["spark.locality.wait"], given["spark.scheduler.revive.interval"]) == ("200ms", "200ms")
+    assert given[EXECUTORS] == PATIENT and given[OPTIONS].startswith(PATIENT)
+    assert OPTIONS not in cluster_options({OPTIONS: "-Xss8m"})

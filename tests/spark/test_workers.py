@@ -8,12 +8,14 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 from pyspark.serializers import read_int
 from pyspark.sql import SparkSession
 
+from windrow.spark.workers.installed import without_archive
 from windrow.spark.workers.python import PLACE
 
 PROGRAM = "import sys, windrow.spark.workers.warm as w; w.start_warming(); print(w.os.environ[w.PLACE], flush=True); sys.stdin.read()"
@@ -119,3 +121,19 @@ def test_where_nobody_listens_the_daemon_loads_by_itself(tmp_path: Path):
         alone.stdin.close()  # type: ignore[union-attr]
         line.close()
         assert gone(process, alone.pid)
+
+
+def test_the_archive_of_sparks_python_is_passed_over_where_the_very_same_is_installed(tmp_path: Path):
+    installed, archive = tmp_path / "installed", str(tmp_path / "pyspark.zip")
+    (installed / "pyspark").mkdir(parents=True)
+    for name in ("worker.py", "version.py"):
+        (installed / "pyspark" / name).write_text(f"# {name}")
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in ("pyspark/worker.py", "pyspark/version.py", "pyspark/tests/test_worker.py"):
+            packed.writestr(name, f"# {name.rpartition('/')[2]}")
+    path = ["here", archive, "py4j.zip", str(installed)]
+    assert without_archive(path) == ["here", "py4j.zip", str(installed)]
+    assert without_archive(path[:-1]) == path[:-1]  # nothing is installed
+    (installed / "pyspark" / "version.py").write_text("# another")
+    assert without_archive(path) == path
+    assert without_archive(["no pyspark.zip", str(installed)]) == ["no pyspark.zip", str(installed)]

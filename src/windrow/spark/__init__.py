@@ -18,6 +18,8 @@ launch           A Spark of our own that keeps quiet: what it writes goes to a l
 local_files      How Spark writes files on a local disk: without a process for each of them
 long_chains      Long chains of + - *, written so that Spark's parser and analyser need not go as deep as the chain is
                  long
+on_cluster       What a Spark on a cluster is given where nobody chose otherwise: shards that may move, and JVMs that
+                 compile less
 output           Where a JVM and its workers write: a log of their own, so that they never write over what a user reads
 packages         What Spark itself does not bring: connectors, as jars that were fetched once, or by the names that
                  Maven knows

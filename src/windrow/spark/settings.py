@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
 from windrow.spark.local_files import begin_to_write_so
+from windrow.spark.on_cluster import cluster_options
 from windrow.spark.quick_jvm import quick_options
 from windrow.spark.reach_master import check_master
 from windrow.spark.workers.warm import is_launcher, start_warming
@@ -84,7 +85,9 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         f"{_ROCKSDB_OPTIONS}.boundedMemoryUsage": "true",
         f"{_ROCKSDB_OPTIONS}.maxMemoryUsageMB": str(STORE_MB),
     }
-    if master == "local" or master.startswith("local["):
+    if not master.startswith("local"):
+        quiet |= cluster_options(options or {})
+    elif master == "local" or master.startswith("local["):
         quiet["spark.locality.wait"] = "0s"  # there is one place only, and its scheduler never looks again
     if warmed:
         quiet |= quick_options(options or {})
@@ -95,7 +98,7 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         check_master(master)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    if fresh and master.startswith("local"):
+    if fresh:
         begin_to_write_so(spark)
     return spark
 

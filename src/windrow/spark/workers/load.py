@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from runpy import run_module
 
+from windrow.spark.workers.installed import without_archive
 from windrow.spark.workers.python import DAEMONS
 
 QUERY = """SELECT k, COUNT(*) AS n, SUM(i) AS s, SUM(x) AS t, AVG(x) AS a, MIN(i) AS low, MAX(x) AS high
@@ -29,6 +30,7 @@ MODULES = (
 def load_all() -> None:
     """Load modules, and the compiled loops that most queries run."""
     _forget_jars()
+    sys.path[:] = without_archive(sys.path)
     import numpy as np
     import pyarrow as pa
 
