@@ -61,12 +61,6 @@ class Changes(RuleBasedStateMachine):
         for name, schedule in self.schedules.items():
             assert schedule.due(self.clock).tolist() == self.definition.due(self.clock), name
 
-    @rule(distance=st.integers(1, 9000))
-    def skip(self, distance):
-        self.clock += distance
-        for schedule in self.schedules.values():
-            schedule.skip(self.clock)
-
     @rule(span=st.integers(0, 300), stop=st.none() | st.integers(1, 5))
     def advance(self, span, stop):
         expected = self.definition.until(self.clock, self.clock + span)[:stop]

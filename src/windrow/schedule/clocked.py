@@ -127,15 +127,6 @@ class ClockedSchedule(ABC):
         self.clock = until
         return parts[0] if len(parts) == 1 else Due.joined(parts)
 
-    def skip(self, until: int) -> None:
-        if until <= self.clock:
-            raise self._gone_by(until)
-        if until > self._seen:
-            self._later(until + 1)
-        self.clock = until
-        while self._instants[self._at] <= until:
-            self._at += 1
-
     def _instants_until(self, until: int) -> Iterator[tuple[int, np.ndarray]]:
         while self.clock < until:
             at = self._at

@@ -96,6 +96,3 @@ class Schedule(Protocol):
 
     def due_until(self, until: int) -> Due:
         """The same as `advance`, all at once and in columns: for batches, whose ends are near."""
-
-    def skip(self, until: int) -> None:
-        """Move the clock to `until`; what is due up to then gets no answer."""
