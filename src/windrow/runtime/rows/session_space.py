@@ -14,9 +14,10 @@ from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.rows.keyed_space import KeyedSpace
 from windrow.runtime.rows.open_sessions import OpenSessions, Pieces, joined
-from windrow.runtime.rows.passed import Passed, Passing
-from windrow.runtime.rows.pending_rows import TIME, PendingRows
+from windrow.runtime.rows.passed import Passed
+from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.session_numbers import numbered_sessions
 from windrow.runtime.share import Share
 from windrow.runtime.slice.sessions import CAME, EVENTS, LAST, START
@@ -26,7 +27,7 @@ from windrow.windows.entries import Entries, fields_of, reduced
 Emit = Callable[[Answers], None]
 
 
-class SessionSpaceState(Passing):
+class SessionSpaceState(KeyedSpace):
     """The sessions that are open in one shard, and one partial for each group in them.
 
     Rows come as pieces, folded where they were read. Pieces of a key that are at most the gap apart become one session,
@@ -51,33 +52,17 @@ class SessionSpaceState(Passing):
     ) -> None:
         assert isinstance(space.window, SessionWindow)
         kept = snapshot or {"since": since}
-        self.space, self._window, self._gap = space, space.window, space.window.gap_us
-        self._since: int | None = kept["since"]
+        super().__init__(space, blocks, kept)
+        self._window, self._gap = space.window, space.window.gap_us
         self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
-        self.groups = GroupSlots(space.keys, space.name, blocks, kept.get("groups"))
-        self._owners = self.groups
-        if len(space.partition) < len(space.keys):
-            keys = [space.keys[i] for i in space.partition]
-            self._owners = GroupSlots(keys, f"{space.name}.owners", blocks, kept.get("owners"))
         self._open = OpenSessions(self._kernels, f"{space.name}.open", blocks, kept.get("open"))
-        self._waiting = PendingRows(f"{space.name}.waiting", blocks, kept.get("waiting"))
         self._told = np.empty(0, np.int64)
         self.late, self.left_out = 0, list[pa.RecordBatch]()
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The names of the payloads that `absorb` wants."""
-        return (self.space.name,)
-
     def adopt(self, older: SessionSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
-        for own, known in ((self.groups, older.groups), (self._owners, older._owners)):
-            own.adopt(known)
+        self._adopt_keys(older)
         self._open.adopt(older._open)
-        self._waiting.adopt(older._waiting)
-
-    def keys_of(self, windows: Passed) -> list[pa.Array]:
-        return [] if windows.owners is None else self._owners.keys_of(windows.owners)
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
         """Put pieces together with the open sessions of their keys, or let them wait for an early answer."""
@@ -195,24 +180,14 @@ class SessionSpaceState(Passing):
     @property
     def bytes_held(self) -> int:
         """What must be in memory: the partials of open sessions, and the groups."""
-        keys = self.groups.nbytes + (0 if self._owners is self.groups else self._owners.nbytes)
-        return self._open.nbytes + keys
+        return self._open.nbytes + self._bytes_of_keys
 
     def save(self, version: int) -> None:
-        self.groups.save(version)
-        if self._owners is not self.groups:
-            self._owners.save(version)
+        self._save_keys(version)
         self._open.save(version)
-        self._waiting.save(version)
 
     def snapshot(self) -> Snapshot:
-        return {
-            "since": self._since,
-            "groups": self.groups.snapshot(),
-            "owners": None if self._owners is self.groups else self._owners.snapshot(),
-            "open": self._open.snapshot(),
-            "waiting": self._waiting.snapshot(),
-        }
+        return self._keys_snapshot() | {"open": self._open.snapshot()}
 
     def _pieces(self, batch: pa.RecordBatch) -> Pieces:
         """What a payload holds, with slots for its keys and groups."""
