@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from lab.simulate import Simulation
 
-from windrow.local.simulate import Simulation
 from windrow.operators.changes import Changes
 from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.changes import Group, Node

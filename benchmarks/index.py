@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lab.expiring_tree import ExpiringTree
 from rich.console import Console
 from rich.table import Table
 
 from windrow.indexes.choose import DEFAULT, STRUCTURES
-from windrow.indexes.expiring_tree import ExpiringTree
 from windrow.indexes.mapper import fold_range
 from windrow.indexes.ring import WindowIndex
 from windrow.indexes.structure import Structure

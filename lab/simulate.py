@@ -11,11 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from lab.simulated_stages import Stage, arrivals_of, single_changes, stages_of
 from windrow.compile.place_expiry import place_expiry
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.local.stages import Stage, arrivals_of, single_changes, stages_of
 from windrow.operators.changes import Changes
-from windrow.operators.pipeline import Arrivals, OperatorNeeds
+from windrow.operators.operator_for import OperatorNeeds
+from windrow.operators.pipeline import Arrivals
 from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.changes import Node
 from windrow.storage.blocks import MemoryBlocks

@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.operators.changes import Changes, nothing
 from windrow.operators.expire import ExpireRows
 from windrow.operators.operator import Operator
-from windrow.operators.pipeline import OperatorNeeds, operator_for, space_of
+from windrow.operators.operator_for import OperatorNeeds, operator_for, space_of
 from windrow.operators.scan import ScanRows
 from windrow.plan.nodes.changes import Distinct, Expire, Node, Scan
 from windrow.storage.blocks import MemoryBlocks
@@ -45,7 +45,7 @@ class Stage:
                 renewing = isinstance(node, Distinct) and node.renewing
                 self._expiring = [_expiring(child, around, renewing) if _is_own(child) else None for child in children]
         self.inputs: tuple[Node, ...] = () if self.stream is not None else inputs
-        self._types = [[column.type for column in given.columns] for given in inputs]
+        self._types = [given.types for given in inputs]
         self.queues: list[deque[Changes]] = [deque() for _ in inputs]
         self.clock = -1
         self.released: Changes | None = None

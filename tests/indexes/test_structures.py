@@ -7,10 +7,10 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from lab.expiring_tree import ExpiringTree
 
 from windrow.errors import SettingsError
 from windrow.indexes.choose import STRUCTURES, structure_named
-from windrow.indexes.expiring_tree import ExpiringTree
 from windrow.indexes.mapper import fold_range, map_range
 from windrow.indexes.ring import WindowIndex
 from windrow.indexes.structure import Structure

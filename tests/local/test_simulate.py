@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lab.simulate import Simulation
 from tests.operators.accumulate import Change, answers_of, netted
 from tests.operators.plans import KINDS, TABLE, Event, cases, expected, instants_of, shown, streams, table_of
 
 from drawn_examples import examples
-from windrow.local.simulate import Simulation
 from windrow.operators.pipeline import Arrivals
 from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.changes import Node
