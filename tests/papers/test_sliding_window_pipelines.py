@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from lab.simulate import CLOCK_TRIGGERED, Released, Simulation
+from lab.simulated_stages import Stage, arrivals_of, single_changes
 
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.local.simulate import CLOCK_TRIGGERED, Released, Simulation
-from windrow.local.stages import Stage, arrivals_of, single_changes
 from windrow.operators.changes import Changes
-from windrow.operators.pipeline import Arrivals, OperatorNeeds
+from windrow.operators.operator_for import OperatorNeeds
+from windrow.operators.pipeline import Arrivals
 from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.aggregates import ROWS, aggregate
 from windrow.plan.nodes.changes import (

@@ -11,6 +11,7 @@ import pytest
 from windrow.kernels.choose import WITHOUT_TYPE
 from windrow.plan.change_names import VERSIONS as STEPS
 from windrow.plan.change_names import asked_text, node_name, node_text, part_name
+from windrow.plan.name_parts import type_text
 from windrow.plan.nodes.aggregate_rules import AGGREGATE_RULES, PAIRS
 from windrow.plan.nodes.aggregates import (
     FILLED,
@@ -50,15 +51,8 @@ from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.nodes.spaces import Fold, Key, RowSpace, Space
-from windrow.plan.state_names import (
-    VERSIONS,
-    answer_text,
-    compared_text,
-    need_text,
-    partial_text,
-    type_text,
-    window_text,
-)
+from windrow.plan.state_names import VERSIONS, answer_text, compared_text, need_text, partial_text
+from windrow.plan.window_names import window_text
 from windrow.plan.windows.early import early_of
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.parts import nested_window

@@ -122,7 +122,7 @@ def sliced(text: str, streams: Mapping[str, pa.Table], fresh: bool) -> list[Payl
         {"ev": streams["ev"]}, {}, time="ts", lateness="0 seconds", idle_clock=False, aggregates=USER, clusterings={}
     )
     bound = bind_folded(parse_query(text), catalog)
-    plan = plan_stream(bound.stream, [plan_query("query", bound)], catalog.code)
+    plan = plan_stream(catalog.streams[bound.stream], [plan_query("query", bound)], catalog.code)
     homes = [MemoryBlocks() for _ in SHARDS]
     shards = [Shard(StagePlan.of(plan), home) for home in homes]
     sent: list[Payload] = []

@@ -26,11 +26,15 @@ explain_changes         Plans over changes as text: what runs, how rows expire, 
 explain_choices         What a scan has one of, as text: its schedules, the index of its clusters, and which blocks
                         leave memory
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
+explain_query           A query over a space as text: what its answers are made of, and which of them are told
 explain_rows            Windows that count rows as text: what they keep, and why
+explain_space           A space as text: who shares it, what its panes or rows keep, and how its windows are folded, and
+                        why so
 explain_stages          Stages, and streams that are made of answers, as text: of which query, whose clock, in which
                         stage, and why there
 explain_summary         The first three lines of explain: what is read, what is kept and shared, what was chosen and
                         what was asked for
+explain_windows         Windows over time as text: as they are written, and how panes are cut for them
 inline_views            Views: queries with a name, read as WITH by those that name them
 join_indexes            Requests joined with an index: each is answered once, in the batch in which both streams have
                         passed it
@@ -42,6 +46,8 @@ nest_windows            Windows of one or several queries that nest are read fro
 number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
 over_events             OVER in order of time, with a frame: each event with what is folded of those before it, by
                         windows that there are
+over_frames             OVER as it is written: which function is called, over which frame, and what of it cannot be
+                        answered
 place_expiry            Who lets rows expire: scans by negative tuples, operators by time probing, or a step of its own
                         above the joins
 plan_changes            What plans over changes need: by what the rows of their leaves are spread, which tables, which

@@ -23,7 +23,7 @@ from windrow.compile.wishes import Tables, Wishes
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.language.nodes import STREAM_WINDOW, StreamWindow
-from windrow.plan.bind.bind import AnyBound, bind
+from windrow.plan.bind.bind import bind
 from windrow.plan.catalog import REJECTED_ROWS, Catalog, Stream
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import NOTHING, Wanted
@@ -55,10 +55,10 @@ def compile_queries(
 
 
 def plan_query(
-    name: str, bound: AnyBound, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING, wanted: Wanted = NOTHING
+    name: str, bound: AnyQuery, beside: Iterable[AnyQuery] = (), choose: Wanted = NOTHING, wanted: Wanted = NOTHING
 ) -> AnyQuery:
     """A bound query as it runs beside others; `choose` is asked for it alone, before what is `wanted` of all."""
-    query: AnyQuery = bound.named(name)
+    query = replace(bound, name=name)
     for rule in RULES.bound:
         query = rule(query, Arriving(tuple(beside), choose, wanted))
     return query

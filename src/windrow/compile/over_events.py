@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from windrow.compile.over_frames import RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
 from windrow.language import Query, error_at, parse_expression, window_of
-from windrow.language.durations import DurationError, microseconds
 from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow
 from windrow.plan.bind.names import placed_as
-from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog
 
-_RANKINGS = ("row_number", "rank", "dense_rank")
 _OTHERS = ("joins", "group", "having", "distinct", "order", "limit", "cluster", "with_")
 """Clauses of a query that is of more than the events of one stream."""
 
@@ -30,7 +28,7 @@ def over_events(query: Query, catalog: Catalog) -> Query:
     of that range, joined with each event at its instant, which has all that happened up to it.
     """
     tree = query.tree
-    if not isinstance(tree, exp.Select) or not any(_frames(node) for node in _parts(tree)):
+    if not isinstance(tree, exp.Select) or not any(frames_in(node) for node in parts_of(tree)):
         return query
     source = tree.args["from_"].this if tree.args.get("from_") is not None else None
     of_events = isinstance(source, exp.Table) and source.name in catalog.streams and window_of(source) is None
@@ -40,29 +38,13 @@ def over_events(query: Query, catalog: Catalog) -> Query:
     return replace(query, tree=over.rewritten())
 
 
-def _parts(tree: exp.Select) -> list[exp.Expr]:
-    return [node for node in (*tree.selects, tree.args.get("qualify")) if node is not None]
-
-
-def _frames(node: exp.Expr) -> list[exp.Window]:
-    """The OVERs that are no rankings."""
-    return [over for over in node.find_all(exp.Window) if _name(over.this) not in _RANKINGS]
-
-
-def _name(node: exp.Expr) -> str:
-    while isinstance(node, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        node = node.this
-    name = node.sql_name() if isinstance(node, exp.Func) else ""
-    return (node.name if isinstance(node, exp.Anonymous) else name).lower()
-
-
 class _Events:
     """One SELECT over the events of a stream, with OVER among what it asks for."""
 
     def __init__(self, text: str, tree: exp.Select, catalog: Catalog) -> None:
         self._text, self._tree = text, tree
         self._name_what_is_chosen_by()
-        self._overs = [over for node in _parts(tree) for over in _frames(node)]
+        self._overs = [over for node in parts_of(tree) for over in frames_in(node)]
         first = self._overs[0]
         table = tree.args["from_"].this
         stream = catalog.streams[table.name]
@@ -70,7 +52,7 @@ class _Events:
         self._table, self._schema, self._time = table, stream.schema, stream.time or ""
         self._keys = first.args.get("partition_by") or []
         for over in self._overs:
-            self._check(over)
+            check_over(over, self._time, self._keys, self._text)
 
     def _name_what_is_chosen_by(self) -> None:
         """Let QUALIFY have what the names of the select list stand for."""
@@ -86,7 +68,7 @@ class _Events:
 
     def rewritten(self) -> exp.Select:
         """The same query by windows."""
-        kinds = {self._frame(over)[0] for over in self._overs}
+        kinds = {frame_of(over, self._text)[0] for over in self._overs}
         if kinds == {"RANGE"}:
             return self._by_time()
         if "RANGE" in kinds:
@@ -94,58 +76,12 @@ class _Events:
             raise error_at(self._overs[0], message, self._text, "two queries, into two sinks")
         return self._by_rows()
 
-    def _check(self, over: exp.Window) -> None:
-        """Refuse what is not in order of the events' times, or by other keys than the rest."""
-        order = over.args.get("order")
-        terms = order.expressions if order is not None else []
-        one = terms[0].this if len(terms) == 1 else None
-        if not isinstance(one, exp.Column) or one.name != self._time or terms[0].args.get("desc"):
-            message = f"OVER with a frame is in order of the events' times, which is {self._time!r} here"
-            raise error_at(over, message, self._text, f"OVER (PARTITION BY k ORDER BY {self._time} ROWS 9 PRECEDING)")
-        if (over.args.get("partition_by") or []) != self._keys:
-            raise error_at(over, "all OVER of a query have the same PARTITION BY", self._text, "two queries")
-        for key in self._keys:
-            if not isinstance(key, exp.Column):
-                raise not_yet(key, "PARTITION BY of more than columns", self._text, "PARTITION BY k")
-
-    def _frame(self, over: exp.Window) -> tuple[str, int]:
-        """Whether a frame is in rows or in time, and how many rows, or microseconds, before its own row it begins."""
-        spec = over.args.get("spec")
-        if _name(over.this) in ("lag", "lead"):
-            if spec is not None:
-                raise error_at(over, f"{_name(over.this).upper()} has no frame", self._text, "leave ROWS or RANGE out")
-            return "ROWS", 0
-        if spec is None:
-            message = "without a frame, OVER ... ORDER BY reaches back to the first event, and never lets go"
-            raise error_at(over, message, self._text, "ROWS 9 PRECEDING, or RANGE INTERVAL 1 HOUR PRECEDING")
-        end = spec.args.get("end")
-        start, side = spec.args.get("start"), spec.args.get("start_side")
-        if (end is not None and end != "CURRENT ROW") or side == "FOLLOWING":
-            message = "a frame that reaches forward would be answered when what follows has come, which may be never"
-            raise error_at(over, message, self._text, "end it with CURRENT ROW; LEAD(x) is answered with the next row")
-        if start == "CURRENT ROW":
-            return spec.args["kind"], 0
-        if not isinstance(start, exp.Expr):
-            raise not_yet(over, "a frame that reaches back to the first event", self._text, "ROWS 9 PRECEDING")
-        if spec.args["kind"] == "ROWS":
-            if not isinstance(start, exp.Literal) or start.is_string or not start.this.isdigit():
-                raise error_at(start, "a frame has a whole number of rows", self._text, "ROWS 9 PRECEDING")
-            return "ROWS", int(start.this)
-        if spec.args["kind"] != "RANGE" or not isinstance(start, exp.Interval):
-            raise error_at(
-                over, "a frame is in ROWS, or in a RANGE of time", self._text, "RANGE INTERVAL 1 HOUR PRECEDING"
-            )
-        try:
-            return "RANGE", microseconds(start.this.name, start.args["unit"].name)
-        except DurationError as error:
-            raise error_at(start, error.message, self._text, error.hint) from None
-
     def _by_rows(self) -> exp.Select:
         """A window of the last rows of each key, whose last, but for those that LEAD asks for, is the row itself."""
-        shifts = [_shift(over, self._text) for over in self._overs if _name(over.this) in ("lag", "lead")]
+        shifts = [shift_of(over, self._text) for over in self._overs if name_of(over.this) in ("lag", "lead")]
         back, ahead = (max([shift for name, shift in shifts if name == which] or [0]) for which in ("lag", "lead"))
-        framed = [over for over in self._overs if _name(over.this) not in ("lag", "lead")]
-        frames = {self._frame(over)[1] for over in framed}
+        framed = [over for over in self._overs if name_of(over.this) not in ("lag", "lead")]
+        frames = {frame_of(over, self._text)[1] for over in framed}
         if len(frames) > 1 or (framed and ahead) or (framed and back > max(frames)):
             message = "frames of different lengths stand in queries of their own, as does LEAD beside a frame"
             raise error_at(framed[-1], message, self._text, "the same ROWS n PRECEDING for all, LAG up to n")
@@ -156,11 +92,11 @@ class _Events:
         made = self._tree
 
         def meant(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Window) and _name(node.this) not in _RANKINGS:
-                name = _name(node.this)
+            if isinstance(node, exp.Window) and name_of(node.this) not in RANKINGS:
+                name = name_of(node.this)
                 if name not in ("lag", "lead"):
                     return placed_as(exp.paren(node.this.copy()), node)
-                shift = _shift(node, self._text)[1]
+                shift = shift_of(node, self._text)[1]
                 function = node.this
                 default = function.args.get("default")
                 found = _at(function.this, ahead + (shift if name == "lag" else -shift))
@@ -170,11 +106,7 @@ class _Events:
                 return placed_as(exp.Case(ifs=[exp.If(this=known, true=found)], default=default.copy()), node)
             return self._own(node, lambda column: _at(column, ahead) if ahead else exp.Last(this=column))
 
-        outputs = []
-        for node in self._stars_expanded():
-            name = node.alias_or_name if isinstance(node, exp.Alias | exp.Column) else node.sql()
-            outputs.append(placed_as(exp.alias_(_transformed(node.unalias(), meant), name, quoted=True), node))
-        made.set("expressions", outputs)
+        made.set("expressions", self._outputs(meant))
         conditions: list[exp.Expr] = []
         if made.args.get("qualify") is not None:
             conditions.append(exp.paren(_transformed(made.args["qualify"].this, meant)))
@@ -213,22 +145,19 @@ class _Events:
         joins: list[exp.Expr] = []
         aliases: dict[int, str] = {}
         for over in self._overs:
-            aliases.setdefault(self._frame(over)[1] + 1, f"__over{len(aliases)}")
+            aliases.setdefault(frame_of(over, self._text)[1] + 1, f"__over{len(aliases)}")
         calls: dict[int, list[exp.Expr]] = {length: [] for length in aliases}
 
         def meant(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Window) and _name(node.this) not in _RANKINGS:
-                length = self._frame(node)[1] + 1
+            if isinstance(node, exp.Window) and name_of(node.this) not in RANKINGS:
+                length = frame_of(node, self._text)[1] + 1
                 if node.this not in calls[length]:
                     calls[length].append(node.this.copy())
                 place = calls[length].index(node.this)
                 return placed_as(exp.column(f"v{place}", table=aliases[length]), node)
             return self._own(node, lambda column: exp.column(column.this.copy(), table=_OWN), keys=True)
 
-        outputs = []
-        for node in self._stars_expanded():
-            name = node.alias_or_name if isinstance(node, exp.Alias | exp.Column) else node.sql()
-            outputs.append(placed_as(exp.alias_(_transformed(node.unalias(), meant), name, quoted=True), node))
+        outputs = self._outputs(meant)
         chosen = made.args.get("qualify")
         condition = None if chosen is None else _transformed(chosen.this, meant)
         for length, alias in aliases.items():
@@ -272,6 +201,14 @@ class _Events:
         named = any(node.name.lower() == key.name.lower() for key in self._keys)
         return placed_as(column if named and not keys else own(column), node)
 
+    def _outputs(self, meant: Callable[[exp.Expr], exp.Expr]) -> list[exp.Expr]:
+        """The select list as `meant` has it, under the names that it had."""
+        outputs: list[exp.Expr] = []
+        for node in self._stars_expanded():
+            name = node.alias_or_name if isinstance(node, exp.Alias | exp.Column) else node.sql()
+            outputs.append(placed_as(exp.alias_(_transformed(node.unalias(), meant), name, quoted=True), node))
+        return outputs
+
     def _stars_expanded(self) -> list[exp.Expr]:
         found: list[exp.Expr] = []
         for node in self._tree.selects:
@@ -295,16 +232,6 @@ def _transformed(node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr]) -> exp.E
         elif isinstance(value, list):
             node.set(key, [_transformed(item, meant) if isinstance(item, exp.Expr) else item for item in value])
     return node
-
-
-def _shift(over: exp.Window, text: str) -> tuple[str, int]:
-    """LAG or LEAD, and how many rows before or after the own one it asks for."""
-    offset = over.this.args.get("offset")
-    if offset is None:
-        return _name(over.this), 1
-    if not isinstance(offset, exp.Literal) or offset.is_string or not offset.this.isdigit():
-        raise error_at(over, f"{_name(over.this).upper()} takes a whole number of rows", text, "LAG(x, 2)")
-    return _name(over.this), int(offset.this)
 
 
 def _many() -> exp.Expr:

@@ -10,6 +10,4 @@ replay         Queries over tables of events, batch by batch, in one process and
                `Replay`
 replay_index   An index in replay: the rows of its query are found by their keys, as of each batch
 replay_stages  Queries that run together, in one process: the same slicers and shards as on Spark, batch by batch
-simulate       A pipeline of operators with queues, a settable clock and settable delays: no thread, no sleep
-stages         The stages of a simulated pipeline: one operator each, with a queue for every input
 """

@@ -24,6 +24,7 @@ measures          One partial of a group-by: its state in every group, after eac
 merge_fold        Folds of what is there at each of many places by users' merges, in the order of time
 net               Net the changes of each instant: what came and went within it is not told
 operator          What an operator is: changes in, changes out, and state in blocks
+operator_for      Which operator runs which step of a plan over changes, and what it needs beside the step
 order             The order of instants: a stable sort of whole numbers, digit by digit
 outer_join        Joins that answer for rows without a partner too: LEFT, RIGHT, FULL, SEMI and ANTI
 packed            Changes as columns under fixed names, as blocks and payloads have them

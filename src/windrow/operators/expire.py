@@ -25,7 +25,7 @@ class ExpireRows:
         self, node: Expire, family: str, blocks: Blocks, snapshot: Snapshot | None = None, tells: bool = False
     ) -> None:
         self._tells = tells
-        types = [column.type for column in node.columns]
+        types = node.types
         self._waiting = PendingChanges(types, family, blocks, snapshot)
         self._by_input = node.place == "input"
         self.reached: int = (snapshot or {}).get("reached", BEFORE_ALL)

@@ -31,7 +31,7 @@ class FinalJoinRows:
     ) -> None:
         snapshot = snapshot or {}
         self._node = node
-        self._types = [[column.type for column in side.columns] for side in (node.left, node.right)]
+        self._types = [node.left.types, node.right.types]
         timed = replace(node, left=_timed(node.left, "left"), right=_timed(node.right, "right"))
         self._pairs = JoinRows(timed, evaluate, f"{family}.pairs", blocks, snapshot.get("pairs"))
         self._waiting = {
@@ -83,7 +83,7 @@ class _Waiting:
         if between is not None:
             self._place = side.names.index(between.left if name == "left" else between.right)
             self._waits = between.left_waits_us if name == "left" else between.right_waits_us
-        types = [*(column.type for column in side.columns), pa.int64()]
+        types = [*side.types, pa.int64()]
         snapshot = snapshot or {"rows": None, "due": None}
         self._rows = RowTable(types, ("n", "paired", "leaves"), f"{family}.rows", blocks, snapshot["rows"])
         self._due = PendingChanges(types, f"{family}.due", blocks, snapshot["due"])

@@ -68,7 +68,7 @@ class GroupRows:
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         if not len(changes):
-            return nothing([column.type for column in self._node.columns])
+            return nothing(self._node.types)
         seen = len(self._groups) > 0
         slots = self._groups.slots_of([changes.columns[self._places[key]] for key in self._node.keys], len(changes))
         pairs = instants_of(slots, changes.times)

@@ -60,7 +60,7 @@ class JoinRows:
         self._places = [[side.names.index(name) for name in asked] for side, asked in zip(inputs, names)]
         types = [node.left.columns[place].type for place in self._places[0]]
         self._keys = RowTable(types, (), f"{family}.keys", blocks, snapshot["keys"])
-        self._types = [[column.type for column in side.columns] for side in inputs]
+        self._types = [side.types for side in inputs]
         self._sides = [
             JoinSide(types, f"{family}.{name}", blocks, kept, waiting_of(node, i))
             for i, (types, name, kept) in enumerate(zip(self._types, ("left", "right"), snapshot["sides"]))

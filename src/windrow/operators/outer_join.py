@@ -35,7 +35,7 @@ class OuterJoinRows:
     ) -> None:
         snapshot = snapshot or {}
         self._node = node
-        self._types = [[column.type for column in side.columns] for side in (node.left, node.right)]
+        self._types = [node.left.types, node.right.types]
         self._pairs = JoinRows(node, evaluate, f"{family}.pairs", blocks, snapshot.get("pairs"))
         rule = Rule.WITH if node.kind == "semi" else Rule.WITHOUT
         names = {"left": "alone", "right": "alone_right"}

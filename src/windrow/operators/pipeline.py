@@ -12,41 +12,18 @@ from windrow.kernels.columns import plain
 from windrow.operators.certain import HeldChanges, clock_of, streams_in, waiting_inputs
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.expire import ExpireRows
-from windrow.operators.final_join import FinalJoinRows
 from windrow.operators.group import GroupRows
-from windrow.operators.join import JoinRows
 from windrow.operators.net import by_sign, net
 from windrow.operators.operator import Evaluate, Operator
-from windrow.operators.outer_join import OuterJoinRows
-from windrow.operators.ranked import RankRows
-from windrow.operators.regrouped import PartRows, RegroupedRows
-from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
+from windrow.operators.operator_for import OperatorNeeds, operator_for, space_of
+from windrow.operators.regrouped import RegroupedRows
 from windrow.operators.scan import ScanRows
-from windrow.operators.sets import SetRows, rule_of
 from windrow.operators.single import SingleRows
-from windrow.operators.stamp import StampRows
 from windrow.operators.stream_function import FunctionRows
-from windrow.operators.table_join import TableJoinRows
-from windrow.plan.change_names import node_name
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.change_plan import is_told_in_order
-from windrow.plan.nodes.changes import (
-    Apply,
-    Distinct,
-    Expire,
-    Group,
-    Node,
-    Project,
-    Ranked,
-    Scan,
-    Select,
-    SetNode,
-    Single,
-    Stamp,
-    Union,
-)
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Union
 from windrow.plan.nodes.input_triggered import goes_by_input
-from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -60,70 +37,6 @@ class Arrivals:
 
     times: np.ndarray
     rows: pa.RecordBatch | pa.Table
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorNeeds:
-    """What operators need beside their plan: row expressions, tables, users' code, and where state lives.
-
-    `slides`: nobody asks between the ends of windows.
-    """
-
-    evaluate: Evaluate
-    blocks: Blocks
-    tables: Mapping[str, pa.Table]
-    user: Mapping[str, type]
-    slides: bool = False
-
-
-def space_of(node: Node, tells: bool = False) -> str:
-    """The name of a node's state; a W-Expire that tells a renewing DISTINCT holds other rows."""
-    return node_name(node, "told-" if tells else "")
-
-
-def operator_for(
-    node: Node, space: str, around: OperatorNeeds, snapshot: Snapshot | None = None, tells: bool = False
-) -> Operator:
-    """The operator of `node`, whose state is called `space`. `tells`: an Expire whose parent is a renewing DISTINCT."""
-    place = (space, around.blocks, snapshot)
-    match node:
-        case Scan():
-            return ScanRows(node, *place, around.slides)
-        case Regrouped():
-            return RegroupedRows(node, *place)
-        case StageEnd():
-            return PartRows()
-        case Expire():
-            return ExpireRows(node, *place, tells)
-        case Select():
-            return SelectRows(node, around.evaluate)
-        case Project():
-            return ProjectRows(node, around.evaluate)
-        case Apply(function=function):
-            return FunctionRows(node, around.user[function], *place)
-        case Group():
-            return GroupRows(node, around.evaluate, around.user, *place)
-        case Stamp():
-            return StampRows(node, *place)
-        case Union(all=True):
-            return UnionAll()
-        case Distinct(renewing=renewing):
-            return SetRows(rule_of(node), _types(node), *place, renewing)
-        case SetNode():
-            return SetRows(rule_of(node), _types(node), *place)
-        case Join(kind="inner"):
-            return JoinRows(node, around.evaluate, *place)
-        case Join(final=True):
-            return FinalJoinRows(node, around.evaluate, *place)
-        case Join():
-            return OuterJoinRows(node, around.evaluate, *place)
-        case Ranked():
-            return RankRows(node, *place)
-        case Single():
-            return SingleRows(node)
-        case TableJoin(table=table):
-            return TableJoinRows(node, around.evaluate, around.tables[table])
-    raise TypeError(f"no operator runs {type(node).__name__}")
 
 
 class Pipeline:
@@ -274,7 +187,7 @@ class Pipeline:
         self._held[key] = {}
         for place in waiting_inputs(node):
             name = self._held_space(key, place)
-            held = HeldChanges(_types(node.children[place]), name, around.blocks, kept.get(name))
+            held = HeldChanges(node.children[place].types, name, around.blocks, kept.get(name))
             self._held[key][place] = held
 
     def _step(self, clocks: Mapping[str, int], ended: bool) -> dict[str, Changes]:
@@ -303,13 +216,9 @@ def _expiring_alike(plan: Node) -> Node:
     return replace(plan, place="apart") if isinstance(plan, Expire) and plan.place != "input" else plan
 
 
-def _types(node: Node) -> list[pa.DataType]:
-    return [column.type for column in node.columns]
-
-
 def _arrive(operator: ScanRows, node: Scan, arrived: Arrivals) -> None:
     columns = [plain(arrived.rows.column(name)) for name in node.names]
-    operator.add(arrived.times, [column.cast(type) for column, type in zip(columns, _types(node))])
+    operator.add(arrived.times, [column.cast(type) for column, type in zip(columns, node.types)])
 
 
 def _steps(arrivals: Sequence[Arrivals | Changes], clock: int) -> list[int]:
@@ -327,6 +236,6 @@ def _answered(plan: Node, changes: Changes) -> Changes:
     if isinstance(plan, StageEnd) or is_told_in_order(plan):
         return changes
     if not len(changes):
-        return nothing(_types(plan))
+        return nothing(plan.types)
     netted = isinstance(plan, (Group, Distinct, Ranked, SetNode)) and not (isinstance(plan, Union) and plan.all)
-    return by_sign(changes) if netted else net(changes, _types(plan))
+    return by_sign(changes) if netted else net(changes, plan.types)

@@ -34,7 +34,7 @@ class RankRows:
         snapshot = snapshot or {"rows": None, "partitions": None}
         self._node = node
         names = node.child.names
-        self._types = [column.type for column in node.child.columns]
+        self._types = node.child.types
         self._by = [names.index(name) for name in node.partition]
         self._order = [(names.index(key.column), key.descending, key.nulls_first) for key in node.order]
         self._partitions = RowTable(
@@ -50,7 +50,7 @@ class RankRows:
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         if not len(changes):
-            return nothing([column.type for column in self._node.columns])
+            return nothing(self._node.types)
         slots = self._rows.slots_of(changes.columns, len(changes))
         partitions = self._partitions.slots_of([changes.columns[place] for place in self._by], len(changes))
         side = self._rows.side

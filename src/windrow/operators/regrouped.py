@@ -23,7 +23,7 @@ class RegroupedRows:
     """Puts the changes that several shards have sent in order. All have settled the same instants, so none is late."""
 
     def __init__(self, node: Regrouped, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._types = [column.type for column in node.columns]
+        self._types = node.types
         self._waiting = PendingChanges(self._types, family, blocks, snapshot)
 
     @property

@@ -24,7 +24,7 @@ class ScanRows:
         self, node: Scan, family: str, blocks: Blocks, snapshot: Snapshot | None = None, slides: bool = False
     ) -> None:
         self._range, self._slides = node.range_us, slides
-        self._types = [column.type for column in node.columns]
+        self._types = node.types
         snapshot = snapshot or {"clock": None, "waiting": None}
         self.clock: int | None = snapshot["clock"]
         self._waiting = PendingChanges(self._types, family, blocks, snapshot["waiting"])

@@ -23,7 +23,7 @@ class StampRows:
 
     def __init__(self, node: Stamp, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._node = node
-        self._types = [column.type for column in node.child.columns]
+        self._types = node.child.types
         snapshot = snapshot or {"told": None, "due": None, "rows": None}
         self._told: int | None = snapshot["told"]
         self._due: int | None = snapshot["due"]
@@ -48,7 +48,7 @@ class StampRows:
         self._count(changes.part(slice(done, len(changes))))
         if self._rows.crowded:
             self._rows.sweep((self._rows.side["n"] != 0) | (self._rows.side["told"] != 0))
-        return joined(parts) if parts else nothing([column.type for column in self._node.columns])
+        return joined(parts) if parts else nothing(self._node.types)
 
     def save(self, version: int) -> None:
         self._rows.save(version)

@@ -16,6 +16,8 @@ kafka_options     What is said of a topic that is read: a few names of ours, the
                   Spark's words
 known_options     The options of the formats that are known well enough to tell a misspelt one
 memory            How much memory a shard may use: a size as people write it
+name_parts        What names of state are made of: types, names that people gave, lengths of time and literals, as
+                  declared texts
 query_parts       A query in parts that people can compare: its window, which rows it counts by what, and what it makes
                   of them
 sink              Where results go
@@ -29,4 +31,5 @@ timing            How the events of a stream are timed, and what moves its clock
 topic_options     What is said of a topic that results go to: a few names of ours, and the producer's own, checked
 user_aggregates   What a user's aggregate must be, before any query names it
 window_index      A window index as a query: the rows of a stream as its clock passes them, to be found by their keys
+window_names      Windows as names of state have them, each kind by its numbers: declared as those in `state_names`
 """

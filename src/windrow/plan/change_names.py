@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from windrow.plan.name_parts import quoted, short, span, type_text
 from windrow.plan.nodes.changes import (
     Apply,
     Column,
@@ -25,7 +26,7 @@ from windrow.plan.nodes.changes import (
 )
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
-from windrow.plan.state_names import aggregate_text, quoted, short, span, type_text
+from windrow.plan.state_names import aggregate_text
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.change_plan import ChangePlan

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from windrow.plan.change_names import asked_text
+from windrow.plan.name_parts import quoted, span
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.state_names import aggregate_text, counted_rows, partial_text, quoted, span, window_text
+from windrow.plan.state_names import aggregate_text, counted_rows, partial_text
+from windrow.plan.window_names import window_text
 from windrow.plan.windows.row_window import CountWindow
 
 WINDOW, ROWS, AGGREGATES, SHOWN, LATENESS = "window", "rows", "aggregates", "select list", "lateness"

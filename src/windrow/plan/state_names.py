@@ -4,31 +4,21 @@ A name says what is held: which rows, by which keys, in which format. It says no
 schedules it, since that does not change the bytes. A class may be renamed, and a field with a default added, without
 a change here; whoever changes the bytes of something gives it the next number in `VERSIONS`, and so another name.
 
-Texts are for people (`windrow clean` shows them); keys of the state store have a hash of them, see `short`.
+Texts are for people (`windrow clean` shows them); keys of the state store have a hash of them (`name_parts.short`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
+from windrow.plan.name_parts import literal, quoted, short, span, type_text
 from windrow.plan.nodes.aggregates import Aggregate, FilledPartial, Partial, SizedPartial
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.windows.calendar import Calendar
-from windrow.plan.windows.early import EarlyWindow
-from windrow.plan.windows.early_rows import EarlyRows
-from windrow.plan.windows.parts import NestedWindow
+from windrow.plan.window_names import window_text
 from windrow.plan.windows.predicate_window import PredicateWindow
-from windrow.plan.windows.row_levels import NestedRows
-from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.session_window import SessionWindow
-from windrow.plan.windows.time_window import TimeWindow
-from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.joined_rows import JoinedRows, TableStep
@@ -81,70 +71,6 @@ VERSIONS = {
 }
 """The format of each kind of space and partial. A change of bytes is the next number, and so another name."""
 
-_TYPES = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "float": "float",
-    "double": "double",
-    "bool": "boolean",
-    "string": "string",
-    "large_string": "string",
-    "binary": "binary",
-    "large_binary": "binary",
-    "date32[day]": "date",
-    "null": "void",
-}
-
-
-def short(text: str) -> str:
-    """The name that stands for `text` where it is a key.
-
-    >>> short("panes/1 of ticks")
-    'c4ef453fca4c3381'
-    """
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def type_text(type: pa.DataType) -> str:
-    """A type as Spark's DDL has it, whoever prints it; whether a value may be NULL changes no name.
-
-    >>> type_text(pa.list_(pa.struct([("a b", pa.int64()), ("t", pa.timestamp("us", tz="UTC"))])))
-    'array<struct<`a b`: bigint, t: timestamp>>'
-    """
-    if pa.types.is_decimal(type):
-        return f"decimal({type.precision},{type.scale})"
-    if pa.types.is_timestamp(type):
-        return "timestamp_ntz" if type.tz is None else "timestamp"
-    if pa.types.is_duration(type):
-        return "interval day to second"
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        return f"array<{type_text(type.value_type)}>"
-    if pa.types.is_struct(type):
-        return f"struct<{', '.join(f'{quoted(field.name)}: {type_text(field.type)}' for field in type)}>"
-    if pa.types.is_map(type):
-        return f"map<{type_text(type.key_type)}, {type_text(type.item_type)}>"
-    return _TYPES.get(str(type), str(type))
-
-
-def quoted(name: str) -> str:
-    """A name that people gave, such that nothing in it can be taken for a word of ours.
-
-    >>> quoted("ticks"), quoted("ticks where x")
-    ('ticks', '`ticks where x`')
-    """
-    return name if re.fullmatch(r"\w+", name, re.ASCII) else f"`{name.replace('`', '``')}`"
-
-
-def span(us: int) -> str:
-    """A length of time.
-
-    >>> span(60_000_000), span(1_500)
-    ('60 s', '1500 us')
-    """
-    return f"{us} us" if us % 1_000_000 else f"{us // 1_000_000} s"
-
 
 def versioned(kind: str) -> str:
     return f"{kind}/{VERSIONS[kind]}"
@@ -160,7 +86,7 @@ def partial_text(partial: Partial) -> str:
     typed = of if partial.type is None else f"{of} {type_text(partial.type)}"
     text = versioned(partial.kind) + ("" if partial.user is None else f" {quoted(partial.user)}")
     if isinstance(partial, ClusterPartial):
-        parameters = ", ".join(_literal(value) for value in partial.parameters)
+        parameters = ", ".join(literal(value) for value in partial.parameters)
         text += f" {partial.algorithm}({parameters}) of ({', '.join(partial.coordinates)})"
         text += "".join(f" with {partial_text(other)}" for other in partial.attached)
     else:
@@ -181,65 +107,6 @@ def aggregate_text(aggregate: Aggregate) -> str:
     """An answer, and what it is drawn from."""
     level = "" if aggregate.of_level is None else f" of level {aggregate.of_level}"
     return f"{aggregate.answer} {type_text(aggregate.type)} from {partial_text(aggregate.partial)}{level}"
-
-
-def window_text(window: TimeWindow | CountWindow) -> str:
-    """A window by its kind and its numbers. Whether a slide was rounded does not matter, only to what.
-
-    >>> window_text(TimeWindow(60_000_000, 5_000_000)), window_text(CountWindow(rows=100, slide_us=500))
-    ('[range 60 s slide 5 s]', '[rows 100 slide 500 us]')
-    """
-    return f"[{_bounds(window)}]"
-
-
-def _bounds(window: TimeWindow | CountWindow) -> str:
-    match window:
-        case EarlyWindow():
-            return f"early {_bounds(window.closes)} every {span(window.slide_us)}"
-        case EarlyRows():
-            return f"early {_bounds(window.closes)}{_every(window.slide_us)}"
-        case NestedWindow(levels=levels, aging=aging) if levels is not None:
-            return _levels(levels.windows, aging) + _every(window.every_us)
-        case CalendarWindow(ends=Calendar() as ends, starts=Calendar() as starts):
-            reach = f"{starts.back_months} months {starts.back_days} days"
-            slide = f"{ends.months} months {ends.days} days"
-            return f"range {reach} slide {slide}{_offset(ends.offset_us)} in {ends.zone}{_every(window.every_us)}"
-        case CumulateWindow():
-            assert window.range_us is not None
-            return f"cumulate {span(window.range_us)} slide {span(window.slide_us)}{_offset(window.offset_us)}"
-        case TimeWindow():
-            reach = "unbounded" if window.range_us is None else span(window.range_us)
-            return f"range {reach} slide {span(window.slide_us)}{_offset(window.offset_us)}{_every(window.every_us)}"
-        case PredicateWindow():
-            conditions = f"from {window.opens} to {window.closes}{_every(window.every_us)}"
-            return conditions + _counted(window)
-        case SessionWindow():
-            return f"session gap {span(window.gap_us)}{_every(window.every_us)}{_counted(window)}"
-        case NestedRows():
-            return _levels(window.levels, window.aging) + _every(window.every_us)
-    reach = "unbounded" if window.rows is None else f"rows {window.rows}"
-    reach = reach if window.range_us is None else f"range {span(window.range_us)}"
-    slide = f"{window.slide_rows} rows" if window.slide_us is None else span(window.slide_us)
-    unique = " unique" if window.unique else ""
-    return f"{reach} slide {slide}{_offset(window.offset_us)}{_every(window.every_us)}{_counted(window)}{unique}"
-
-
-def _levels(levels: Iterable[TimeWindow | CountWindow], aging: Iterable[float]) -> str:
-    weights = ", ".join(_literal(weight) for weight in aging)
-    return f"levels {' '.join(map(window_text, levels))}" + (f" aging {weights}" if weights else "")
-
-
-def _offset(us: int) -> str:
-    return f" offset {span(us)}" if us else ""
-
-
-def _every(us: int | None) -> str:
-    return "" if us is None else f" every {span(us)}"
-
-
-def _counted(window: CountWindow) -> str:
-    text = "" if window.counted is None else f" counting {window.counted}"
-    return text + (f" partition by {', '.join(window.partition)}" if window.partition else "")
 
 
 def joined_text(rows: JoinedRows | None) -> str:
@@ -305,14 +172,3 @@ def answer_text(query: QueryPlan) -> str:
 
 def _all(partials: Iterable[Partial]) -> str:
     return "; ".join(map(partial_text, partials))
-
-
-def _literal(value: Any) -> str:
-    """A parameter as it would be written.
-
-    >>> _literal(0.5), _literal(3), _literal("it's")
-    ('0.5', '3', "'it''s'")
-    """
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return repr(float(value)) if isinstance(value, float) else str(value)

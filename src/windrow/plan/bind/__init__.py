@@ -3,7 +3,7 @@
 aggregate              SELECT with aggregates: what is grouped by, what is folded, and what is made of both afterwards
 bind                   The one door to binding: names resolved, types known, and what cannot run refused
 bound                  What binding makes of a query: names resolved, types known, keys and aggregates told apart
-calls                  Calls of aggregates in a query's text: found, checked, and made into aggregates of the plan
+calls                  Calls of aggregates in a query's text: by which names they are known, and where they stand
 change_groups          The select list of a query over changes, with GROUP BY, HAVING and DISTINCT
 change_sources         What FROM names in a query over changes, and its columns: streams through windows, tables, sub-
                        queries
@@ -40,6 +40,8 @@ joins                  JOIN, commas and WHERE: which conditions join, which rest
                        afterwards
 lambda_variables       Variables of lambdas that would catch a column of the same name are called something else
 level_filters          FILTER (WHERE level <= 1): an aggregate of what one level holds, beside those of a coarser one
+lift                   Expressions beside aggregates, over the columns that slide emits: each aggregate and each key
+                       becomes its column
 lower_columns          Expressions over the sources of a SELECT, as expressions over columns of a plan
 names                  Names in expressions: each column replaced by what it stands for, at its old place in the text
 order                  ORDER BY and LIMIT
@@ -47,6 +49,8 @@ others_windows         Windows in others' words: Spark's `GROUP BY window(ts, '1
                        stream's own time
 over                   ROW_NUMBER, RANK and DENSE_RANK OVER partitions of rows: after groups, and before the select list
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
+plain_select           Sub-queries that only compute columns and filter rows: the stream below them is read in their
+                       place
 project_rows           SELECT without aggregates over the rows of a stream: other columns of the same rows, or fewer of
                        them
 qualified              Names of columns where FROM has several: a stream and the tables that it is joined with
@@ -57,6 +61,8 @@ refuse                 Clauses that the language has and this version does not r
                        dropped
 refuse_time_functions  Functions that do not go with windows of ours, or are another one each time: refused where they
                        stand
+resolve_calls          Calls of aggregates, made into aggregates of the plan: what each is asked of is checked, and the
+                       rest refused
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
 source_names           Which source of a SELECT a name means: columns, edges of windows, and what * stands for
 stream_first           A join that begins with a table, written so that it begins with a stream

@@ -5,37 +5,33 @@ Whether panes or operators over changes answer a query is decided here, and nobo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from windrow.language import Query
-from windrow.plan.bind.bound import BoundQuery, Scope
+from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.changes import bind_changes
 from windrow.plan.bind.contradictions import refuse_contradictions
 from windrow.plan.bind.corrected import refuse_over_changes
 from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind_folded
 from windrow.plan.bind.refuse import not_yet
-from windrow.plan.catalog import Catalog, Stream
-from windrow.plan.nodes.change_plan import BoundChanges
+from windrow.plan.catalog import Catalog
+from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.stage import AnyQuery
 
-AnyBound = BoundQuery | BoundChanges
 
-
-def bind(parsed: Query, catalog: Catalog) -> AnyBound:
+def bind(parsed: Query, catalog: Catalog) -> AnyQuery:
     """What a query asks, of what a catalog knows."""
     refuse_contradictions(parsed.tree, parsed.text)
     if not is_over_changes(parsed.tree, Scope(catalog, parsed.text)):
         return bind_folded(parsed, catalog)
     refuse_over_changes(parsed, catalog)
     bound = bind_changes(parsed, catalog)
-    _refuse_mixed(bound.streams, parsed)
+    _refuse_mixed(bound, parsed)
     return bound
 
 
-def _refuse_mixed(streams: Iterable[Stream], query: Query) -> None:
+def _refuse_mixed(bound: ChangePlan, query: Query) -> None:
     """Refuse a query over rows that come and go which reads events beside answers: they are in other stages."""
-    made = {stream.made_of is not None for stream in streams}
-    if len(made) > 1:
+    if 0 < len(bound.made_of) < len(bound.streams):
         what = "a join or set operator of a stream of events with one that is made of answers"
         raise not_yet(
             query.tree, what, query.text, "make a stream of answers of both: CREATE STREAM name AS SELECT ..."

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from windrow.language import as_written, error_at, expression_sql
 from windrow.plan.bind.bound import Scope
-from windrow.plan.bind.calls import calls_in, is_call, resolve
+from windrow.plan.bind.calls import calls_in, is_call
 from windrow.plan.bind.change_sources import Derived, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
@@ -22,6 +22,7 @@ from windrow.plan.bind.order import selected
 from windrow.plan.bind.over import Overs, resolved
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.refuse import refuse_groupings
+from windrow.plan.bind.resolve_calls import resolve
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, FilledPartial
 from windrow.plan.nodes.changes import Computed, Distinct, Group, Measure, Node, Project, Select

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,39 +18,39 @@ from windrow.plan.bind.check_from import check_aliases, check_conditions, check_
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.common_slide import common_slide
-from windrow.plan.bind.edges import EDGES, Windows, longest
-from windrow.plan.bind.emitted import check_condition, every_of, with_condition, with_empty
+from windrow.plan.bind.edges import Windows, longest
+from windrow.plan.bind.emitted import check_condition, check_without_slide, every_of, with_condition, with_empty
 from windrow.plan.bind.final import final_plan
 from windrow.plan.bind.first_ones import first_ones
 from windrow.plan.bind.first_rows import first_answers
-from windrow.plan.bind.from_clause import bind_stream, read_from
+from windrow.plan.bind.from_clause import Named, bind_stream, named_by_with, read_from
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_keys import keys_of_streams, keys_of_table, kind_with_table
 from windrow.plan.bind.joined_queries import ONE_ROW
 from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of, refuse_impossible
 from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import check_qualifiers
-from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.plain_select import is_plain, names_edges
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import SubQueries
 from windrow.plan.bind.using_columns import coalesced_columns, with_coalesced
-from windrow.plan.bind.waits import Waits, keeps_for_ever, life_of
+from windrow.plan.bind.waits import Waits, life_of, refuse_endless
 from windrow.plan.bind.widen import cast_columns, check_edges_of_sides, types_of_sides
 from windrow.plan.catalog import Catalog, Stream
-from windrow.plan.nodes.change_plan import BoundChanges, leading_names
-from windrow.plan.nodes.changes import Group, Intersect, Minus, Node, Ranked, Scan, Select, Single, Union
-from windrow.plan.nodes.emission import CHANGES, DELETES, FINAL, SNAPSHOT
+from windrow.plan.nodes.change_plan import ChangePlan, leading_names
+from windrow.plan.nodes.changes import Intersect, Minus, Node, Select, Single, Union
+from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
 from windrow.plan.nodes.joins import Between, Join, TableJoin
+from windrow.plan.nodes.query_plan import UNNAMED
 
-Named = Mapping[str, exp.Expr]
 _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 
 
 @deep
-def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
+def bind_changes(query: Query, catalog: Catalog) -> ChangePlan:
     """The plan of a query over changes."""
     emit = emit_of(query.tree)
     slide_us, offset_us = common_slide(query.tree, query.text)
@@ -63,22 +62,20 @@ def bind_changes(query: Query, catalog: Catalog) -> BoundChanges:
     derived = binder.relation(tree, {}, None)
     check_condition(derived.plan, hidden, query)
     emit = emit or (CHANGES if slide_us is None else SNAPSHOT)
-    if slide_us is None and emit == SNAPSHOT:
-        way_out = "add a SLIDE to the windows, or EMIT CHANGES"
-        message = "a window without SLIDE has no instants to answer at"
-        raise error_at(query.tree.args["emit"], message, scope.text, way_out)
-    if emit == DELETES and slide_us is None and not _deletes(derived.plan):
-        way_out = "EMIT INSERTS, or windows that end"
-        raise error_at(query.tree.args["emit"], "this query never takes a row back", scope.text, way_out)
+    if slide_us is None:
+        check_without_slide(emit, derived.plan, query)
     plan = first_ones(derived.plan)
-    binder.refuse_endless(plan)
+    refuse_endless(plan, binder.unwindowed, slide_us is not None, scope.text)
     if emit == FINAL and not query.tree.args["emit"].meta.get(EACH_EVENT):
         plan = final_plan(plan, query.tree.args["emit"], scope.text)
     check_leading(query.tree, derived.columns, leading_names(emit), scope)
     reach, unbounded = max(length or 0 for length in binder.ranges), None in binder.ranges
     every_us, plan = every_of(query, slide_us), with_empty(plan, query)
     instants = (slide_us, offset_us, reach, unbounded)
-    return BoundChanges(tuple(binder.streams.values()), plan, emit, *instants, every_us, hidden)
+    read = [binder.streams[name] for name in sorted(binder.streams)]
+    made_of = tuple((stream.name, stream.made_of) for stream in read if stream.made_of is not None)
+    streams = tuple(stream.name for stream in read)
+    return ChangePlan(UNNAMED, streams, plan, emit, *instants, made_of=made_of, every_us=every_us, hidden=hidden)
 
 
 @dataclass(slots=True)
@@ -97,8 +94,7 @@ class _Binder:
     def relation(self, tree: exp.Expr, named: Named, window: object) -> Derived:
         """The answers of a query as a relation; `window` is that of streams that have none of their own."""
         window = query_window_of(tree) or window
-        if tree.args.get("with_"):
-            named = {**named, **{common.alias.lower(): common for common in tree.args["with_"].expressions}}
+        named = named_by_with(tree, named)
         refuse_clauses_over_changes(tree, self.scope.text)
         if isinstance(tree, exp.Subquery):
             return first_answers(self.relation(tree.this, named, window), tree, self.scope)
@@ -144,27 +140,13 @@ class _Binder:
             plan = Select(plan, expression_sql(all_of(rest)))
         return selected(plan)
 
-    def refuse_endless(self, plan: Node) -> None:
-        """Refuse streams without a window whose rows a step would keep for ever."""
-        found = keeps_for_ever(plan, self.unwindowed)
-        for name in self.unwindowed if self.slide_us is not None else ():
-            found = found or (name, "a window that slides")
-        if found is not None:
-            name, step = found
-            message = f"stream {name!r} needs a window here: without one {step} would keep its rows for ever"
-            near = f"{name}.ts BETWEEN other.ts - INTERVAL 10 MINUTES AND other.ts"
-            way_out = f"{name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES, or in a join ON {near}"
-            raise error_at(self.unwindowed[name], message, self.scope.text, way_out)
-
     def _without_sub_queries(
         self, tree: exp.Select, bound: list[tuple[str, Source]], named: Named, window: object
     ) -> exp.Select:
         """The query with sub-queries outside FROM as joins, whose sources are added to those that are `bound`."""
 
         def columns_of(inner: exp.Select) -> dict[str, list[str]]:
-            others = named
-            if inner.args.get("with_"):
-                others = {**named, **{common.alias.lower(): common for common in inner.args["with_"].expressions}}
+            others = named_by_with(inner, named)
             tables = [read_from(inner, self.scope.text), *(join.this for join in inner.args.get("joins") or [])]
             reach = query_window_of(inner) or window
             return {table.alias_or_name: list(self._source(table, others, reach).columns) for table in tables}
@@ -230,7 +212,7 @@ class _Binder:
         holder = table if isinstance(table, exp.Subquery) else named.get(table.name.lower())
         if holder is not None:
             body, others = holder.this, {name: query for name, query in named.items() if query is not holder}
-            source: Source | None = self._rows(body, others, own, window) if self._is_plain(body) else None
+            source: Source | None = self._rows(body, others, own, window) if is_plain(body, self.scope) else None
             if source is None and own is not None:
                 raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
             source = self.relation(body, others, window) if source is None else source
@@ -245,17 +227,6 @@ class _Binder:
         bound = bind_stream(table, list(named), self.scope)
         return self._base(Base(bound.stream, bound.columns, None, None), table, own or window)
 
-    def _is_plain(self, body: exp.Expr) -> bool:
-        """Whether a sub-query only computes columns and filters rows."""
-        select = body.unnest()
-        if not isinstance(select, exp.Select) or aggregates(select, self.scope):
-            return False
-        clauses = ("joins", "distinct", "query_window", "with_", "order", "limit", "qualify")
-        if any(node.find(exp.Window, exp.Query) for node in select.selects) or _has_query(select.args.get("where")):
-            return False
-        table = select.args["from_"].this if select.args.get("from_") else None
-        return not any(select.args.get(clause) for clause in clauses) and isinstance(table, exp.Table)
-
     def _rows(self, body: exp.Expr, named: Named, own: object, window: object) -> Base | None:
         """A sub-query that only computes columns and filters rows: the stream below it, seen so.
 
@@ -268,17 +239,12 @@ class _Binder:
         if own is not None and window_of(table) is not None:
             raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
         source = self._source(table, named, own or window)
-        if not isinstance(source, Base) or (own is None and self._names_edges(select, source)):
+        if not isinstance(source, Base) or (own is None and names_edges(select, source)):
             return None
         check_qualifiers(select, source.columns, self.scope.text)
         rows = filtered(select, BoundRows(source.stream, dict(source.columns), source.where, None), self.scope)
         rows = projected(select, rows, self.scope)
         return replace(source, columns=rows.columns, where=rows.where)
-
-    def _names_edges(self, select: exp.Select, source: Base) -> bool:
-        known = {name.lower() for name in source.columns}
-        names = {column.name.lower() for column in select.find_all(exp.Column)}
-        return source.windows is not None and bool((names - known) & set(EDGES))
 
     def _base(self, base: Base, table: exp.Table, written: object) -> Base:
         self.streams[base.stream.name] = base.stream
@@ -292,16 +258,3 @@ class _Binder:
         told = self.slide_us is not None and self.scope.emit == SNAPSHOT
         windows = Windows(self.slide_us or 0, self.offset_us, written.range_us) if told else None
         return replace(base, range_us=written.range_us, windows=windows)
-
-
-def _has_query(part: exp.Expr | None) -> bool:
-    return part is not None and part.find(exp.Query) is not None
-
-
-def _deletes(plan: Node) -> bool:
-    """Whether a `-` can ever come."""
-    if isinstance(plan, Scan):
-        return plan.range_us is not None
-    if isinstance(plan, Group | Minus | Ranked) or (isinstance(plan, Join | TableJoin) and plan.kind != "inner"):
-        return True
-    return any(_deletes(child) for child in plan.children)

@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language import Query, emit_of, error_at
-from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.aggregates import Aggregate
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, parts_of
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
@@ -32,7 +32,7 @@ def refuse_over_changes(query: Query, catalog: Catalog) -> None:
         raise _refused(query, stream, f"{what}: {why}")
 
 
-def refuse_uncorrected(query: Query, bound: BoundQuery, catalog: Catalog) -> None:
+def refuse_uncorrected(query: Query, bound: QueryPlan, catalog: Catalog) -> None:
     """Refuse what cannot be answered again, or would be told in other rows than windows have."""
     stream = correcting_in(query.tree, catalog)
     assert stream is not None
@@ -41,7 +41,7 @@ def refuse_uncorrected(query: Query, bound: BoundQuery, catalog: Catalog) -> Non
         raise _refused(query, stream, reason)
 
 
-def _reason(query: Query, bound: BoundQuery) -> str | None:
+def _reason(query: Query, bound: QueryPlan) -> str | None:
     window = bound.window
     if isinstance(window, SessionWindow):
         return "sessions are not: a late event would join two that have been told, or lengthen one"

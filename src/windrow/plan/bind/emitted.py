@@ -12,7 +12,9 @@ from windrow.language.nodes import EMIT, Emit
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.over_changes import aggregates
-from windrow.plan.nodes.changes import Group, Node, Project, Select
+from windrow.plan.nodes.changes import Group, Minus, Node, Project, Ranked, Scan, Select
+from windrow.plan.nodes.emission import DELETES, SNAPSHOT
+from windrow.plan.nodes.joins import Join, TableJoin
 
 WHEN, KEY = "#when", "#key"
 """Columns behind the select list: whether the condition of EMIT WHEN holds, and the keys of the group."""
@@ -28,6 +30,28 @@ def every_of(query: Query, slide_us: int | None) -> int | None:
         raise error_at(emit, message, query.text, "take that period as SLIDE, with EMIT CHANGES")
     period: int = emit.args["every"].us
     return period
+
+
+def check_without_slide(emit: str, plan: Node, query: Query) -> None:
+    """Refuse, of windows without a slide, answers at instants that they do not have, and `-` rows that never come."""
+    if emit == SNAPSHOT:
+        message, way_out = (
+            "a window without SLIDE has no instants to answer at",
+            "add a SLIDE to the windows, or EMIT CHANGES",
+        )
+        raise error_at(query.tree.args[EMIT], message, query.text, way_out)
+    if emit == DELETES and not _deletes(plan):
+        message = "this query never takes a row back"
+        raise error_at(query.tree.args[EMIT], message, query.text, "EMIT INSERTS, or windows that end")
+
+
+def _deletes(plan: Node) -> bool:
+    """Whether a `-` can ever come."""
+    if isinstance(plan, Scan):
+        return plan.range_us is not None
+    if isinstance(plan, Group | Minus | Ranked) or (isinstance(plan, Join | TableJoin) and plan.kind != "inner"):
+        return True
+    return any(_deletes(child) for child in plan.children)
 
 
 def with_condition(query: Query, scope: Scope) -> tuple[exp.Expr, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from windrow.errors import QueryError, SettingsError
@@ -33,6 +35,15 @@ from windrow.plan.windows.parts import nested_window
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.plan.windows.uneven import CalendarWindow, CumulateWindow, calendar_window
+
+Named = Mapping[str, exp.Expr]
+"""The sub-queries that WITH has named, each with its names for columns."""
+
+
+def named_by_with(tree: exp.Expr, named: Named) -> Named:
+    """What may be named in a query: what is `named` around it, and what its own WITH names."""
+    own = tree.args.get("with_")
+    return named if own is None else {**named, **{common.alias.lower(): common for common in own.expressions}}
 
 
 def read_from(tree: exp.Select, text: str) -> exp.Expr:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from windrow.errors import QueryError
 from windrow.language import error_at, expression_sql, parse_expression
-from windrow.plan.bind.bound import BoundQuery, BoundRows, Scope
+from windrow.plan.bind.bound import BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.check_from import above, check_aliases, join_kind
 from windrow.plan.bind.column_aliases import renamed
@@ -191,9 +191,9 @@ def _meeting(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     return pa.decimal128(precision, scale) if precision <= 38 else None
 
 
-def needs_engine(query: BoundQuery, scope: Scope) -> bool:
+def needs_engine(bound: BoundAnswers, scope: Scope) -> bool:
     """Whether an expression over joined rows can be evaluated by the engine alone, or comes out of another type."""
-    local = scope.catalog.above
+    query, schema, local = bound.query, bound.stream.schema, scope.catalog.above
     if query.rows is None or local is None:
         return False
     partials = [aggregate.partial for aggregate in query.aggregates]
@@ -203,7 +203,7 @@ def needs_engine(query: BoundQuery, scope: Scope) -> bool:
             continue
         node = parse_expression(text)
         try:
-            if local.type_of(node, query.stream.schema) != scope.catalog.engine.type_of(node, query.stream.schema):
+            if local.type_of(node, schema) != scope.catalog.engine.type_of(node, schema):
                 return True
         except QueryError:
             return True

@@ -18,11 +18,18 @@ from windrow.language import (
     window_of,
 )
 from windrow.plan.bind.aggregate import bind_aggregate, check_outputs
-from windrow.plan.bind.bound import Bound, BoundAnswers, BoundQuery, BoundRows, Scope
+from windrow.plan.bind.bound import Bound, BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.corrected import correcting_in, refuse_uncorrected
-from windrow.plan.bind.from_clause import bind_stream, bind_window, needs_window, read_from
+from windrow.plan.bind.from_clause import (
+    Named,
+    bind_stream,
+    bind_window,
+    named_by_with,
+    needs_window,
+    read_from,
+)
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_tables import join_tables, needs_engine
 from windrow.plan.bind.names import both, check_new, check_qualifiers, is_star, output_name, substituted
@@ -34,15 +41,12 @@ from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.window_rows import bind_window_rows
 from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.emission import CHANGES, CORRECTED, FINAL, SNAPSHOT
-from windrow.plan.nodes.query_plan import Output
+from windrow.plan.nodes.query_plan import Output, QueryPlan
 from windrow.plan.nodes.result_columns import leading_columns, named_columns
-
-Named = dict[str, exp.Expr]
-"""The sub-queries that WITH has named, each with its names for columns."""
 
 
 @deep
-def bind_folded(query: Query, catalog: Catalog) -> BoundQuery:
+def bind_folded(query: Query, catalog: Catalog) -> QueryPlan:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = CORRECTED if correcting_in(query.tree, catalog) is not None else _emitted(query)
     scope = Scope(catalog, query.text, emit)
@@ -54,7 +58,7 @@ def bind_folded(query: Query, catalog: Catalog) -> BoundQuery:
             refuse_uncorrected(query, bound.query, catalog)
         elif emit != SNAPSHOT:
             refuse_changes(query.tree, bound.query, query.text)
-        return replace(bound.query, by_engine=needs_engine(bound.query, scope))
+        return replace(bound.query, by_engine=needs_engine(bound, scope))
     raise needs_window(bound.stream.name, query.tree.args["from_"], query.text)
 
 
@@ -77,8 +81,7 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     if not isinstance(tree, exp.Select):
         raise not_yet(tree, type(tree).__name__.upper(), scope.text)
     refuse_unsupported(tree, scope.text)
-    if tree.args.get("with_"):
-        named = named | {common.alias.lower(): common for common in tree.args["with_"].expressions}
+    named = named_by_with(tree, named)
     tree, source = _bind_from(tree, named, scope)
     check_qualifiers(tree, source.columns, scope.text)
     refuse_cluster_calls(tree, source.columns, scope)
@@ -160,4 +163,4 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
         limit=source.query.limit if tree.args.get("limit") is None else bind_limit(tree, scope.text),
     )
     check_outputs(query, outputs, having, terms, scope)
-    return BoundAnswers(query, outputs)
+    return BoundAnswers(query, outputs, source.stream)

@@ -8,8 +8,8 @@ from windrow.errors import NotSupportedYet
 from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, error_at, span_of
 from windrow.language import PredicateWindow as PredicateWindowText
 from windrow.language import TimeWindow as WrittenWindow
-from windrow.plan.bind.bound import BoundQuery
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.row_levels import NestedRows
 
@@ -81,7 +81,7 @@ def refuse_groupings(tree: exp.Select, text: str) -> None:
         raise not_yet(group, what, text, "UNION ALL of a query for each grouping", tree=tree)
 
 
-def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
+def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:
     """Raise where the changes of a query cannot be told."""
     emit = tree.args.get("emit") or tree
     if query.order or query.limit is not None:
@@ -94,7 +94,7 @@ def refuse_changes(tree: exp.Expr, query: BoundQuery, text: str) -> None:
         raise not_yet(emit, "EMIT CHANGES of clusters of levels, or of windows that answer early", text)
 
 
-def _asks_levels(query: BoundQuery) -> bool:
+def _asks_levels(query: QueryPlan) -> bool:
     return any(aggregate.answer == "RECURRING" or aggregate.of_level is not None for aggregate in query.aggregates)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from windrow.language import expression_sql, parse_expression
+from windrow.language import error_at, expression_sql, parse_expression
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.changes import Distinct, Group, Node, Project, Ranked, Scan, Select, SetNode, Stamp, Union
 from windrow.plan.nodes.joins import Between, Join, TableJoin
@@ -92,10 +92,23 @@ def life_of(plan: Node) -> int | None:
     return life_of(plan.children[0]) if isinstance(plan, Project | Select | TableJoin) else None
 
 
-def keeps_for_ever(plan: Node, streams: Collection[str]) -> tuple[str, str] | None:
+def refuse_endless(plan: Node, unwindowed: Mapping[str, exp.Expr], slides: bool, text: str) -> None:
+    """Refuse streams without a window whose rows a step would keep for ever; `unwindowed` says where they stand."""
+    found = _keeps_for_ever(plan, unwindowed)
+    for name in unwindowed if slides else ():
+        found = found or (name, "a window that slides")
+    if found is not None:
+        name, step = found
+        message = f"stream {name!r} needs a window here: without one {step} would keep its rows for ever"
+        near = f"{name}.ts BETWEEN other.ts - INTERVAL 10 MINUTES AND other.ts"
+        way_out = f"{name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES, or in a join ON {near}"
+        raise error_at(unwindowed[name], message, text, way_out)
+
+
+def _keeps_for_ever(plan: Node, streams: Collection[str]) -> tuple[str, str] | None:
     """The first of these streams, which have no window, whose rows a step would keep for ever, and which step it is."""
     for child in plan.children:
-        found = keeps_for_ever(child, streams)
+        found = _keeps_for_ever(child, streams)
         if found is not None:
             return found
     held: list[tuple[Node, str]] = []

@@ -62,7 +62,7 @@ def cast_to(node: exp.Expr, type: pa.DataType) -> exp.Expr:
 
 def cast_columns(plan: Node, types: list[pa.DataType]) -> Node:
     """The plan with columns of these types."""
-    if [column.type for column in plan.columns] == types:
+    if plan.types == types:
         return plan
     return Project(plan, tuple(_computed(column, type) for column, type in zip(plan.columns, types)))
 

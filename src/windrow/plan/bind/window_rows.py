@@ -7,14 +7,14 @@ from sqlglot import exp
 
 from windrow.language import error_at, expression_sql, parse_expression
 from windrow.plan.bind.aggregate import check_outputs, partition_keys
-from windrow.plan.bind.bound import BoundAnswers, BoundQuery, BoundRows, Scope
+from windrow.plan.bind.bound import BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.names import both, check_new, is_star, output_name, placed_as, substituted, with_parts
 from windrow.plan.bind.order import bind_limit, bind_order
 from windrow.plan.bind.project_rows import filtered
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.aggregates import Aggregate, Partial
-from windrow.plan.nodes.query_plan import Output
+from windrow.plan.nodes.query_plan import UNNAMED, Output, QueryPlan
 from windrow.plan.nodes.result_columns import leading_columns, named_columns
 from windrow.plan.nodes.spaces import Key
 
@@ -45,8 +45,9 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
     having = None if of_windows is None else items(of_windows)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     terms = bind_order(tree, aliases, items, scope.text)
-    query = BoundQuery(
-        source.stream,
+    query = QueryPlan(
+        UNNAMED,
+        source.stream.name,
         window,
         None if source.where is None else expression_sql(source.where),
         tuple(partition_keys(source, scope).values()),
@@ -57,10 +58,11 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
         bind_limit(tree, scope.text),
         emit=scope.emit,
         rows=source.rows,
+        made_of=source.stream.made_of,
         items=tuple(items.found.values()),
     )
     check_outputs(query, outputs, having, terms, scope)
-    return BoundAnswers(query, outputs)
+    return BoundAnswers(query, outputs, source.stream)
 
 
 class _Items:

@@ -3,7 +3,7 @@
 aggregate_rules  Which aggregates there are: what each takes, what it answers, and the kind of partial that it is drawn
                  from
 aggregates       Aggregates of a plan: an answer, and the partial that a pane must keep for it
-change_plan      One query over changes: as it was bound, and as it runs
+change_plan      One query over changes: the streams that it reads, its plan, what is sent of it, and at which instants
 changes          Plans over changes: answers that change with every arrival and every expiry
 clusters         What a pane keeps for CLUSTER BY, and what can be asked of a cluster
 emission         What is sent of a window's answer: all of it, what differs from the window before, or what late events

@@ -1,4 +1,4 @@
-"""One query over changes: as it was bound, and as it runs."""
+"""One query over changes: the streams that it reads, its plan, what is sent of it, and at which instants."""
 
 from __future__ import annotations
 
@@ -7,51 +7,26 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from windrow.plan.catalog import Stream
 from windrow.plan.change_names import asked_text, change_answer_text
+from windrow.plan.name_parts import short
 from windrow.plan.nodes.changes import TIME, Apply, Node, Project, Select
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.wanted import NOTHING, Wanted
-from windrow.plan.state_names import short
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.stage import AnyQuery
 
 
 @dataclass(frozen=True, slots=True)
-class BoundChanges:
-    """A query over changes: the streams that it reads, its plan, what is sent of it, and at which instants.
+class ChangePlan:
+    """One query over changes: as it was bound, and, with W-Expire in its place, as it runs.
 
     Without a slide every change is sent at its own instant, or, with `every_us`, all that is left of those since the
     last multiple of it. `range_us` is that of the longest window that has a beginning, and `unbounded` says that one
-    has none. The last `hidden` columns are not shown: a condition, of which only the beginning is told, and the keys
-    that it is of.
+    has none.
     """
-
-    streams: tuple[Stream, ...]
-    plan: Node
-    emit: str
-    slide_us: int | None = None
-    offset_us: int = 0
-    range_us: int = 0
-    unbounded: bool = False
-    every_us: int | None = None
-    hidden: int = 0
-
-    def named(self, name: str) -> ChangePlan:
-        """What it asks for under a name, before any rule has had a say."""
-        streams = tuple(sorted(stream.name for stream in self.streams))
-        made_of = tuple(sorted((stream.name, stream.made_of) for stream in self.streams if stream.made_of is not None))
-        instants = (self.slide_us, self.offset_us, self.range_us, self.unbounded)
-        told = {"every_us": self.every_us, "hidden": self.hidden}
-        return ChangePlan(name, streams, self.plan, self.emit, *instants, made_of=made_of, **told)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, slots=True)
-class ChangePlan:
-    """One query over changes, with W-Expire in its place."""
 
     name: str
     streams: tuple[str, ...]

@@ -63,6 +63,10 @@ class Node:
         return tuple(column.name for column in self.columns)
 
     @property
+    def types(self) -> list[pa.DataType]:
+        return [column.type for column in self.columns]
+
+    @property
     def schema(self) -> pa.Schema:
         return pa.schema([(column.name, column.type) for column in self.columns])
 
@@ -195,7 +199,7 @@ class SetNode(Node):
     all: bool = False
 
     def __post_init__(self) -> None:
-        left, right = ([column.type for column in side.columns] for side in (self.left, self.right))
+        left, right = self.left.types, self.right.types
         if left != right:
             raise ValueError(f"{type(self).__name__} of different columns: {left} and {right}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.plan.name_parts import short
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT, changed_items, changed_schema, corrected_schema
@@ -15,7 +16,7 @@ from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leadi
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.nodes.wanted import NOTHING, Wanted
-from windrow.plan.state_names import answer_text, compared_text, need_text, short
+from windrow.plan.state_names import answer_text, compared_text, need_text
 from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_levels import NestedRows
@@ -25,6 +26,10 @@ from windrow.plan.windows.time_window import TimeWindow
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.stage import AnyQuery
+
+
+UNNAMED = ""
+"""The name of a query that was bound: whoever runs it gives it one."""
 
 
 @dataclass(frozen=True, slots=True)

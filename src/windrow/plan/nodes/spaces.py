@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.plan.name_parts import short
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.kept import PARTIALS, kept_as
-from windrow.plan.state_names import joined_text, row_place_text, row_space_text, short, space_text
+from windrow.plan.state_names import joined_text, row_place_text, row_space_text, space_text
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.predicate_window import PredicateWindow

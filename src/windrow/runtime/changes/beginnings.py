@@ -20,7 +20,7 @@ class Beginnings:
 
     def __init__(self, query: ChangePlan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._shown = len(query.shown)
-        types = [column.type for column in query.root.columns[self._shown + 1 :]]
+        types = query.root.types[self._shown + 1 :]
         self._groups = RowTable(types, ("holds",), family, blocks, snapshot)
 
     def of(self, changes: Changes) -> Changes:

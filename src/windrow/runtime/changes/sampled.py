@@ -23,7 +23,7 @@ def at_slides(changes: Changes, query: ChangePlan) -> Changes:
     assert period is not None
     ends = query.offset_us - (query.offset_us - changes.times) // period * period
     moved = Changes(ends, changes.since, changes.until, changes.weights, changes.columns)
-    return net(moved, [column.type for column in query.root.columns])
+    return net(moved, query.root.types)
 
 
 class Sampled:
@@ -31,7 +31,7 @@ class Sampled:
 
     def __init__(self, query: ChangePlan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
         self._query = query
-        types = [column.type for column in query.root.columns]
+        types = query.root.types
         snapshot = snapshot or {"last": None, "rows": None}
         self._last: int | None = snapshot["last"]
         self._table = RowTable(types, ("n",), family, blocks, snapshot["rows"])

@@ -1,0 +1,47 @@
+"""A query over a space as text: what its answers are made of, and which of them are told."""
+
+from __future__ import annotations
+
+from windrow.compile.explain_joined import look_up_lines
+from windrow.compile.explain_windows import window_text
+from windrow.language import duration_sql
+from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.windows.parts import NestedWindow
+
+
+def query_lines(query: QueryPlan) -> list[str]:
+    """What stands in its columns, and what HAVING, ORDER BY and LIMIT leave of its rows."""
+    drawn = {f"key_{i}": key.sql for i, key in enumerate(query.keys)}
+    drawn |= {f"agg_{i}": f"{agg.answer} of {agg.partial}" for i, agg in enumerate(query.aggregates)}
+    lines = [f"    query {query.name}: at each slide, a row for each group in the window"]
+    if isinstance(query.window, NestedWindow):
+        lines += _levels(query.window)
+    if query.about_us is not None:
+        lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
+    lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
+    lines += look_up_lines(query)
+    if query.having is not None:
+        lines.append(f"      having {query.having}")
+    lines += [f"      {output.name} = {output.sql}" for output in query.outputs]
+    if query.order:
+        terms = ", ".join(term.sql + (" DESC" if term.descending else "") for term in query.order)
+        limit = f", of each window the first {query.limit}" if query.limit is not None else ""
+        lines.append(f"      order by {terms}{limit}")
+    return lines
+
+
+def _levels(window: NestedWindow) -> list[str]:
+    """Which windows nest, and how their slides go together."""
+    assert window.levels is not None
+    lines = [f"      level {number} = {window_text(part)}" for number, part in enumerate(window.levels.windows)]
+    if window.every_us is not None:
+        lines.append(f"      and what has come so far of each, every {duration_sql(window.every_us)}")
+    together = "a level slides with all finer ones" if window.levels.divide else "slides do not divide each other"
+    return [*lines, f"      {together}: an event is folded once, into panes that are cut at the edges of all levels"]
+
+
+def _rounded(query: QueryPlan) -> str:
+    asked = duration_sql(query.about_us or 0)
+    if query.about_us == query.window.slide_us:
+        return f"as asked: no other slide is within 5 % of {asked}"
+    return f"rounded from about {asked} to a slide that is scheduled already"

@@ -1,0 +1,85 @@
+"""OVER as it is written: which function is called, over which frame, and what of it cannot be answered."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from windrow.language import error_at
+from windrow.language.durations import DurationError, microseconds
+from windrow.plan.bind.calls import unwrapped
+from windrow.plan.bind.refuse import not_yet
+
+RANKINGS = ("row_number", "rank", "dense_rank")
+
+
+def parts_of(tree: exp.Select) -> list[exp.Expr]:
+    """Where OVER may stand: in the select list and in QUALIFY."""
+    return [node for node in (*tree.selects, tree.args.get("qualify")) if node is not None]
+
+
+def frames_in(node: exp.Expr) -> list[exp.Window]:
+    """The OVERs that are no rankings."""
+    return [over for over in node.find_all(exp.Window) if name_of(over.this) not in RANKINGS]
+
+
+def name_of(node: exp.Expr) -> str:
+    """The function that is called, in small letters, whatever stands around the call."""
+    node = unwrapped(node)
+    name = node.sql_name() if isinstance(node, exp.Func) else ""
+    return (node.name if isinstance(node, exp.Anonymous) else name).lower()
+
+
+def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> None:
+    """Refuse what is not in order of the events' times, or by other keys than the rest."""
+    order = over.args.get("order")
+    terms = order.expressions if order is not None else []
+    one = terms[0].this if len(terms) == 1 else None
+    if not isinstance(one, exp.Column) or one.name != time or terms[0].args.get("desc"):
+        message = f"OVER with a frame is in order of the events' times, which is {time!r} here"
+        raise error_at(over, message, text, f"OVER (PARTITION BY k ORDER BY {time} ROWS 9 PRECEDING)")
+    if (over.args.get("partition_by") or []) != keys:
+        raise error_at(over, "all OVER of a query have the same PARTITION BY", text, "two queries")
+    for key in keys:
+        if not isinstance(key, exp.Column):
+            raise not_yet(key, "PARTITION BY of more than columns", text, "PARTITION BY k")
+
+
+def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
+    """Whether a frame is in rows or in time, and how many rows, or microseconds, before its own row it begins."""
+    spec = over.args.get("spec")
+    if name_of(over.this) in ("lag", "lead"):
+        if spec is not None:
+            raise error_at(over, f"{name_of(over.this).upper()} has no frame", text, "leave ROWS or RANGE out")
+        return "ROWS", 0
+    if spec is None:
+        message = "without a frame, OVER ... ORDER BY reaches back to the first event, and never lets go"
+        raise error_at(over, message, text, "ROWS 9 PRECEDING, or RANGE INTERVAL 1 HOUR PRECEDING")
+    end = spec.args.get("end")
+    start, side = spec.args.get("start"), spec.args.get("start_side")
+    if (end is not None and end != "CURRENT ROW") or side == "FOLLOWING":
+        message = "a frame that reaches forward would be answered when what follows has come, which may be never"
+        raise error_at(over, message, text, "end it with CURRENT ROW; LEAD(x) is answered with the next row")
+    if start == "CURRENT ROW":
+        return spec.args["kind"], 0
+    if not isinstance(start, exp.Expr):
+        raise not_yet(over, "a frame that reaches back to the first event", text, "ROWS 9 PRECEDING")
+    if spec.args["kind"] == "ROWS":
+        if not isinstance(start, exp.Literal) or start.is_string or not start.this.isdigit():
+            raise error_at(start, "a frame has a whole number of rows", text, "ROWS 9 PRECEDING")
+        return "ROWS", int(start.this)
+    if spec.args["kind"] != "RANGE" or not isinstance(start, exp.Interval):
+        raise error_at(over, "a frame is in ROWS, or in a RANGE of time", text, "RANGE INTERVAL 1 HOUR PRECEDING")
+    try:
+        return "RANGE", microseconds(start.this.name, start.args["unit"].name)
+    except DurationError as error:
+        raise error_at(start, error.message, text, error.hint) from None
+
+
+def shift_of(over: exp.Window, text: str) -> tuple[str, int]:
+    """LAG or LEAD, and how many rows before or after the own one it asks for."""
+    offset = over.this.args.get("offset")
+    if offset is None:
+        return name_of(over.this), 1
+    if not isinstance(offset, exp.Literal) or offset.is_string or not offset.this.isdigit():
+        raise error_at(over, f"{name_of(over.this).upper()} takes a whole number of rows", text, "LAG(x, 2)")
+    return name_of(over.this), int(offset.this)
