@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class Answer:
 
     def where(self, keys: Mapping[str, Any]) -> Answer:
         """The same with those rows alone whose columns have these values, which may be texts of them."""
-        return Answer(self.query, rows_with(self.table, keys), *self._place())
+        return replace(self, table=rows_with(self.table, keys))
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a DataFrame of pandas."""
@@ -62,9 +62,6 @@ class Answer:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.to_pylist())
-
-    def _place(self) -> tuple[Any, ...]:
-        return self.batch, self.clock_us, self.version, self.cut, self.since
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,19 +73,10 @@ class Collected(KernelDefaults):
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
-        codes, held = live(codes, rows, nulls=self.nulls), into[PIECES]
-        order = np.argsort(codes, kind="stable")
-        order = order[np.searchsorted(codes[order], 0) :]
-        times, values = rows.times[order], plain(rows.values).take(pa.array(order))
-        slots, begins = np.unique(codes[order], return_index=True)
-        for slot, first, stop in zip(slots.tolist(), begins.tolist(), [*begins[1:].tolist(), len(order)]):
-            piece = (times[first:stop], values.slice(first, stop - first))
-            held[slot] = (*(held[slot] or ()), piece)
+        lift_pieces(into[PIECES], live(codes, rows, nulls=self.nulls), rows.times, rows.values)
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        held, given = into[PIECES], _given(slots, newer[PIECES])
-        for slot, pieces in given.items():
-            held[slot] = (*(held[slot] or ()), *pieces)
+        append_pieces(into[PIECES], slots, newer[PIECES])
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
         held, given = into[PIECES], _given(slots, older[PIECES])
@@ -101,6 +92,23 @@ class Collected(KernelDefaults):
         if answer.startswith("STRING_AGG"):
             return Lowered(joined_texts(lists, answer.removeprefix("STRING_AGG ")).cast(type))
         return Lowered(last_by_key(lists, type) if answer == "MAP_AGG" else lists.cast(type))
+
+
+def lift_pieces(held: np.ndarray, codes: np.ndarray, times: np.ndarray, values: pa.Array) -> None:
+    """Put the rows of each slot behind what is `held` there, as one piece; those with a negative code are of none."""
+    order = np.argsort(codes, kind="stable")
+    order = order[np.searchsorted(codes[order], 0) :]
+    times, values = times[order], plain(values).take(pa.array(order))
+    slots, begins = np.unique(codes[order], return_index=True)
+    for slot, first, stop in zip(slots.tolist(), begins.tolist(), [*begins[1:].tolist(), len(order)]):
+        piece = (times[first:stop], values.slice(first, stop - first))
+        held[slot] = (*(held[slot] or ()), piece)
+
+
+def append_pieces(held: np.ndarray, slots: np.ndarray, newer: np.ndarray) -> None:
+    """Put `newer` pieces behind those that are `held` in their slots."""
+    for slot, pieces in _given(slots, newer).items():
+        held[slot] = (*(held[slot] or ()), *pieces)
 
 
 def all_rows(held: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Array | None]:

@@ -37,10 +37,10 @@ class IntegerSum(KernelDefaults):
         lift(into["n"], into["low"], into["high"], live(codes, rows), integers(rows.values))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        _add(into["n"], into["low"], into["high"], frozen(slots), *columns(newer, "n", "low", "high"))
+        _fold((into["n"], into["low"], into["high"]), frozen(slots), columns(newer, "n", "low", "high"), 1)
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        _subtract(into["n"], into["low"], into["high"], frozen(slots), *columns(older, "n", "low", "high"))
+        _fold((into["n"], into["low"], into["high"]), frozen(slots), columns(older, "n", "low", "high"), -1)
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         n, low, high = (partials[name] for name in ("n", "low", "high"))
@@ -95,36 +95,12 @@ def _lift_unsigned(n: np.ndarray, low: np.ndarray, high: np.ndarray, codes: np.n
 
 
 @njit(cache=True, nogil=True)
-def _add(
-    n: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    slots: np.ndarray,
-    newer_n: np.ndarray,
-    newer_low: np.ndarray,
-    newer_high: np.ndarray,
-) -> None:
+def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
+    n, low, high = into
+    more_n, more_low, more_high = more
     for i in range(slots.size):
         slot = slots[i]
-        limb = low[slot] + newer_low[i]
-        n[slot] += newer_n[i]
+        limb = low[slot] + sign * more_low[i]  # its arithmetic shift borrows where it is negative
+        n[slot] += sign * more_n[i]
         low[slot] = limb & LIMB
-        high[slot] += newer_high[i] + (limb >> 32)
-
-
-@njit(cache=True, nogil=True)
-def _subtract(
-    n: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    slots: np.ndarray,
-    older_n: np.ndarray,
-    older_low: np.ndarray,
-    older_high: np.ndarray,
-) -> None:
-    for i in range(slots.size):
-        slot = slots[i]
-        limb = low[slot] - older_low[i]  # its arithmetic shift borrows where it is negative
-        n[slot] -= older_n[i]
-        low[slot] = limb & LIMB
-        high[slot] += (limb >> 32) - older_high[i]
+        high[slot] += sign * more_high[i] + (limb >> 32)

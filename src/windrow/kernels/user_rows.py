@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from windrow.kernels.collected import Piece, PieceCodec, all_rows
-from windrow.kernels.columns import live, plain
+from windrow.kernels.collected import PieceCodec, all_rows, append_pieces, lift_pieces
+from windrow.kernels.columns import live
 from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows, integer
 from windrow.kernels.user import Arguments, arguments, blamed, finished, instance, kept_or, started, state_codec
 from windrow.plan.aggregate_plugin import Abilities
@@ -60,25 +60,13 @@ class UserRows(KernelDefaults):
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
-        codes = live(codes, rows, nulls=True)
-        order = np.argsort(codes, kind="stable")
-        order = order[np.searchsorted(codes[order], 0) :]
-        times, values = rows.times[order], plain(rows.values).take(pa.array(order))
-        slots, begins = np.unique(codes[order], return_index=True)
-        for slot, first, stop in zip(slots.tolist(), begins.tolist(), [*begins[1:].tolist(), len(order)]):
-            piece = (times[first:stop], values.slice(first, stop - first))
-            into[ROWS][slot] = (*(into[ROWS][slot] or ()), piece)
+        lift_pieces(into[ROWS], live(codes, rows, nulls=True), rows.times, rows.values)
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
         if STATE in into:
             self._change(into, slots, newer, 1)
             return
-        given: dict[int, list[Piece]] = {}
-        for slot, pieces in zip(slots.tolist(), newer[ROWS]):
-            if pieces is not None:
-                given.setdefault(slot, []).extend(pieces)
-        for slot, pieces in given.items():
-            into[ROWS][slot] = (*(into[ROWS][slot] or ()), *pieces)
+        append_pieces(into[ROWS], slots, newer[ROWS])
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
         """Take rows out of the states of windows that are kept folded."""

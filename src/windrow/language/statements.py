@@ -12,6 +12,15 @@ Options = tuple[tuple[str, str], ...]
 _NOWHERE: Span = (0, 0)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Where a statement stands in the text of its script, and where in it the name that it gives."""
+
+    text: str = field(default="", compare=False, repr=False)
+    span: Span = field(default=_NOWHERE, compare=False)
+    name_span: Span = field(default=_NOWHERE, compare=False)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
     """`price DOUBLE` in the columns of a stream or a table, written at [start, end).
@@ -27,7 +36,7 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateStream:
+class CreateStream(Written):
     """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... CORRECT FOR ...
     AHEAD ... IDLE CLOCK DEDUPLICATE BY ... WITHIN ...`.
 
@@ -48,24 +57,18 @@ class CreateStream:
     correct_us: int = 0
     message: str | None = None
     message_options: Options = ()
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class DeriveStream:
+class DeriveStream(Written):
     """`CREATE STREAM name AS query`: a stream whose events are the answers of a query."""
 
     name: str
     query: Query
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class SplitStream:
+class SplitStream(Written):
     """`CREATE STREAM a, b AS SPLIT stream (SELECT ... WHERE ...), (...)`: a stream of each branch of another one.
 
     A branch is the query that reads the stream, with the place of its name.
@@ -73,38 +76,29 @@ class SplitStream:
 
     stream: str
     branches: tuple[tuple[str, Query], ...]
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
     name_spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class CreateView:
+class CreateView(Written):
     """`CREATE VIEW name AS query`: a query that others name, and read as if it stood in their WITH."""
 
     name: str
     query: Query
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTable:
+class CreateTable(Written):
     """`CREATE TABLE name (columns) USING format OPTIONS (...)`: rows that do not change, read once."""
 
     name: str
     columns: tuple[ColumnDefinition, ...]
     format: str
     options: Options = ()
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class CreateSink:
+class CreateSink(Written):
     """`CREATE SINK name USING format OPTIONS (...)`; where `rejected`, for the bad events of `streams`, or of all.
 
     `FORMAT json`, behind the options, says what messages are: `message`.
@@ -117,9 +111,6 @@ class CreateSink:
     streams: tuple[str, ...] = ()
     message: str | None = None
     message_options: Options = ()
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
     stream_spans: tuple[Span, ...] = field(default=(), compare=False)
 
 
@@ -133,7 +124,7 @@ class IndexedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateIndex:
+class CreateIndex(Written):
     """`CREATE INDEX name ON stream [RANGE ... SLIDE ...] (keys) INCLUDE (columns)`: live look-ups over a window."""
 
     name: str
@@ -142,9 +133,6 @@ class CreateIndex:
     include: tuple[IndexedColumn, ...]
     range_us: int
     slide_us: int
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
     stream_span: Span = field(default=_NOWHERE, compare=False)
 
 
@@ -158,16 +146,13 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Written):
     """`INSERT INTO sink [AS name] query`: the name of the query, which otherwise is that of its sink."""
 
     sink: str
     query: Query
     name: str | None = None
-    text: str = field(default="", compare=False, repr=False)
-    span: Span = field(default=_NOWHERE, compare=False)
     sink_span: Span = field(default=_NOWHERE, compare=False)
-    name_span: Span = field(default=_NOWHERE, compare=False)
 
 
 Created = CreateStream | DeriveStream | SplitStream | CreateView | CreateTable | CreateSink | CreateIndex

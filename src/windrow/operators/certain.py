@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import pyarrow as pa
-
-from windrow.operators.changes import Changes, nothing
-from windrow.operators.pending_changes import PendingChanges
+from windrow.operators.changes import Changes
+from windrow.operators.pending_changes import HoldsPending
 from windrow.plan.nodes.changes import Expire, Node, Project, Scan, Select, Union
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
-from windrow.storage.blocks import Blocks, Snapshot
 
 
 def streams_in(node: Node) -> frozenset[str] | None:
@@ -57,32 +54,15 @@ def clock_of(node: Node, streams: Collection[str] | None, clocks: Mapping[str, i
     return max(below) if isinstance(node, Expire | Regrouped) else min(below)
 
 
-class HeldChanges:
+class HeldChanges(HoldsPending):
     """Changes of an input that the other inputs have not come to yet."""
-
-    def __init__(
-        self, types: Sequence[pa.DataType], family: str, blocks: Blocks, snapshot: Snapshot | None = None
-    ) -> None:
-        self._types = list(types)
-        self._waiting = PendingChanges(self._types, family, blocks, snapshot)
-
-    @property
-    def nbytes(self) -> int:
-        return self._waiting.nbytes
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         if not len(self._waiting) and (not len(changes) or int(changes.times[-1]) <= clock):
             return changes
         self._waiting.add(changes, changes.times)
-        taken, _ = self._waiting.take(clock)
-        return taken if len(taken) else nothing(self._types)
-
-    def save(self, version: int) -> None:
-        self._waiting.save(version)
-
-    def snapshot(self) -> Snapshot:
-        return self._waiting.snapshot()
+        return self._waiting.take(clock)[0]
 
 
 def _ends_by_itself(node: Node) -> bool:

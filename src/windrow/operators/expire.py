@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.operators.changes import NEVER, Changes, merged
-from windrow.operators.pending_changes import PendingChanges
+from windrow.operators.pending_changes import HoldsPending
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.changes import Expire
 from windrow.storage.blocks import Blocks, Snapshot
 
 
-class ExpireRows:
+class ExpireRows(HoldsPending):
     """Keeps all rows whose time is not over and sends each again with the opposite weight at its end.
 
     Hammad et al. (2003), section 3.2: t- has the minTS of t, and maxTS = t.minTS + |w|. Above it nothing expires by
@@ -24,9 +24,8 @@ class ExpireRows:
     def __init__(
         self, node: Expire, family: str, blocks: Blocks, snapshot: Snapshot | None = None, tells: bool = False
     ) -> None:
+        super().__init__(node.types, family, blocks, snapshot)
         self._tells = tells
-        types = node.types
-        self._waiting = PendingChanges(types, family, blocks, snapshot)
         self._by_input = node.place == "input"
         self.reached: int = (snapshot or {}).get("reached", BEFORE_ALL)
         """The time of the newest row that came to it."""
@@ -35,10 +34,6 @@ class ExpireRows:
     def next_due(self) -> int | None:
         """The next instant at which a row expires."""
         return self._waiting.next_due
-
-    @property
-    def nbytes(self) -> int:
-        return self._waiting.nbytes
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
@@ -53,9 +48,6 @@ class ExpireRows:
             never = np.full(len(changes), NEVER)
             changes = Changes(changes.times, changes.since, never, changes.weights, changes.columns)
         return merged([*parts, changes])
-
-    def save(self, version: int) -> None:
-        self._waiting.save(version)
 
     def snapshot(self) -> Snapshot:
         waiting = self._waiting.snapshot()

@@ -121,6 +121,25 @@ class PendingChanges:
         return _Run(batch.column("due").to_numpy(), unpacked(batch, len(self._types)), head, number)
 
 
+class HoldsPending:
+    """The part of an operator that holds changes which wait, and nothing else."""
+
+    def __init__(
+        self, types: Sequence[pa.DataType], family: str, blocks: Blocks, snapshot: Snapshot | None = None
+    ) -> None:
+        self._waiting = PendingChanges(types, family, blocks, snapshot)
+
+    @property
+    def nbytes(self) -> int:
+        return self._waiting.nbytes
+
+    def save(self, version: int) -> None:
+        self._waiting.save(version)
+
+    def snapshot(self) -> Snapshot:
+        return self._waiting.snapshot()
+
+
 def _merged(older: _Run, newer: _Run) -> _Run:
     due = np.concatenate([older.due[older.head :], newer.due[newer.head :]])
     rows = [run.changes.part(slice(run.head, len(run.due))) for run in (older, newer)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from windrow.operators.changes import Changes, nothing
+from windrow.operators.changes import Changes
 from windrow.operators.operator import Stateless
-from windrow.operators.pending_changes import PendingChanges
+from windrow.operators.pending_changes import HoldsPending
 from windrow.plan.nodes.regrouped import Regrouped
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -19,16 +19,11 @@ class PartRows(Stateless):
         return changes
 
 
-class RegroupedRows:
+class RegroupedRows(HoldsPending):
     """Puts the changes that several shards have sent in order. All have settled the same instants, so none is late."""
 
     def __init__(self, node: Regrouped, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._types = node.types
-        self._waiting = PendingChanges(self._types, family, blocks, snapshot)
-
-    @property
-    def nbytes(self) -> int:
-        return self._waiting.nbytes
+        super().__init__(node.types, family, blocks, snapshot)
 
     def add(self, changes: Changes) -> None:
         """Changes as they come from one shard."""
@@ -36,11 +31,4 @@ class RegroupedRows:
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         assert not inputs
-        changes, _ = self._waiting.take(clock)
-        return changes if len(changes) else nothing(self._types)
-
-    def save(self, version: int) -> None:
-        self._waiting.save(version)
-
-    def snapshot(self) -> Snapshot:
-        return self._waiting.snapshot()
+        return self._waiting.take(clock)[0]

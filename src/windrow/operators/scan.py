@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from windrow.operators.changes import NEVER, Changes, nothing
-from windrow.operators.pending_changes import PendingChanges
+from windrow.operators.changes import NEVER, Changes
+from windrow.operators.pending_changes import HoldsPending
 from windrow.plan.nodes.changes import Scan
 from windrow.storage.blocks import Blocks, Snapshot
 
 
-class ScanRows:
+class ScanRows(HoldsPending):
     """Puts events in order of time; those that the clock had passed before they came are late and only counted.
 
     With `slides`, answers are those of windows, and the clock is at the end of the last that was answered. Then an
@@ -24,10 +24,9 @@ class ScanRows:
         self, node: Scan, family: str, blocks: Blocks, snapshot: Snapshot | None = None, slides: bool = False
     ) -> None:
         self._range, self._slides = node.range_us, slides
-        self._types = node.types
         snapshot = snapshot or {"clock": None, "waiting": None}
         self.clock: int | None = snapshot["clock"]
-        self._waiting = PendingChanges(self._types, family, blocks, snapshot["waiting"])
+        super().__init__(node.types, family, blocks, snapshot["waiting"])
         self.late = 0
 
     def add(self, times: np.ndarray, columns: Sequence[pa.Array]) -> None:
@@ -43,18 +42,10 @@ class ScanRows:
             arrived = arrived.keep(timely) if len(times) else arrived
         self._waiting.add(arrived, arrived.times)
 
-    @property
-    def nbytes(self) -> int:
-        return self._waiting.nbytes
-
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         assert not inputs
         self.clock = clock if self.clock is None else max(clock, self.clock)
-        changes, _ = self._waiting.take(clock)
-        return changes if len(changes) else nothing(self._types)
-
-    def save(self, version: int) -> None:
-        self._waiting.save(version)
+        return self._waiting.take(clock)[0]
 
     def snapshot(self) -> Snapshot:
         return {"clock": self.clock, "waiting": self._waiting.snapshot()}

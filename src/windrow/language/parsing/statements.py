@@ -86,7 +86,7 @@ class StatementParser(SplitParser):
         sink, sink_span = self._parse_name("sink")
         name, name_span = self._parse_name("query") if self._match(TokenType.ALIAS) else (None, sink_span)
         query = self._parse_query()
-        return Insert(sink, query, name, self.sql, self._span_since(index), sink_span, name_span)
+        return Insert(sink, query, name, sink_span, **self._placed(index, name_span))
 
     def _parse_create_statement(self) -> Statement:
         index = self._index - 1
