@@ -31,6 +31,7 @@ look_after        What becomes of a Spark query that dies: it is started again, 
                   given up
 measures          What differs each time a task runs: how long it took, what its worker had in memory
 progress          How a job is doing, as figures to print and to read: `job.progress()`
+rates             Speeds and delays of a stream, from its recent batches
 recovery          What has died in a job and comes back: after which pause, how often, and when it is given up
 reports           What another process tells of the batches that it wrote: a small file for each, beside the checkpoint
                   of a stream
@@ -38,9 +39,10 @@ reset_clock       Who may set the clock of a stream back: of a job that runs, an
 reshard           A checkpoint with more shards, made from that of a stopped job
 running           The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed
                   while they run
-runs              From plans to what runs: one Spark query a stream, and a writer for each sink
+runs              From plans to what runs: one Spark query a stream
 served_batch      What `foreachBatch` does where a Spark Connect server runs it: in a process beside the server, a
                   pickled copy
+sink_writers      Who writes the rows of each query, and rejected events, by what their sinks are
 spark_logs        Spark's own logs and state in the checkpoint of a stream, brought to another one
 spark_query       One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has
                   stopped
@@ -51,10 +53,11 @@ status            How a job is doing, or did when it ended, from what its checkp
 status_note       How a job is doing, noted in its checkpoint now and then: who looks from outside disturbs nobody, also
                   afterwards
 stream_run        One stream of a job: the Spark query that runs over it
+stream_totals     What the batches of one stream have come to: from Spark's own progress and the counts that slide sends
+                  along
 table_editions    Tables as a checkpoint has them: which batch joins with which rows, written down before it runs
 waited            How long events have waited for their answers since the job began, as a histogram
-watched           What the batches of a job report, added up: from Spark's own progress and the counts that slide sends
-                  along
+watched           How the streams of a job are doing: what their batches have come to, as the figures that are shown
 words             Words to all shards of a stream: files beside its checkpoint, which its Spark query reads as one more
                   source
 """
