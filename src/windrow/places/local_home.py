@@ -37,19 +37,10 @@ class LocalHome:
         return open(path, "rb")
 
     def write(self, path: str, content: bytes) -> None:
-        hidden = hidden_beside(path)
-        with _exclusive(hidden) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(hidden, path)
+        os.replace(_written_beside(path, content), path)
 
     def create(self, path: str, content: bytes) -> bool:
-        hidden = hidden_beside(path)
-        with _exclusive(hidden) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        hidden = _written_beside(path, content)
         try:
             os.link(hidden, path)
         except FileExistsError:
@@ -110,6 +101,16 @@ def hidden_beside(path: str) -> str:
     """A name beside `path` that no other writer has, and that readers of the folder pass over, Spark too."""
     folder, _, name = path.rpartition("/")
     return f"{folder}{'/' if folder or path.startswith('/') else ''}.{name}.{uuid.uuid4().hex[:8]}.new"
+
+
+def _written_beside(path: str, content: bytes) -> str:
+    """The name of a hidden file beside `path` that has the content, and has it on the disk."""
+    hidden = hidden_beside(path)
+    with _exclusive(hidden) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return hidden
 
 
 def _exclusive(path: str) -> BinaryIO:
