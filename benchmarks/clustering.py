@@ -13,6 +13,9 @@ from rich.console import Console
 
 from windrow.clustering import PICKED, SCANNED, Clustering, Clusters, IndexChoice, MicroClusters, Moves, clustering_for
 from windrow.clustering.c_birch import Birch, CBirch
+from windrow.compile.choose_maintenance import alternatives
+from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.windows.time_window import TimeWindow
 
 from .cluster_cases import (
     BINARY,
@@ -186,8 +189,11 @@ def measure_by_turns(size: Size) -> Iterator[Line]:
                 merges[label].append(window.contexts.merges - before)
             if (stop >= ratio and stop % 50 == 0) or stop == known:
                 points_of(streams[label], ratio)(answer, stop)
-    for label in ways:
+    partial = ClusterPartial("clustering", algorithm="C_BIRCH", parameters=(2.0,), coordinates=("x", "y"))
+    taken = alternatives(partial, TimeWindow(ratio * 1_000_000, 1_000_000))[0].shown
+    for label, way in ways.items():
         line = {"case": "by turns", "ratio": ratio, "way": label, "us": float(np.mean(took[label]))}
+        line |= {"default": way == taken}
         line |= {"slowest_us": float(np.quantile(took[label], 0.999)), "slides": len(took[label])}
         yield line | {"merges": float(np.mean(merges[label])), "worst_merges": max(merges[label])}
 
