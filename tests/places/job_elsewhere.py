@@ -16,7 +16,7 @@ WINDOW = "[RANGE 4 SECONDS SLIDE 2 SECONDS]"
 TEXT = f"SELECT k, COUNT(*) AS n, SUM(i) AS total FROM ticks {WINDOW} GROUP BY k"
 
 
-def run(events: str, place: str, options: dict[str, str]) -> None:
+def run(events: str, place: str, options: dict[str, str], checkpoint: str = "checkpoint") -> None:
     spark = local_spark("local[1]", options)
     session = windrow.Session(spark, shards=2)
     schema = "ts TIMESTAMP, k STRING, i BIGINT"
@@ -30,7 +30,7 @@ def run(events: str, place: str, options: dict[str, str]) -> None:
         "answer": windrow.sink("parquet", path=f"{place}/answer", holds="answer"),
     }
     rejected = windrow.sink("json", path=f"{place}/rejected")
-    job = session.start(f"{place}/checkpoint", sinks, "available now", rejected=rejected)
+    job = session.start(f"{place}/{checkpoint}", sinks, "available now", rejected=rejected)
     job.wait()
     job.flush()
     job.wait()
@@ -40,5 +40,5 @@ def run(events: str, place: str, options: dict[str, str]) -> None:
 
 if __name__ == "__main__":
     given = json.loads(Path(sys.argv[1]).read_text())
-    run(given["events"], given["place"], given["options"])
+    run(**given)
     print("worked off", flush=True)

@@ -138,31 +138,47 @@ def seconds(instant: Any) -> int:
 def killed_and_done(tmp_path: Path, kind: Any, kills: int) -> None:
     rows = events(tmp_path / "in")
     with kind(tmp_path) as (address, settings, options):
-        given = tmp_path / "given.json"
-        given.write_text(
-            json.dumps({"events": str(tmp_path / "in"), "place": address, "options": {**SHORT_LIVED, **options}})
-        )
-        place = place_of(address, settings)
+        given, place = asked(tmp_path, address, options), place_of(address, settings)
         draw = random.Random(kills)
         for _ in range(kills):
-            batches = draw.randrange(1, FILES // 2)
-            begun = len((place / "checkpoint" / "ticks" / "spark" / "commits").names())
-            with running(given, tmp_path) as process:
-                until = begun + batches
-                while process.poll() is None:
-                    if len((place / "checkpoint" / "ticks" / "spark" / "commits").names()) >= until:
-                        break
-                    time.sleep(0.1)
-        with running(given, tmp_path) as process:
-            said = process.communicate()[0].decode()
-            assert process.returncode == 0 and "worked off" in said, (tmp_path / "job.log").read_text()[-3000:]
-        wanted = expected(rows)
-        for name in ("plain", "rolled"):
-            found = [(seconds(row["window_end"]), row["k"], row["n"], row["total"]) for row in shown(place / name)]
-            assert sorted(found) == wanted, name
-        last = [row[1:] for row in wanted if row[0] == wanted[-1][0]]
-        assert sorted((row["k"], row["n"], row["total"]) for row in shown(place / "answer")) == last
-        assert (place / "answer").names() == ["answer.parquet"]
+            killed(given, tmp_path, place, draw.randrange(1, FILES // 2))
+        done(given, tmp_path)
+        check_rows(place, rows)
+
+
+def asked(tmp_path: Path, address: str, options: dict[str, str], **more: str) -> Path:
+    """What the process of the job is to do, in a file."""
+    given = tmp_path / "given.json"
+    told = {"events": str(tmp_path / "in"), "place": address, "options": {**SHORT_LIVED, **options}, **more}
+    given.write_text(json.dumps(told))
+    return given
+
+
+def killed(given: Path, tmp_path: Path, place: Place, batches: int) -> None:
+    """Run the job, and kill it when so many batches more are committed."""
+    commits = place / "checkpoint" / "ticks" / "spark" / "commits"
+    until = len(commits.names()) + batches
+    with running(given, tmp_path) as process:
+        while process.poll() is None and len(commits.names()) < until:
+            time.sleep(0.1)
+
+
+def done(given: Path, tmp_path: Path) -> None:
+    """Run the job to its end."""
+    with running(given, tmp_path) as process:
+        said = process.communicate()[0].decode()
+        assert process.returncode == 0 and "worked off" in said, (tmp_path / "job.log").read_text()[-3000:]
+
+
+def check_rows(place: Place, rows: list[dict[str, Any]]) -> None:
+    """All sinks hold what they should: every window once, and the answer of the last one."""
+    wanted = expected(rows)
+    for name in ("plain", "rolled"):
+        found = [(seconds(row["window_end"]), row["k"], row["n"], row["total"]) for row in shown(place / name)]
+        assert sorted(found) == wanted, name
+    last = [row[1:] for row in wanted if row[0] == wanted[-1][0]]
+    assert sorted((row["k"], row["n"], row["total"]) for row in shown(place / "answer")) == last
+    assert (place / "answer").names() == ["answer.parquet"]
 
 
 @contextmanager
@@ -186,3 +202,20 @@ def running(given: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize("kills", [1, 4])
 def test_a_job_elsewhere_is_killed_and_loses_nothing(tmp_path: Path, kind: Any, kills: int):
     killed_and_done(tmp_path, kind, kills)
+
+
+@pytest.mark.slow
+def test_a_killed_job_on_s3_goes_on_with_more_shards(tmp_path: Path):
+    """From a checkpoint in a bucket to another one there, by the command; no row is lost, and none is there twice."""
+    rows = events(tmp_path / "in")
+    with s3(tmp_path) as (address, settings, options):
+        place = place_of(address, settings)
+        killed(asked(tmp_path, address, options), tmp_path, place, 4)
+        command = [sys.executable, "-c", "from windrow.cli.main import app; app()", "reshard", f"{address}/checkpoint"]
+        command += ["--shards", "4", "--to", f"{address}/checkpoint4", "--master", "local[1]"]
+        command += [word for name, value in options.items() for word in ("--set", f"{name}={value}")]
+        split = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert split.returncode == 0 and "4 shards of ticks" in split.stdout, split.stdout + split.stderr
+        assert json.loads((place / "checkpoint4" / "windrow.json").read())["shards"] == 4
+        done(asked(tmp_path, address, options, checkpoint="checkpoint4"), tmp_path)
+        check_rows(place, rows)
