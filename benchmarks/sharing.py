@@ -62,17 +62,16 @@ class Bench:
         self.keys = size.of(KEYS[:1], KEYS, KEYS)
         self._count = 0
 
-    def calls(self) -> DataFrame:
+    def calls(self) -> Path:
         folder = self.folder / "calls"
         if not folder.exists():
             write_calls(folder, self.batches, self.rows, rate=self.rows // 60, start=START)
-        schema = self.spark.read.parquet(str(folder)).schema
-        return self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+        return folder
 
     def job(self, case: str, queries: dict[str, str], format: str = "noop") -> Measurement:
         """Run queries over the calls in one job."""
         session = windrow.Session(self.spark, shards=2)
-        session.stream("calls", self.calls(), time=TIME, lateness="1 second")
+        session.stream_files("calls", str(self.calls()), time=TIME, lateness="1 second", maxFilesPerTrigger=1)
         for name, text in queries.items():
             session.query(name, text)
         self._count += 1

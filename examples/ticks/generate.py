@@ -1,4 +1,4 @@
-"""Writes ticks of 100 stocks into a folder, as they happen, until Ctrl-C.
+"""Writes ticks of 100 stocks into a folder, as they happen, until Ctrl-C, and the sector of each stock beside it.
 
 python examples/ticks/generate.py demo-out/ticks
 python examples/ticks/generate.py demo-out/ticks --rate 20000 --history 3600
@@ -21,7 +21,9 @@ def main() -> None:
     arguments.add_argument("--history", type=int, default=300, help="so many seconds of the past come first")
     chosen = arguments.parse_args()
     chosen.folder.mkdir(parents=True, exist_ok=True)
-    with LiveFiles(Market(chosen.rate).ticks, chosen.folder, chosen.history):
+    market = Market(chosen.rate)
+    market.write_stocks(beside=chosen.folder)
+    with LiveFiles(market.ticks, chosen.folder, chosen.history):
         print(f"{chosen.rate:,} ticks a second go to {chosen.folder}; Ctrl-C ends it")
         try:
             while True:

@@ -12,6 +12,8 @@ from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
 
 NAMES = list(benchmarks())
 WITHOUT_SPARK = {"functions", "index", "scale", "schedule"}
+APART = "start"
+"""Starts a JVM of its own for each case."""
 
 
 def ran(name: str, folder: Path) -> list[dict]:
@@ -21,7 +23,7 @@ def ran(name: str, folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_SPARK])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*WITHOUT_SPARK, APART}])
 def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
     assert len(ran(name, tmp_path)) >= 2
     assert spark.range(3).count() == 3
@@ -30,6 +32,18 @@ def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSe
 @pytest.mark.parametrize("name", sorted(WITHOUT_SPARK))
 def test_a_benchmark_without_spark_runs(name: str, tmp_path: Path):
     assert len(ran(name, tmp_path)) >= 3
+
+
+@pytest.mark.slow
+def test_a_start_is_measured_in_processes_of_their_own(tmp_path: Path):
+    one, three = ran(APART, tmp_path)
+    assert 0 < one["batch"] < one["seconds"] and three["queries"] == 3
+
+
+def test_a_start_is_told_by_its_parts():
+    told = ['{"at": "1970-01-01T00:00:05+00:00", "event": "spark started"}']
+    told.append('{"at": "1970-01-01T00:00:07+00:00", "event": "started"}')
+    assert imported(APART).parts(1.0, told, 9.5) == (4.0, 2.0, 2.5)
 
 
 def test_what_lacks_its_data_is_told_in_the_table_and_in_the_lines(

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.application.check_options import refuse_messages, source_options
-from windrow.application.check_sinks import check_sink, sink_of
+from windrow.application.check_sinks import Places, check_sink, sink_of
 from windrow.application.declaring import Declaring
 from windrow.application.script_text import ScriptText
 from windrow.errors import QueryError
@@ -52,6 +52,7 @@ class Application:
         text = with_variables(text)
         self._script = ScriptText(text)
         self._declared: dict[str, CreateSink] = {}
+        self._places: Places = {}
         self._first: dict[str, tuple[str, pa.Schema]] = {}  # by sink its first query, and the columns of it
         self._streams: list[str] = []
         self._unnamed = 0
@@ -88,7 +89,7 @@ class Application:
                     raise self._script.error(f"there is a query {statement.name!r} already", statement.name_span)
                 self.sinks[statement.name] = self.session.create_index(statement)
             case CreateSink():
-                check_sink(self._script, self.session, statement, self._declared)
+                check_sink(self._script, self.session, statement, self._declared, self._places)
                 self._declared[statement.name] = statement
                 if statement.rejected:
                     self._rejected(statement)
@@ -133,11 +134,11 @@ class Application:
             self.rejected[stream] = sink_of(sink)
 
     def _insert(self, insert: Insert) -> None:
-        known = {name: sink for name, sink in self._declared.items() if not sink.rejected}
-        if insert.sink not in known:
+        declared, name = self._declared.get(insert.sink), insert.name or insert.sink
+        if declared is None or declared.rejected:
+            known = [name for name, sink in self._declared.items() if not sink.rejected]
             listed = f"known sinks: {', '.join(known)}" if known else f"CREATE SINK {insert.sink} USING ..."
             raise self._script.error(f"unknown sink {insert.sink!r}", insert.sink_span, listed)
-        declared, name = known[insert.sink], insert.name or insert.sink
         sink = sink_of(declared)
         first = self._first.get(insert.sink)
         if first is not None:

@@ -10,7 +10,7 @@ from windrow.application.declaring import Declaring
 from windrow.application.script_text import ScriptText
 from windrow.current.limits import read_limits
 from windrow.language import CreateSink
-from windrow.places.addresses import FILE, local_path, same_place, scheme_of
+from windrow.places.addresses import FILE, local_path, plain_place, scheme_of
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.sink import (
     DELTA,
@@ -25,9 +25,14 @@ from windrow.plan.sink import (
 )
 from windrow.plan.topic_options import MESSAGE, topic_of
 
+Places = dict[tuple[str, str], str]
+"""By place, the first sink that writes there."""
 
-def check_sink(script: ScriptText, session: Declaring, sink: CreateSink, others: Mapping[str, CreateSink]) -> None:
-    """Refuse a sink that could not take rows, or not beside the `others`."""
+
+def check_sink(
+    script: ScriptText, session: Declaring, sink: CreateSink, others: Mapping[str, CreateSink], places: Places
+) -> None:
+    """Refuse a sink that could not take rows, or not beside the `others`, which write to `places`; its own is added."""
     if sink.name in others:
         raise script.error(f"two sinks are named {sink.name!r}", sink.name_span, "give one of them another name")
     if sink.format.lower() == KAFKA:
@@ -46,7 +51,7 @@ def check_sink(script: ScriptText, session: Declaring, sink: CreateSink, others:
         raise script.error("a sink of delta needs a path", sink.name_span, "OPTIONS (path 'lake/results')")
     if sink.format not in (*OWN_FORMATS, *LAKES, KAFKA):
         check_format(script, session, sink)
-    _check_folder(script, sink, others)
+    _check_folder(script, sink, places)
     unrolled = wrong_roll(Sink(sink.format, sink.options))
     if unrolled is not None:
         raise script.error(unrolled[0], script.written("roll", sink), unrolled[1])
@@ -67,17 +72,21 @@ def _check_keeping(script: ScriptText, sink: CreateSink) -> None:
         read_limits(dict(sink.options))
 
 
-def _check_folder(script: ScriptText, sink: CreateSink, others: Mapping[str, CreateSink]) -> None:
+def _check_folder(script: ScriptText, sink: CreateSink, places: Places) -> None:
     """A sink of files needs a folder of its own: a reader could not tell its rows from another's."""
     path = dict(sink.options).get("path")
-    if sink.format not in FORMATS or path is None:
+    if path is None:
         return
-    place = script.written(path, sink)
-    if scheme_of(path) == FILE and os.path.isfile(local_path(path)):
-        raise script.error(f"{path!r} is a file, and results go into a folder", place, "name a folder")
-    for name, other in others.items():
-        if same_place(dict(other.options).get("path", ""), path):
-            raise script.error(f"sink {name!r} writes to {path!r} already", place, "give each sink a folder of its own")
+    written = script.written(path, sink)
+    with script.placed(written):
+        place = plain_place(path)
+    if sink.format in FORMATS:
+        if scheme_of(path) == FILE and os.path.isfile(local_path(path)):
+            raise script.error(f"{path!r} is a file, and results go into a folder", written, "name a folder")
+        if place in places:
+            message = f"sink {places[place]!r} writes to {path!r} already"
+            raise script.error(message, written, "give each sink a folder of its own")
+    places.setdefault(place, sink.name)
 
 
 def sink_of(declared: CreateSink) -> Sink:

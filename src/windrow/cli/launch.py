@@ -149,10 +149,11 @@ def started(launch: Launch) -> Iterator[Session]:
 
     with ExitStack() as stack:
         with Console(file=sys.stderr).status("starting Spark"):
-            from windrow.session import Session
             from windrow.spark.launch import quiet_spark
 
-            spark = stack.enter_context(quiet_spark(launch.master, launch.options))
+            spark = stack.enter_context(quiet_spark(launch.master, launch.options, _load_session))
+            from windrow.session import Session
+
             session = Session(
                 spark,
                 shards=launch.shards,
@@ -162,3 +163,9 @@ def started(launch: Launch) -> Iterator[Session]:
                 choose=launch.choose,
             )
         yield session
+
+
+def _load_session() -> None:
+    """Load what declares and runs queries: a second or two, which a JVM takes to come up, too."""
+    import windrow.application
+    import windrow.session  # noqa: F401

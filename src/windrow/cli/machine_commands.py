@@ -35,7 +35,7 @@ def demo(
 
     \b
     Demos:
-      ticks      100 stocks; four queries over one scan, each answered every second
+      ticks      100 stocks; 24 queries over one scan, most of them answered every second
       clusters   cars in a small town; CLUSTER BY finds the congestions, and each keeps its number and its colour
                  while it grows, moves and dissolves. Leaves a moving picture, clusters.gif
 

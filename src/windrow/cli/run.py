@@ -66,6 +66,8 @@ def run_script(
         check_free(local_path(checkpoint))  # before Spark starts, which takes a while
         check_reached(place_of(checkpoint), "the checkpoint")
     with served(metrics) as port, kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
+        if lines is not None:
+            lines.tell("spark started")
         from windrow.application import Application
 
         application = Application(session, text)

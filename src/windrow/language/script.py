@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from sqlglot import Token, exp
@@ -21,9 +22,13 @@ from windrow.language.tokenize import refuse_nested, statement_tokens
 T = TypeVar("T")
 
 
+@lru_cache(maxsize=1)
 @deep
 def parse_script(text: str) -> tuple[Statement, ...]:
     """The statements of a script, in their order; any mistake is a QueryError.
+
+    A command reads its script to find mistakes, what it needs of Spark, and what it declares: it is parsed once for all
+    of them, and none of them changes what it is given.
 
     >>> [type(statement).__name__ for statement in parse_script("CREATE SINK s USING console; INSERT INTO s SELECT 1")]
     ['CreateSink', 'Insert']

@@ -46,10 +46,11 @@ def same_place(one: str, other: str) -> bool:
     >>> same_place("/out/", "file:///out"), same_place("s3a://b/out", "s3://b/out/"), same_place("out", "s3://b/out")
     (True, True, False)
     """
-    return _plain(one) == _plain(other)
+    return plain_place(one) == plain_place(other)
 
 
-def _plain(address: str) -> tuple[str, str]:
+def plain_place(address: str) -> tuple[str, str]:
+    """What all addresses of one place have in common, to look one up among many."""
     scheme = scheme_of(address)
     if scheme == FILE:
         return scheme, os.path.normpath(local_path(address))

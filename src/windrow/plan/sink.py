@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_duration
-from windrow.places.addresses import same_place
+from windrow.places.addresses import plain_place
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.known_options import unknown_option
 from windrow.plan.nodes.emission import CHANGES, CORRECTED, SNAPSHOT
@@ -227,14 +227,18 @@ def check_partitions(sink: Sink, columns: Iterable[str]) -> None:
 
 def check_places(sinks: Mapping[str, Sink]) -> None:
     """Refuse an answer in a folder, or table, that another query writes to: a reader would take both for the answer."""
-    for name, one in sinks.items():
-        for other_name, other in sinks.items():
-            same = one.place is not None and other.place is not None and same_place(one.place, other.place)
-            if other_name != name and same and one.holds == HOLDS_ANSWER:
-                raise SettingsError(
-                    f"sink {name!r} holds an answer, and {other_name!r} writes to {other.place!r} too"
-                    "\nhint: give each sink a place of its own"
-                )
+    writers: dict[tuple[str, str], list[str]] = {}
+    for name, sink in sinks.items():
+        if sink.place is not None:
+            writers.setdefault(plain_place(sink.place), []).append(name)
+    for names in writers.values():
+        holding = next((name for name in names if sinks[name].holds == HOLDS_ANSWER), None)
+        if holding is not None and len(names) > 1:
+            other = names[1] if names[0] == holding else names[0]
+            raise SettingsError(
+                f"sink {holding!r} holds an answer, and {other!r} writes to {sinks[other].place!r} too"
+                "\nhint: give each sink a place of its own"
+            )
 
 
 def _text(value: object) -> str:

@@ -9,6 +9,8 @@ workers/         Spark's Python workers, warm: one process loads what they need 
                  each
 answer_settings  Settings of Spark's under which its functions give other answers than ours
 connect          Spark Connect: a session whose Spark is a server elsewhere, and what is asked otherwise there
+early_jvm        The JVM comes up while this process loads what it needs: each takes seconds, and neither needs the
+                 other
 expressions      Row expressions as Spark evaluates them, with NULL for what fails
 fs_settings      Spark's own settings of file systems: addresses of stores and credentials, for places that are
                  elsewhere

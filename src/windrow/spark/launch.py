@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,15 @@ _PATIENCE = 5.0
 
 
 @contextmanager
-def quiet_spark(master: str, options: dict[str, str]) -> Iterator[SparkSession]:
+def quiet_spark(master: str, options: dict[str, str], load: Callable[[], None] | None = None) -> Iterator[SparkSession]:
     """A Spark session for as long as the block lasts; one that was there before is used, and left running.
 
+    `load` is called while one that is new comes up.
     Its log is removed at the end, unless something has failed that the log may tell more about.
     """
     with kept_if_needed() as log, _loggers_write_to(log):
         found = SparkSession.getActiveSession() is not None
-        spark = _launched(master, options, log)
+        spark = _launched(master, options, log, load)
         stop = not found
         try:
             yield spark
@@ -99,13 +100,13 @@ def _loggers_write_to(log: Path) -> Iterator[None]:
         handler.close()
 
 
-def _launched(master: str, options: dict[str, str], log: Path) -> SparkSession:
+def _launched(master: str, options: dict[str, str], log: Path, load: Callable[[], None] | None) -> SparkSession:
     # A JVM that ended by the signal that asks us to end would cut the batch under way short. A JVM heeds no signal that
     # was ignored when it began, and this one ends with us, when its standard input closes. Spark does so for SIGINT.
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with children_write_to(log):
-            return local_spark(master, options)
+            return local_spark(master, options, load)
     except (Py4JError, PySparkException) as error:
         raise _NotStartedError(_reason(error, log)) from error
     finally:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from windrow.errors import SettingsError
+from windrow.spark.early_jvm import load_meanwhile
 from windrow.spark.local_files import begin_to_write_so
 from windrow.spark.on_cluster import cluster_options
 from windrow.spark.quick_jvm import quick_options
@@ -70,14 +71,17 @@ def apply_settings(spark: SparkSession, shards: int) -> dict[str, str]:
     return {setting.name: setting.value for setting in wanted}
 
 
-def local_spark(master: str = "local[*]", options: dict[str, str] | None = None) -> SparkSession:
-    """A Spark session on this machine, quiet, with workers that run this Python."""
+def local_spark(
+    master: str = "local[*]", options: dict[str, str] | None = None, load: Callable[[], None] | None = None
+) -> SparkSession:
+    """A Spark session on this machine, quiet, with workers that run this Python; `load` is called while it comes up."""
     warmed = master.startswith("local") and SparkSession.getActiveSession() is None
     os.environ["PYSPARK_PYTHON"] = start_warming() if warmed else workers_python(master, options or {})
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else each of the JVM's threads keeps what RocksDB has freed
-    builder = SparkSession.builder.master(master).appName("windrow")
     quiet = {
+        "spark.master": master,
+        "spark.app.name": "windrow",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -91,12 +95,13 @@ def local_spark(master: str = "local[*]", options: dict[str, str] | None = None)
         quiet["spark.locality.wait"] = "0s"  # there is one place only, and its scheduler never looks again
     if warmed:
         quiet |= quick_options(options or {})
-    for name, value in (quiet | (options or {})).items():
-        builder = builder.config(name, value)
+    chosen = quiet | (options or {})
     fresh = SparkSession.getActiveSession() is None
     if fresh:
         check_master(master)
-    spark = builder.getOrCreate()
+    if fresh and load is not None:
+        load_meanwhile(chosen, load)
+    spark = SparkSession.builder.config(map={**chosen}).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     if fresh:
         begin_to_write_so(spark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,10 +19,14 @@ from windrow.cli.mistakes import DIED
 from windrow.cli.run import kept
 from windrow.cli.watch import StopSignals
 from windrow.errors import SettingsError
+from windrow.plan.sink import Sink
 
 DEMOS: dict[str, Callable[[Path | None], Demo]] = {TicksDemo.name: TicksDemo, ClustersDemo.name: ClustersDemo}
 WRITTEN_AS = "demo-out"
 """The folder in a script as it is written; replaced by the real one."""
+
+MOST = 4
+"""So many folders are named at the end."""
 
 
 def run_demo(name: str, seconds: float, out: Path | None, data: Path | None = None) -> None:
@@ -50,7 +54,7 @@ def run_demo(name: str, seconds: float, out: Path | None, data: Path | None = No
         typer.echo("stopped before the first answer")
         return
     conclude(demo, watched)
-    typer.echo(f"all answers are in {folder}/{_choice(list(application.sinks))}")
+    typer.echo(f"all answers are in {folder}/{_choice(list(dict.fromkeys(_folders(application.sinks))))}")
 
 
 def conclude(demo: Demo, watched: Watched) -> None:
@@ -67,9 +71,22 @@ def conclude(demo: Demo, watched: Watched) -> None:
         raise typer.Exit(DIED)
 
 
+def _folders(sinks: Mapping[str, Sink]) -> Iterator[str]:
+    """The folders that queries write to, by name."""
+    for name, sink in sinks.items():
+        yield Path(sink.path).name if sink.path else name
+
+
 def _choice(names: list[str]) -> str:
-    """A folder's name, or several as a shell understands them."""
-    return names[0] if len(names) == 1 else f"{{{','.join(names)}}}"
+    """A folder's name, or several as a shell understands them; of many the first few.
+
+    >>> _choice(["vwap"]), _choice(["vwap", "top"]), _choice(["a", "b", "c", "d", "e"])
+    ('vwap', '{vwap,top}', '{a,b,c} and 2 more')
+    """
+    if len(names) == 1:
+        return names[0]
+    few = names if len(names) <= MOST else names[: MOST - 1]
+    return f"{{{','.join(few)}}}" + (f" and {len(names) - len(few)} more" if len(few) < len(names) else "")
 
 
 def _folder(out: Path | None) -> Path:

@@ -15,12 +15,8 @@ Recompute = Callable[[pa.Table], pa.Table]
 
 
 def compare(folder: Path) -> list[Comparison]:
-    """The newest window of each query that sums up, recomputed by pyarrow."""
-    return [
-        _compared(folder, "vwap", _vwap),
-        _compared(folder, "volatility", _volatility),
-        _compared(folder, "market", _market),
-    ]
+    """The newest window of some queries, recomputed by pyarrow."""
+    return [_compared(folder, query, recompute) for query, recompute in RECOMPUTED.items()]
 
 
 def _compared(folder: Path, query: str, recompute: Recompute) -> Comparison:
@@ -59,3 +55,32 @@ def _market(ticks: pa.Table) -> pa.Table:
             "turnover": [pc.sum(ticks["paid"]).as_py()],
         }
     )
+
+
+def _turnover(ticks: pa.Table) -> pa.Table:
+    paid = ticks.group_by("symbol").aggregate([("paid", "sum")]).rename_columns({"paid_sum": "paid"})
+    return _first_five(paid, "paid")
+
+
+def _spreads(ticks: pa.Table) -> pa.Table:
+    found = ticks.group_by("symbol").aggregate([("price", "max"), ("price", "min"), ("price", "mean")])
+    width = pc.multiply(10_000.0, pc.subtract(found["price_max"], found["price_min"]))
+    return _first_five(pa.table({"symbol": found["symbol"], "points": pc.divide(width, found["price_mean"])}), "points")
+
+
+def _pulse(ticks: pa.Table) -> pa.Table:
+    return pa.table({"trades": [ticks.num_rows], "symbols": [len(pc.unique(ticks["symbol"]))]})
+
+
+def _first_five(rows: pa.Table, by: str) -> pa.Table:
+    return rows.sort_by([(by, "descending")]).slice(0, 5)
+
+
+RECOMPUTED: dict[str, Recompute] = {
+    "vwap": _vwap,
+    "volatility": _volatility,
+    "market": _market,
+    "turnover": _turnover,
+    "spreads": _spreads,
+    "pulse": _pulse,
+}

@@ -1,11 +1,16 @@
-"""The demo's market: ticks of 100 stocks, made up as time goes by."""
+"""The demo's market: 100 stocks, each of a sector, and their ticks, made up as time goes by."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from windrow.cli.demos.live_files import SECOND_US
+
+SECTORS = ("banks", "energy", "health", "metals", "software")
 
 
 class Market:
@@ -26,6 +31,17 @@ class Market:
         self.symbols = _names(symbols, self._random)
         self._prices = self._random.uniform(20, 400, symbols)
         self._drift = np.zeros(symbols)
+
+    def stocks(self) -> pa.Table:
+        """The sector of each stock, which does not change."""
+        sectors = [SECTORS[number % len(SECTORS)] for number in range(len(self.symbols))]
+        return pa.table({"symbol": self.symbols, "sector": sectors})
+
+    def write_stocks(self, beside: Path) -> None:
+        """Write them into the folder `stocks` that lies `beside` that of the ticks."""
+        folder = beside.parent / "stocks"
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(self.stocks(), folder / "stocks.parquet")
 
     def ticks(self, begin_us: int, end_us: int) -> pa.Table:
         """The ticks that arrive in [begin, end); they happened then, or a little earlier."""
