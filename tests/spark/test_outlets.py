@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.errors import JobError
+from windrow.errors import JobError, SettingsError
 
 from .streams import SECOND, START, finish, instants, put, rows_of, stream_of
 
@@ -160,6 +160,21 @@ def test_what_an_attempt_that_died_has_left_is_shown_to_nobody(spark: SparkSessi
     expected = windrow.replay(SUMS, ticks=pa.concat_tables([ticks(0), ticks(20)]))
     assert sorted(map(repr, rows_of(tmp_path / "sums"))) == sorted(map(repr, rows_of(expected)))
     assert not left.parent.exists()
+
+
+def test_rows_of_other_columns_are_refused_in_a_folder_that_has_a_query_already(spark: SparkSession, tmp_path: Path):
+    session = windrow.Session(spark, shards=2)
+    session.stream_files("ticks", str(tmp_path), schema=SCHEMA, time="ts")
+    session.query("sums", SUMS)
+    session.query("named", SUMS.replace("SELECT k", "SELECT 'all' AS k"))
+    session.query("means", SUMS.replace("SUM(i) AS total", "AVG(i) AS mean"))
+    sinks = {name: windrow.sink("parquet", path=tmp_path / "out") for name in ("sums", "named", "means")}
+    told = (
+        "the rows of 'means' cannot be in one file with those of 'sums': column 4 is mean double here, and total int64"
+    )
+    with pytest.raises(SettingsError, match=told):
+        session.start(str(tmp_path / "checkpoint"), sinks)
+    assert not (tmp_path / "checkpoint").exists()
 
 
 @pytest.fixture

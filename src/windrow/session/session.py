@@ -31,7 +31,7 @@ from windrow.schedule.costs import schedule_costs
 from windrow.serve.plan_graph import plan_graph
 from windrow.serve.plan_picture import plan_picture
 from windrow.session.plugins import SessionPlugins
-from windrow.session.start import Start, check_sinks
+from windrow.session.start import Start, check_columns, check_sinks
 from windrow.session.streams import SessionStreams
 from windrow.spark.connect import check_served, is_connect, parallelism
 from windrow.spark.expressions import SparkEngine
@@ -43,7 +43,7 @@ from windrow.spark.job.recovery import ISOLATE, RESTARTS, Recovery
 from windrow.spark.job.stream_run import Trigger
 from windrow.spark.packages import with_packages
 from windrow.spark.settings import apply_settings, local_spark
-from windrow.spark.sinks.covered import covered_schema, shown_schema
+from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sinks.files import format_in
 from windrow.spark.sinks.results import typed_results
@@ -93,6 +93,7 @@ class Session(SessionStreams, SessionPlugins):
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views, self._indexes, self._functions)
         wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
         self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
+        self._covered = Coverage(self.spark)
 
     def __repr__(self) -> str:
         named: dict[str, Iterable[str]] = {"streams": self._streams, "tables": self._tables, "queries": self._queries}
@@ -109,7 +110,7 @@ class Session(SessionStreams, SessionPlugins):
 
     def shown_columns(self, query: AnyQuery) -> pa.Schema:
         """The columns of a query's rows as their reader sees them."""
-        return shown_schema(query, self.spark)
+        return self._covered.shown(query)
 
     def index(
         self,
@@ -175,6 +176,8 @@ class Session(SessionStreams, SessionPlugins):
         if not self._queries:
             raise SettingsError("there is no query to run: register one with query(name, text)")
         sinks = check_sinks(sinks or {}, self._queries, self._indexes)
+        self._covered = Coverage(self.spark)  # a function of Spark's may have been registered anew
+        check_columns(sinks, self._queries, self.shown_columns)
         start = Start(
             spark=self.spark,
             compiler=self._compiler,
@@ -213,8 +216,8 @@ class Session(SessionStreams, SessionPlugins):
 
         if not sinks:
             return Explained.drawn(told, draw)
-        covered, written = partial(covered_schema, spark=self.spark), partial(format_in, spark=self.spark)
-        rows = explain_sinks(list(queries.values()), sinks, covered, written)
+        written = partial(format_in, spark=self.spark)
+        rows = explain_sinks(list(queries.values()), sinks, Coverage(self.spark).schema, written)
         return Explained.drawn(f"{told}\n\n{rows}", draw)
 
     def explain_runs(self, plans: Sequence[StagePlan]) -> str:

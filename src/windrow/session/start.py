@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from windrow.compile.compile import Compiler
@@ -16,13 +17,14 @@ from windrow.current.answers import Answers
 from windrow.errors import SettingsError
 from windrow.language import Query, parse_query
 from windrow.local.ask import aggregate, ask
+from windrow.places.addresses import plain_place
 from windrow.places.place import Place
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.query_parts import query_parts
-from windrow.plan.sink import Sink, check_options, check_places
+from windrow.plan.sink import FORMATS, HOLDS_ANSWER, Sink, check_options, check_places, differing_columns
 from windrow.plan.window_index import BoundIndex, index_sink
 from windrow.spark.connect import NO_ANSWERS, is_connect
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
@@ -172,3 +174,20 @@ def check_sinks(
             f"no sink for {', '.join(missing)}: sinks={{'{missing[0]}': windrow.sink('parquet', path=...)}}"
         )
     return every
+
+
+def check_columns(
+    sinks: Mapping[str, Sink], queries: Mapping[str, AnyQuery], shown: Callable[[AnyQuery], pa.Schema]
+) -> None:
+    """Refuse rows in a folder where another query writes rows of other columns: nobody could read them together."""
+    first: dict[tuple[str, str], str] = {}
+    for name, sink in sinks.items():
+        if sink.format not in FORMATS or sink.path is None or sink.holds == HOLDS_ANSWER:
+            continue
+        other = first.setdefault(plain_place(sink.path), name)
+        differ = None if other == name else differing_columns(shown(queries[name]), shown(queries[other]))
+        if differ is not None:
+            raise SettingsError(
+                f"the rows of {name!r} cannot be in one file with those of {other!r}: {differ}"
+                "\nhint: the same columns and types, or another folder"
+            )

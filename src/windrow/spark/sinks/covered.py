@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -47,6 +49,7 @@ class Coverage:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._known: dict[Hashable, pa.Schema | str] = {}
+        self._shown: dict[Hashable, pa.Schema] = {}
         self.zone = session_zone(spark)
 
     def schema(self, query: QueryPlan | ChangePlan) -> pa.Schema | str:
@@ -57,13 +60,33 @@ class Coverage:
 
     def shown(self, query: QueryPlan | ChangePlan) -> pa.Schema:
         """The columns of a query's rows as their reader sees them, whoever finishes them."""
-        return shown_schema(query, self._spark)
+        alike = _finished_as(query)
+        if alike not in self._shown:
+            self._shown[alike] = shown_schema(query, self._spark)
+        return self._shown[alike]
+
+
+_NUMBER, _TEXT = re.compile(r"-?\d{1,9}"), re.compile(r"'[^'\\]*'")
 
 
 def _finished_as(query: QueryPlan | ChangePlan) -> Hashable:
-    """All that finishing the rows of a query depends on."""
-    own = () if isinstance(query, ChangePlan) else (query.outputs, query.having, tuple(query.leading))
-    return (query.emitted, query.emit, query.order, query.limit, *own)
+    """All that finishing the rows of a query depends on, as far as columns and their types go.
+
+    Queries that share a sink tell their rows apart by a constant, which has the same type in all of them.
+    """
+    if isinstance(query, ChangePlan):
+        return (query.emitted, query.emit, query.order, query.limit)
+    outputs = tuple(replace(each, sql=_typed_alike(each.sql)) for each in query.outputs)
+    return (query.emitted, query.emit, query.order, query.limit, outputs, query.having, tuple(query.leading))
+
+
+def _typed_alike(sql: str) -> str:
+    """One expression for all small whole numbers, and one for all short texts.
+
+    >>> _typed_alike("17"), _typed_alike("'1 min'"), _typed_alike("17000000000"), _typed_alike("agg_0 + 17")
+    ('0', "''", '17000000000', 'agg_0 + 17')
+    """
+    return "0" if _NUMBER.fullmatch(sql) else "''" if _TEXT.fullmatch(sql) else sql
 
 
 def shown_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Schema:
