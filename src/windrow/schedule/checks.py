@@ -104,5 +104,6 @@ def _check_at(
 def longer(column: np.ndarray) -> np.ndarray:
     """The same, with room for as much again."""
     more = np.empty(2 * column.size, column.dtype)
-    more[: column.size] = column
+    for place in range(column.size):  # a slice takes Numba two seconds to compile
+        more[place] = column[place]
     return more

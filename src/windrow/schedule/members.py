@@ -161,7 +161,7 @@ def members_at(
                     members[place] = columns.query[row]
                     row = columns.newer[row]
             if not columns.ordered[group]:
-                members[start:filled].sort()
+                sort_by(members[start:filled], members[start:filled])
         begin = end
     starts[distinct] = filled
     return moments[:distinct], starts[: distinct + 1], members
@@ -172,9 +172,14 @@ def _sort_by_slide(groups: np.ndarray, shared: bool, columns: Columns, scratch: 
     """In place; only groups of one query can have the same slide and instant, and are sorted by the query then."""
     slide, query, head = columns.slide, columns.query, columns.head
     if groups.size > FEW or not shared:
+        keys = np.empty(groups.size, np.int64)
         if not shared:
-            groups[:] = groups[np.argsort(query[head[groups]], kind="mergesort")]
-        groups[:] = groups[np.argsort(slide[groups], kind="mergesort")]
+            for i in range(groups.size):
+                keys[i] = query[head[groups[i]]]
+            sort_by(keys, groups)
+        for i in range(groups.size):
+            keys[i] = slide[groups[i]]
+        sort_by(keys, groups)
         return
     unsorted, slides = scratch
     for i in range(groups.size):
@@ -184,3 +189,32 @@ def _sort_by_slide(groups: np.ndarray, shared: bool, columns: Columns, scratch: 
         for j in range(groups.size):
             smaller += slides[j] < slides[i]
         groups[smaller] = unsorted[i]
+
+
+@njit(cache=True, nogil=True)
+def sort_by(keys: np.ndarray, values: np.ndarray) -> None:
+    """Sort both by the keys, in place; those with equal keys stay in their order. Both may be the same column.
+
+    A merge sort, bottom up: the sorts that Numba brings take it three seconds to compile, and this one little.
+
+    >>> keys, values = np.array([3, 1, 3, 2]), np.array([30, 10, 31, 20])
+    >>> sort_by(keys, values)
+    >>> keys.tolist(), values.tolist()
+    ([1, 2, 3, 3], [10, 20, 30, 31])
+    """
+    count, width = keys.size, 1
+    merged_keys, merged_values = np.empty(count, np.int64), np.empty(count, np.int64)
+    while width < count:
+        for begin in range(0, count, 2 * width):
+            middle, end = min(begin + width, count), min(begin + 2 * width, count)
+            left, right = begin, middle
+            for place in range(begin, end):
+                if left < middle and (right == end or keys[left] <= keys[right]):
+                    merged_keys[place], merged_values[place] = keys[left], values[left]
+                    left += 1
+                else:
+                    merged_keys[place], merged_values[place] = keys[right], values[right]
+                    right += 1
+        for place in range(count):
+            keys[place], values[place] = merged_keys[place], merged_values[place]
+        width *= 2
