@@ -31,7 +31,7 @@ def class_archive() -> Path:
     """Where the classes of this Java and this Spark are kept, for this user."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "windrow"
     spark = os.environ.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
-    made_of = "\n".join((_java(), spark, pyspark.__version__))
+    made_of = "\n".join((_java(), os.path.realpath(spark), pyspark.__version__))
     return home / f"classes-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.jsa"
 
 
