@@ -32,6 +32,8 @@ from .ticks import SCHEMA, Ticks
 
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 TIME = "timestamp_millis(timestamp)"
+FILES = 2
+"""Files of a batch: one for each core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,14 @@ class Bench:
     def calls(self) -> Path:
         folder = self.folder / "calls"
         if not folder.exists():
-            write_calls(folder, self.batches, self.rows, rate=self.rows // 60, start=START)
+            files, rows = self.batches * FILES, self.rows // FILES
+            write_calls(folder, files, rows, rate=self.rows // 60, start=START)
         return folder
 
     def job(self, case: str, queries: dict[str, str], format: str = "noop") -> Measurement:
         """Run queries over the calls in one job."""
         session = windrow.Session(self.spark, shards=2)
-        session.stream_files("calls", str(self.calls()), time=TIME, lateness="1 second", maxFilesPerTrigger=1)
+        session.stream_files("calls", str(self.calls()), time=TIME, lateness="1 second", maxFilesPerTrigger=FILES)
         for name, text in queries.items():
             session.query(name, text)
         self._count += 1
