@@ -70,6 +70,27 @@ def _batches_done(query: StreamingQuery) -> int:
     return -1 if progress is None else progress["batchId"]
 
 
+_OTHER_TYPES = (
+    r"column \[(?P<name>\S+?)\]\. Expected Spark type (?P<declared>\S+?), actual Parquet type (?P<found>\S+?)\.?\s",
+    r"column: \[(?P<name>\S+?)\], physicalType: (?P<found>\S+?), logicalType: (?P<declared>\S+)",
+    r"column: \[(?P<name>\S+?)\], logicalType: (?P<declared>\S+?), physicalType: (?P<found>\S+)",
+    r"Column: \[(?P<name>\S+?)\], Expected: (?P<declared>\S+?), Found: (?P<found>\S+?)\.?\s",
+)
+"""How Sparks tell of a column that a file has in another type."""
+
+
+def _other_type(text: str) -> tuple[str, str, str] | None:
+    """Which column a file has in another type, the type that is declared, and the file's.
+
+    >>> _other_type("Parquet column [price]. Expected Spark type double, actual Parquet type BINARY. SQLSTATE: KD001")
+    ('price', 'double', 'BINARY')
+    >>> _other_type("Exception: column: [price], physicalType: BINARY, logicalType: double")
+    ('price', 'double', 'BINARY')
+    """
+    found = next(filter(None, (re.search(way, text) for way in _OTHER_TYPES)), None)
+    return None if found is None else (found["name"], found["declared"], found["found"])
+
+
 def reason(error: StreamingQueryException) -> str:
     """Why a job has stopped, in a line or two: the file that could not be read, or the innermost complaint."""
     text, blamed = without_blame(str(error))
@@ -77,13 +98,11 @@ def reason(error: StreamingQueryException) -> str:
     if windrow is not None:
         return windrow
     file = re.search(r"Encountered error while reading file (\S+?)\.? ", text)
-    column = re.search(r"column: \[(\S+?)\], logicalType: (\S+?), physicalType: (\S+)", text) or re.search(
-        r"Column: \[(\S+?)\], Expected: (\S+?), Found: (\S+?)\.?\s", text
-    )
+    column = _other_type(text)
     if file and "FILE_NOT_EXIST" in text:
         return vanished([file.group(1)])
     if file and column:
-        name, declared, found = column.groups()
+        name, declared, found = column
         return f"the file {file.group(1)} has column {name} as {found}, and the stream declares it {declared.upper()}"
     if file:
         return f"the file {file.group(1)} cannot be read; remove it or mend it, and start the job again"
