@@ -30,6 +30,7 @@ keepers           Which Spark query keeps the rejected events of a stream, where
 look_after        What becomes of a Spark query that dies: it is started again, perhaps without queries that failed, or
                   given up
 measures          What differs each time a task runs: how long it took, what its worker had in memory
+plain_plans       Plans whose rows stay in Python run as they are: Spark writes and looks up no code for them
 progress          How a job is doing, as figures to print and to read: `job.progress()`
 rates             Speeds and delays of a stream, from its recent batches
 recovery          What has died in a job and comes back: after which pause, how often, and when it is given up

@@ -25,6 +25,7 @@ from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.checkpoint_files import write_quickly
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.hangs import mark_of
+from windrow.spark.job.plain_plans import without_code
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.served_batch import ServedBatch
 from windrow.spark.job.state_at import stored_state_at
@@ -81,7 +82,8 @@ class StreamRun:
             raise not_writable(self._folder, error) from error
         for stream in plan.stages[0].read:
             keep_timing(self._folder, stream, together=len(plan.stages[0].read) > 1)
-        self._by_name = BY_NAME in ways_of(sources, plan).values()
+        ways = [ways_of(sources, plan).get(stream.stream) for stream in plan.stages[0].read]
+        self._by_name, self._all_by_name = BY_NAME in ways, all(way == BY_NAME for way in ways)
         covered = Coverage(spark)
         kept = None if keeping is None else keeping(covered)
         self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit, kept, covered)
@@ -110,8 +112,10 @@ class StreamRun:
         writer = ServedBatch(self._delivery, self._folder, self._control) if served else write
         writing = packed.writeStream.foreachBatch(writer).queryName(self._name)
         writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)
+        stays_in_python = finishing is not None and self._all_by_name and not self._delivery.leaves_to_spark
         try:
-            query = writing.trigger(**as_trigger(trigger)).start()
+            with without_code(self._spark, wanted=stays_in_python):
+                query = writing.trigger(**as_trigger(trigger)).start()
         except (PySparkException, Py4JError) as error:
             started.cancel()
             raise SettingsError(

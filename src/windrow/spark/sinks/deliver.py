@@ -133,6 +133,11 @@ class Delivery:
         return self._finishing
 
     @property
+    def leaves_to_spark(self) -> bool:
+        """Whether Spark finishes or writes rows of some sink."""
+        return bool(self._by_spark or self._rejected_by_spark)
+
+    @property
     def rolls(self) -> bool:
         """Whether the instants of batches matter."""
         return any(isinstance(sink, RollingSink) for sink in self._files)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import TALLIES
@@ -28,6 +29,10 @@ SHARED = "shared"
 FINISHED_DDL = "query STRING, rows BINARY"
 PACKED_DDL = measured_ddl(f"{FINISHED_DDL}, {SHARED} ARRAY<BIGINT>", (*COUNTS, *SLIDE_MEASURES))
 
+
+_VERSION = StructType([StructField("version", LongType())])
+_BLOCK, _BYTES = StructType([StructField("block", StringType())]), StructType([StructField("bytes", BinaryType())])
+"""Of state. Types that are texts each task would have the JVM parse."""
 
 TOLD_ROWS = ""
 """Under this name goes what a task tells of rows that it has finished itself; no query is called so."""
@@ -86,8 +91,8 @@ class SlideProcessor(StatefulProcessor):
         self._digest = hashlib.sha256(repr(plan).encode()).hexdigest()
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._version = handle.getValueState("version", "version BIGINT")
-        self._blocks = handle.getMapState("blocks", "block STRING", "bytes BINARY")
+        self._version = handle.getValueState("version", _VERSION)
+        self._blocks = handle.getMapState("blocks", _BLOCK, _BYTES)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
         from windrow.spark.stages.slide_shard import StoredShard, slide_batch
