@@ -38,6 +38,9 @@ RANGES = {1: "1 SECOND", 60: "1 MINUTE", 600: "10 MINUTES", 3600: "1 HOUR", 86_4
 FLAT = 0.85
 """The slowest of these windows is to be so fast, where the fastest is 1."""
 
+JOB = "windrow, a job"
+"""Rows of a DataFrame cross to the JVM and are unpacked there; those of a job are finished where they are made."""
+
 MANY = "windrow, 100,000 groups"
 RESULT_AIMS = {"noop": 4_000_000, "parquet": 1_500_000}
 """How many result rows a second a job with so many groups is to give, by its sink."""
@@ -208,6 +211,7 @@ def beside_floor(bench: Bench, rows: int, batches: int) -> list[Measurement]:
     if bench.size is not Size.TINY:  # which has measured both in batches of this size
         own = bench.windrow(ticks, "10 MINUTES", "1 SECOND")
         found.append(bench.measure(f"windrow, {size}", 600, own, ticks=ticks))
+        found.append(bench.job(f"{JOB}, {size}", ticks, "noop", rows // ticks.rate * ticks.symbols))
         found.append(bench.measure(f"spark tumbling, {size}", 1, window))
     return found
 
@@ -254,7 +258,11 @@ def report(found: list[Measurement], small: float) -> None:
 def aims_at(rows: int) -> list[tuple[str, tuple[str, int], tuple[str, int], float]]:
     """What Windrow is held against in batches of so many rows."""
     own, beside = (f"windrow, batches of {rows:,}", 600), {2_000_000: (0.4, 1.2), 10_000_000: (0.6, 2.0)}
-    aims = [(f"windrow / floor, batches of {rows:,}", own, (f"floor, batches of {rows:,}", 0), 0.8)]
+    floor, job = (f"floor, batches of {rows:,}", 0), (f"{JOB}, batches of {rows:,}", 600)
+    aims = [
+        (f"windrow / floor, batches of {rows:,}", own, floor, 0.8),
+        (f"{JOB} / floor, batches of {rows:,}", job, floor, 0.8),
+    ]
     if rows in beside:
         scan, tumbling = beside[rows]
         aims.append((f"windrow / bare scan, batches of {rows:,}", own, (f"bare scan, batches of {rows:,}", 0), scan))
