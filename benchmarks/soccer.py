@@ -39,7 +39,7 @@ class Measurement:
 
 def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
     """Measure a game whose answers are compared with what happened in it."""
-    replayed_s, spark_s = Size(size).of((10, 10), (180, 60), (3600, 3600))
+    replayed_s, spark_s = Size(size).of((6, 10), (180, 60), (3600, 3600))
     with _example() as soccer:
         found = list(_in_replay(soccer, replayed_s, {} if Size(size) is Size.TINY else PARTS))
         found += _on_spark(soccer, spark_s, COMPARED if Size(size) is Size.TINY else ())
@@ -58,7 +58,8 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
 def _in_replay(soccer: dict[str, Any], seconds: int, parts: dict[str, str]) -> Iterator[Measurement]:
     run, game = soccer["run"], soccer["game"].Game(seconds)
     readings, asked = game.readings(0, seconds), run.queries() | run.HITS
-    run.replayed(readings.slice(0, 100_000), asked)  # compiles what is compiled
+    if parts:
+        run.replayed(readings.slice(0, 100_000), asked)  # compiles what is compiled
     for label, begins in (parts | {TOGETHER: ""}).items():
         own = {name: text for name, text in asked.items() if name.startswith(begins)}
         wall, processor = time.perf_counter(), time.process_time()

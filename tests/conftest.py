@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from drawn_cases import drawn_cases
 from drawn_order import drawn
 from left_behind import ModuleState, ProcessState, SparkState, stop_streams
 from quick_spark import SHORT_LIVED, see_tests, use_installed_modules
@@ -26,6 +28,9 @@ UNUSED = pytest.StashKey[SparkState]()
 
 USUAL_EXAMPLES = 6
 """Of a hundred that a property is tried with when all are asked for."""
+
+ALL_CASES = 50
+"""So many of a hundred examples ask for all cases of every test, too."""
 
 
 def draw_examples(count: int) -> None:
@@ -55,14 +60,36 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that no process ends long before the other; or draw an order."""
+    """Draw some of many cases. Begin with what takes longest, so that no process ends long before the other; or draw an order."""
     seed = config.getoption("order")
+    if not _asks_for_all(config):
+        every = [(item, one_in.args[0] if (one_in := item.get_closest_marker("one_in")) else None) for item in items]
+        kept = {id(item) for item in drawn_cases(every, seed or "0")}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+        items[:] = [item for item in items if id(item) in kept]
     if seed is None:
         last = len(LONGEST)
         order = {name: place for place, name in enumerate(LONGEST)}
         items.sort(key=lambda item: (order.get(item.path.name, last), item.path.parent.name != "spark"))
     else:
         items[:] = drawn(items, seed)
+
+
+def _asks_for_all(config: pytest.Config) -> bool:
+    """Whoever names tests, or asks for many examples, gets all cases."""
+    named = any("::" in arg for arg in config.args) or config.option.keyword or config.option.markexpr != "not slow"
+    return bool(named) or config.getoption("examples") >= ALL_CASES
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What thousands of tests are made of stays to the end: the collector of garbage need not look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Some libraries look, as the process ends, whether all of theirs was collected."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -96,6 +96,7 @@ def words(kernel, fields, slot: int) -> list[tuple[float, int]]:
     return [(float(c[0]), int(n)) for s, c, n in zip(report.slots, report.centers, report.counts) if s == slot]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("way", RULED)
 @settings(max_examples=examples(15), deadline=None)
@@ -149,6 +150,7 @@ RIGHT = [
 """Every way with every clustering that it is right for: only some can exclude."""
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("way", "name", "parameters"), RIGHT)
 @pytest.mark.parametrize("length", [1, 5, 8, 21])
 def test_every_way_counts_the_same_points(way, length, name, parameters):

@@ -155,6 +155,7 @@ def told_rows(found: pa.Table) -> list[tuple]:
     return sorted(zip(*(found[name].to_pylist() for name in ("window_row", "symbol", "n", "v"))))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("rows", "slide"), [(40, 5), (33, 7), (6, 9)])
 @pytest.mark.parametrize("batch_rows", [None, 37])
 @pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
@@ -173,6 +174,7 @@ def by_default(text: str, batch_rows: int) -> pa.Table:
     return windrow.replay(text, ticks=ticks(), batch_rows=batch_rows, flush=True)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", [way for way in choices()["maintenance"] if way != "stairs"])
 @pytest.mark.parametrize("method", ["DENSITY_GRID(2, 3)", "C_BIRCH(2)"])
 def test_every_maintenance_of_clusterings(way, method, calls):
@@ -195,6 +197,7 @@ def test_every_maintenance_of_clusterings(way, method, calls):
         assert counts[0].equals(counts[1])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", choices()["schedule"])
 @pytest.mark.parametrize("window", ["RANGE 12 SECONDS SLIDE 2 SECONDS", "ROWS 40 SLIDE 10", "ROWS 40 SLIDE 3 SECONDS"])
 def test_every_schedule_says_when_windows_over_time_and_over_rows_slide(way, window, monkeypatch):
@@ -370,6 +373,7 @@ def test_what_a_query_is_asked_by_name_goes_before_what_all_are_asked_and_must_b
         compiler.compile_scan([plain, graph])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("after", ["tree", "refold", "binary", "two stacks", "DABA", "repetitive"])
 @pytest.mark.parametrize("before", ["tree", "DABA", "two stacks"])
 def test_a_restart_may_choose_another_maintenance(before, after):
@@ -386,6 +390,7 @@ def test_a_restart_may_choose_another_maintenance(before, after):
     assert sorted(map(str, pa.concat_tables(rows).to_pylist())) == sorted(map(str, whole.to_pylist()))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("after", ["tree", "refold", "DABA", None])
 @pytest.mark.parametrize("before", ["tree", "two stacks", None])
 def test_a_restart_may_choose_another_maintenance_of_windows_that_count_rows(before, after):

@@ -65,6 +65,7 @@ def run(case: Case, way: Expiry, blocks: MemoryBlocks) -> tuple[list, list[int]]
 WAYS = [(name, Expiry.HYBRID) for name in CASES] + [("join", Expiry.NEGATIVE), ("distinct", Expiry.PROBING)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "way"), WAYS)
 def test_state_follows_the_window_and_not_the_stream(name, way):
     changes, held = run(CASES[name], way, MemoryBlocks())

@@ -44,6 +44,7 @@ LEFT = "FROM a [RANGE 5 SECONDS] LEFT JOIN b [RANGE 3 SECONDS] ON a.item = b.ite
 BOTH = "FROM a [RANGE 5 SECONDS] JOIN b [RANGE 5 SECONDS] ON a.item = b.item"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "text",
     [

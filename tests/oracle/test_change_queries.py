@@ -120,6 +120,7 @@ def _replaced(text: str, name: str, number: int) -> str:
     return before[: -len(before) + before.rindex(word)] + f"w{number}{alias}" + after
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", QUERIES)
 @given(data=st.data())
 @settings(max_examples=examples(8), deadline=None)

@@ -67,6 +67,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", QUERIES)
 def test_an_event_of_an_impossible_year_changes_nothing_in_its_batch_or_later(text):
     random = np.random.default_rng(5)

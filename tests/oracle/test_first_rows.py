@@ -34,6 +34,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("query", QUERIES)
 @settings(max_examples=examples(8), deadline=None)
 @given(streams=drawn())

@@ -33,6 +33,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("query", QUERIES)
 @settings(max_examples=examples(8), deadline=None)
 @given(streams=drawn())
@@ -67,6 +68,7 @@ FINAL = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("condition", FINAL)
 @settings(max_examples=examples(6), deadline=None)

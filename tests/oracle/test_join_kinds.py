@@ -58,6 +58,7 @@ def asked(query: str) -> str:
     return query.replace("IS NOT DISTINCT FROM", "<=>").replace("a {6} SEMI", "a {6} LEFT SEMI")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("query", QUERIES)
 @settings(max_examples=examples(8), deadline=None)
 @given(streams=drawn())

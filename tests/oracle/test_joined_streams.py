@@ -107,6 +107,7 @@ TIES = Stream(
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("joins", JOINS, ids=lambda joins: f"{joins.text} {joins.where}")
 @settings(max_examples=examples(12), deadline=None)
 @given(streams(COLUMNS, max_rows=30), RATES, SIZES)
@@ -236,6 +237,7 @@ def in_order(rows: list[dict]) -> list[str]:
     return sorted(map(str, rows))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("timing", TIMINGS)
 @pytest.mark.parametrize("window", WINDOWS)
 @settings(max_examples=examples(6), deadline=None)

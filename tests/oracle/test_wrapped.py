@@ -178,6 +178,7 @@ def told(text: str, emit: str = "") -> Counter | str:
     return Counter(tuple(row.values()) for row in rows)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("window", "emit", "step"),
     [

@@ -42,6 +42,7 @@ SAME = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("batch_rows", [None, 1])
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize(("constant", "column"), SAME)

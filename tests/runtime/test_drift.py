@@ -102,6 +102,7 @@ def test_a_million_panes_enter_and_leave_and_the_sum_is_right():
     assert judged > 500
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("guest", GUESTS.tolist(), ids=str)
 def test_a_window_forgets_a_guest_within_one_slide_of_its_leaving(guest):
     text = "SELECT SUM(x) AS a, AVG(x) AS b, VAR_POP(x) AS c FROM ticks [RANGE 20 SECONDS SLIDE 1 SECOND]"

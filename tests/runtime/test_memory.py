@@ -62,6 +62,7 @@ def answers(core):
     return [str(sorted(map(str, rows_of(core.step(events))))) for events in batches()]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("reopen", ["never", "adopt", "fresh"])
 @pytest.mark.parametrize("name", QUERIES)
 def test_little_memory_gives_the_same_answers(name, reopen):
@@ -175,6 +176,7 @@ HELD = QUERIES | {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("workers", ELSEWHERE.values(), ids=ELSEWHERE)
 @pytest.mark.parametrize("name", ["medians", "lists", "median of rows", "short-lived groups"])
 def test_a_worker_goes_on_from_what_it_had_some_batches_ago(name, workers):

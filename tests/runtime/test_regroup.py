@@ -161,6 +161,7 @@ def without_key(case: Case) -> Case:
     return Case(projected(case.plan, "CAST(NULL AS BIGINT)", "v", "s"), f"SELECT t, NULL AS k, v, s FROM ({case.sql})")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("above", [without_key, by_text, by_key_and_text, by_key_again])
 @pytest.mark.parametrize("kind", ["distinct", "except", "inner", "left", "full", "anti"])
 @settings(max_examples=examples(5), deadline=None)

@@ -151,6 +151,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("window", ROWS)
 @pytest.mark.parametrize("reopen", ["adopt", "fresh"])
 @pytest.mark.parametrize("shards", [1, 2])

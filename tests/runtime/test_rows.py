@@ -36,6 +36,7 @@ def ticks(times, keys: int = 3) -> pa.Table:
     return events_of(times, k=pa.array(rows % keys), x=pa.array(rows))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "window", ["ROWS 400 SLIDE 5", "RANGE 400 MICROSECONDS SLIDE 5 ROWS", "ROWS 400 SLIDE 5 MICROSECONDS"]
 )

@@ -181,6 +181,7 @@ def unbroken(window: str, way: str | None) -> tuple[list, set[str]]:
     return found, {name for name, _ in core.blocks[0]._blocks}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("adopting", [False, True])
 @pytest.mark.parametrize("after", WAYS)
 @pytest.mark.parametrize("before", WAYS)

@@ -83,7 +83,7 @@ def worked_off(stream: Stream, shards: list[int], texts: Sequence[str] = EVERY_K
     return [*found, told(core.flush())]
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(streams(COLUMNS, max_rows=40), st.sampled_from([[1, 3], [2, 4], [2, 2, 6], [1, 2, 4, 8]]))
 def test_split_shards_answer_as_if_they_had_been_there_all_along(stream, shards):
     wanted = worked_off(stream, [1])

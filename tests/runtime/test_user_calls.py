@@ -111,6 +111,7 @@ def answered(code: type, window: str, batch_rows: int) -> int:
     return answers.num_rows
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("code", [Removing, Both])
 @pytest.mark.parametrize("window", WINDOWS)
 def test_with_remove_each_row_is_added_once_and_removed_once(window, code):
@@ -121,6 +122,7 @@ def test_with_remove_each_row_is_added_once_and_removed_once(window, code):
         assert CALLS["merge"] <= WINDOWS[window] * ROWS
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("window", [window for window in WINDOWS if window != "RANGE 10 SECONDS"])
 def test_with_merge_a_slide_merges_few_nodes_whatever_the_window(window):
     for batch_rows in (ROWS, 60):

@@ -31,6 +31,7 @@ def ticks() -> pa.Table:
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("way", OVER_CONTEXTS)
 @pytest.mark.parametrize(
     "window", ["RANGE 21 SECONDS SLIDE 1 SECOND", "RANGE 16 SECONDS SLIDE 3 SECONDS OFFSET 1 SECOND"]

@@ -64,6 +64,7 @@ def seen_in(folder: Path) -> list[dict[str, Any]]:
     return rows_of(folder) if list(folder.glob("*.parquet")) else []
 
 
+@pytest.mark.slow
 def test_a_stream_timed_by_arrival_that_goes_quiet_closes_its_windows(spark: SparkSession, tmp_path: Path):
     """Two files arrive, then nothing: all their windows are answered, by the times of their batches, some of them after a
     restart. An event-timed stream runs beside it, and has no part in it."""

@@ -98,7 +98,8 @@ def test_spark_sends_the_changes_that_replay_sends(folder: Path, name: str):
     assert sorted(map(repr, rows_of(folder / "out" / name))) == sorted(map(repr, expected))
 
 
-@pytest.mark.parametrize("way", ["negative tuples", pytest.param("time probing", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["negative tuples", "time probing"])
 def test_every_way_to_expire_sends_the_same(spark: SparkSession, tmp_path: Path, way: str):
     """Asked for of all queries, or of one, whose checkpoint keeps it: a restart need not say it again."""
     common = way if way == "time probing" else None

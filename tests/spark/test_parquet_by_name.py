@@ -101,6 +101,7 @@ def test_answers_and_figures_are_the_same_both_ways(spark: SparkSession, tmp_pat
     assert figures["rejected"]["no time"] and figures["failed"] and figures["late_in_part"]
 
 
+@pytest.mark.slow
 def test_columns_in_the_names_of_folders(spark: SparkSession, tmp_path: Path):
     folders = ("day=2026-11-16/k=a%20b", "day=2026-11-17/k=b", "day=__HIVE_DEFAULT_PARTITION__/k=7")
     for seed, folder in enumerate(folders):
@@ -347,6 +348,7 @@ def test_a_file_that_is_gone_stops_the_job_by_name_or_is_counted(spark: SparkSes
     assert (job.progress()["ev"]["missing_files"], job.progress()["ev"]["events"]) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_script_reads_by_name_and_counts_what_is_ahead(spark: SparkSession, tmp_path: Path):
     from windrow.application import Application
 

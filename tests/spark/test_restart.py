@@ -155,6 +155,7 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(
         job.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_streams_of_any_name_stay_in_their_checkpoint(spark: SparkSession, tmp_path: Path):
     names = ("../../evil", "letters")
     place = tmp_path / "deep" / "deeper" / "checkpoint"

@@ -76,7 +76,7 @@ def test_a_worker_of_spark_has_all_loaded_and_the_hashes_of_the_others(spark: Sp
     assert found == [(True, True, "0", int(plain.stdout))] * 2
 
 
-@pytest.mark.parametrize("way", ["killed", "ended"])
+@pytest.mark.parametrize("way", ["killed", pytest.param("ended", marks=pytest.mark.slow)])
 def test_daemons_are_forks_of_the_warm_process_and_nothing_is_left_when_the_program_ends(way: str):
     environment = {name: value for name, value in os.environ.items() if name != PLACE}
     command = [sys.executable, "-c", PROGRAM]

@@ -92,6 +92,7 @@ def test_a_power_of_two_copies_only_what_the_log_still_needs(length):
     assert fold.contexts.copies == 2 * length
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("length", range(1, 131))
 def test_merges_of_a_slide_are_few(length):
     log = log_of(full(3 * length), {"0": SUM.kernel}, (SUM,))

@@ -41,6 +41,7 @@ def slid(length: int, panes: int, way: type = Daba) -> list[int]:
     return merges[length:]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("length", [*range(1, 40), 64, 100, 129, 300])
 def test_no_slide_merges_more_than_six_times(length):
     assert max(slid(length, 4 * length + 5)) <= ENTER + LEAVE + ANSWER

@@ -60,6 +60,7 @@ def benches(ways: str, measures: tuple[Measure, ...], count: int | None) -> list
     return [Bench(way, measures, count, MemoryBlocks()) for way in ways.split()]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("reopen", ["never", "adopt", "fresh", "mixed"])
 def test_all_ways_agree_for_every_number_of_panes(block_size, reopen):
     """Restarts by turns are tried for every number, or every third, with one size of blocks; each kind alone for some."""
