@@ -91,7 +91,7 @@ def test_replay_gives_what_spark_gives(family: str, answers: dict[str, pa.Array]
     compare({case: answers[case] for case in FAMILIES[family]}, "UTC")
 
 
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Havana"])
+@pytest.mark.parametrize("zone", [pytest.param("Europe/Berlin", marks=pytest.mark.slow), "America/Havana"])
 def test_in_other_time_zones_tasks_give_what_spark_gives(zone: str, spark) -> None:
     compare(asked(spark, ZONED, zone), zone)
 

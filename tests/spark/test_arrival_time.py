@@ -210,6 +210,7 @@ def over(spark: SparkSession, folder: Path, **timing: Any) -> Session:
     return session
 
 
+@pytest.mark.slow
 def test_a_job_that_works_off_what_is_there_ends_and_keeps_its_timing(spark: SparkSession, tmp_path: Path):
     """It beats once and ends; flush closes the rest. Declared otherwise, the stream is refused before anything starts."""
     put(tmp_path / "in", pa.table({"ts": instants([0]), "k": ["a"], "x": pa.array([7], pa.int32())}))

@@ -92,7 +92,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("format, more", [("parquet", ""), ("csv", ", partitionBy 'n', sep 'xx'"), pytest.param("json", "", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "format, more",
+    [("parquet", ""), ("csv", ", partitionBy 'n', sep 'xx'"), pytest.param("json", "", marks=pytest.mark.slow)],
+)
 def test_a_draft_tells_what_a_session_tells(spark, folder: Path, format: str, more: str) -> None:
     queries = ALONE if format == "parquet" else ALONE[-4:] + ALONE[2:6]
     differ = []

@@ -116,6 +116,7 @@ def test_doubles_read_back_as_they_were_though_java_may_give_them_another_digit(
         assert [row.x for row in sorted(read.collect(), key=lambda row: row.n)] == doubles
 
 
+@pytest.mark.slow
 def test_folders_are_named_as_spark_names_them(spark: SparkSession, tmp_path: Path):
     frame = spark.sql(f"SELECT n AS kept, f, x, yes, part, day, at, local FROM ({NUMBERS})").unionByName(
         texts(spark).selectExpr("i AS kept", "replace(s, '\\u0000', '') AS text").where("i < 60"),

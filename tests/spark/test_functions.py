@@ -207,9 +207,9 @@ def test_a_row_whose_expression_fails_gives_null_and_is_counted(results: dict[st
 def test_a_long_chain_of_operators_is_what_it_is_one_by_one(spark: SparkSession):
     frame = spark.sql("SELECT * FROM VALUES (1, 2L, 1.5D, 2147483600), (NULL, 3L, NULL, 5) AS t(i, b, d, big)")
     chains = {
-        "i" + " + 1 - 1" * 100: [1, None],
-        "big" + " + 1" * 150: [None, 155],
-        "i" + " + 1" * 60 + " + b" + " - 1" * 60 + " + d" + " * 1 + 0.5D" * 60: [34.5, None],
+        "i" + " + 1 - 1" * 40: [1, None],
+        "big" + " + 1" * 60: [None, 65],
+        "i" + " + 1" * 20 + " + b" + " - 1" * 20 + " + d" + " * 1 + 0.5D" * 20: [14.5, None],
     }
     shown = frame.select(*(F.expr(guarded(text, frame)) for text in chains)).collect()
     assert [list(column) for column in zip(*shown)] == list(chains.values())

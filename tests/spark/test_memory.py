@@ -22,6 +22,7 @@ from .streams import PATIENCE, START, finish, instants, put, rows_of, stream_of
 TEXT = "SELECT MEDIAN(x) AS middle FROM ticks [RANGE 1 HOUR SLIDE 1 SECOND]"
 
 
+@pytest.mark.slow
 def test_a_median_that_outgrows_the_limit_stops_and_goes_on_with_more_memory(spark: SparkSession, tmp_path: Path):
     values = np.random.default_rng(5).permutation(160_000).astype(float)
     times = START + np.arange(len(values)) * 62

@@ -35,6 +35,7 @@ def test_a_file_of_classes_is_used_where_there_is_one_and_nobody_chose_otherwise
     assert quick_options({OPTIONS: "-Xss8m"}) == {}
 
 
+@pytest.mark.slow
 def test_a_spark_that_runs_keeps_no_classes(spark: SparkSession, tmp_path: Path):
     with pytest.raises(SettingsError, match="this process has a Spark already"):
         keep_classes(tmp_path / "classes", lambda _: None)

@@ -218,6 +218,7 @@ def test_a_file_that_is_gone_stops_the_job_by_name_or_is_counted(spark: SparkSes
     assert (figures["missing_files"], figures["events"]) == (1, 0)
 
 
+@pytest.mark.slow
 def test_no_file_is_missed_that_was_read(spark: SparkSession, tmp_path: Path):
     """Two sources, names with spaces and per cent signs, empty files, compacted notes, files removed when done."""
     own = spark.newSession()

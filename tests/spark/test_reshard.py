@@ -53,7 +53,8 @@ def session_over(spark: SparkSession, folder: Path, shards: int, queries: dict[s
     return session
 
 
-@pytest.mark.parametrize("queries", [QUERIES, pytest.param({"stages": TWO_STAGES}, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", [QUERIES, {"stages": TWO_STAGES}])
 def test_a_job_goes_on_with_more_shards_as_if_it_had_never_stopped(
     spark: SparkSession, tmp_path: Path, queries: dict[str, str]
 ):
