@@ -15,6 +15,7 @@ from pyspark.errors import StreamingQueryException
 import windrow
 from windrow.current.answers import Answers
 from windrow.errors import ChangeError, JobError, SettingsError, StateError, StoppedQueriesError
+from windrow.places.place import place_of
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
@@ -24,6 +25,7 @@ from windrow.spark.job.job import Job
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.recovery import Recovery
 from windrow.spark.job.runs import Runs
+from windrow.spark.job.sink_writers import SinkWriters
 from windrow.spark.job.spark_query import reason
 from windrow.spark.sinks.answer_files import AnswerSink
 from windrow.spark.sources.heartbeat import keep_timing
@@ -320,18 +322,18 @@ def test_keepers_are_what_they_were_after_a_restart(tmp_path: Path):
 
 
 def test_no_query_has_the_name_of_rejected_events(tmp_path: Path):
-    runs = Runs(None, str(tmp_path), None, {}, None, {"a": windrow.sink("memory")}, False, {})  # type: ignore[arg-type]
+    runs = Runs(None, str(tmp_path), SimpleNamespace(job="x"), {}, None, {"a": windrow.sink("memory")}, False, {})  # type: ignore[arg-type]
     runs.share_out([over("rejected_b", "a")])
     with pytest.raises(SettingsError, match="no query can be called 'rejected_a'"):
         runs.share_out([over("rejected_a", "a")])
 
 
 def test_two_views_that_differ_in_case_only_are_refused(tmp_path: Path):
-    runs = Runs(None, str(tmp_path), SimpleNamespace(job="x"), {}, None, None, False, {})  # type: ignore[arg-type]
-    runs._writer("sums", windrow.sink("memory"))
-    runs._writer("Sums", windrow.sink("noop"))
+    writers = SinkWriters(None, place_of(tmp_path), "x", {})  # type: ignore[arg-type]
+    writers._writer("sums", windrow.sink("memory"))
+    writers._writer("Sums", windrow.sink("noop"))
     with pytest.raises(SettingsError, match="'sums' and 'SUMS' would be one view"):
-        runs._writer("SUMS", windrow.sink("memory"))
+        writers._writer("SUMS", windrow.sink("memory"))
 
 
 @pytest.mark.parametrize("content", [b"", b"evnt", b"\xff\xfe"])

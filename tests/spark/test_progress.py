@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
-from windrow.spark.job.measures import HEAVIEST, METRICS, SHARD_MEASURES
+from windrow.spark.job.measures import HEAVIEST, METRICS, SHARD_MEASURES, SLIDE_MEASURES
 from windrow.spark.job.progress import ShardProgress
 from windrow.spark.job.watched import Watched
 from windrow.spark.sinks.costs import Costs
@@ -34,7 +34,7 @@ def report(number: int, **counts: int) -> dict[str, Any]:
         "observedMetrics": {METRICS: Row(**(dict.fromkeys((*COUNTS, "windows"), 0) | counts))},
         "sources": [source, words],
         "stateOperators": [],
-        "durationMs": {"triggerExecution": 500},
+        "durationMs": {"triggerExecution": 500, "addBatch": 400},
         "timestamp": "2024-01-01T00:00:00.000Z",
     }
 
@@ -67,6 +67,19 @@ def test_no_batch_is_forgotten_before_it_is_counted():
         query.recentProgress = [*query.recentProgress, report(number, late=1)][-KEPT:]
     figures = watched.progress()["ticks"]
     assert (figures["batches"], figures["events"], figures["rejected"]["late"]) == (1_000, 10_000, 1_000)
+
+
+def test_what_spark_tells_of_a_batch_before_it_runs_is_not_that_batch():
+    idle, ran = report(1), report(1)
+    idle |= {"durationMs": {"triggerExecution": 1}, "observedMetrics": {}}
+    idle["sources"] = [source | {"numInputRows": 0} for source in idle["sources"]]
+    ran["observedMetrics"] = {}
+    watched = Watched()
+    watched.watch("ticks", running([idle, ran]), "/control")
+    shard = dict.fromkeys(COUNTS, 0) | dict.fromkeys(SLIDE_MEASURES, 0) | NO_SHARD | {"alone": 3, "shared": []}
+    watched.counted("ticks", 1, [shard])
+    figures = watched.progress()["ticks"]
+    assert (figures["batches"], figures["events"], figures["windows"]) == (1, 10, 3)
 
 
 def test_a_stream_that_is_started_again_goes_on_counting():

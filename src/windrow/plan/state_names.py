@@ -79,6 +79,7 @@ def versioned(kind: str) -> str:
 def partial_text(partial: Partial) -> str:
     """What a pane keeps of one argument.
 
+    >>> import pyarrow as pa
     >>> partial_text(Partial("float_sum", "price", pa.float64(), "volume > 0"))
     'float_sum/1(price double) where volume > 0'
     """

@@ -28,6 +28,9 @@ REMEMBERED = 256
 RECENT = 100
 """So many batches make up the figures for speed and delay."""
 
+_ADDED = "addBatch"
+"""What Spark has timed of each batch that ran."""
+
 COLD = 3
 """The first batches of a job load and compile what all others find ready: their delays are told apart from the rest."""
 
@@ -78,8 +81,8 @@ class StreamTotals:
         if self.query is None:
             return
         for batch in self.query.recentProgress:
-            if batch["batchId"] <= self.seen:
-                continue
+            if batch["batchId"] <= self.seen or _ADDED not in batch["durationMs"]:
+                continue  # while nothing comes, Spark tells of the next batch before it runs
             observed = observed_in(batch["observedMetrics"])
             if batch["batchId"] in self.told:
                 observed[METRICS] = self.told[batch["batchId"]]
