@@ -6,9 +6,11 @@ import json
 import time
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from windrow.cli.main import app
+from windrow.spark.job import status_note
 from windrow.spark.job.hold import Hold
 from windrow.spark.job.progress import Progress, StreamProgress
 from windrow.spark.job.status_note import STATUS, StatusNote
@@ -83,6 +85,18 @@ def test_a_job_that_ends_by_itself_has_ended_and_may_live_again(tmp_path: Path) 
     note.over()
     note.end()
     assert told(tmp_path)["state"] == "ended"
+
+
+def test_a_spark_that_is_gone_ends_the_notes_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytest fails a test one of whose threads dies of an error."""
+    monkeypatch.setattr(status_note, "EVERY_SECONDS", 0.01)
+
+    def gone() -> bool:
+        raise ConnectionRefusedError("no JVM listens")
+
+    note = StatusNote(tmp_path, lambda: Progress({}), list, gone)
+    note._thread.join(20)
+    assert not note._thread.is_alive() and not (tmp_path / STATUS).exists()
 
 
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def run_small_job(spark: SparkSession) -> None:
         application = Application(session, SCRIPT.format(folder=folder))
         job = session.start(f"{folder}/checkpoint", application.sinks, "available now")
         job.wait()
+        job.stop()
 
 
 def _write_ticks(folder: Path) -> None:

@@ -49,7 +49,11 @@ class StatusNote:
 
     def _keep(self) -> None:
         while not self._ended.wait(self._every):
-            if not self._lives():
+            try:
+                lives = self._lives()
+            except Exception:  # Spark is gone, and the job with it: whoever waits for the job is told
+                return
+            if not lives:
                 self.over()
                 return
             self._write("running")
