@@ -177,6 +177,7 @@ def ended(arguments: list[str], script: str | None = None) -> Result:
     return CliRunner().invoke(app, arguments)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("command", ["run", "check"])
 def test_a_mistake_is_shown_where_it_is_and_nothing_is_started(place: Path, mistake: str, command: str) -> None:

@@ -17,6 +17,7 @@ from windrow.kernels import Kernel, concat, from_arrow, grow, identity, reset, t
 
 from .cases import CASES, SLOTS, Case, codes
 
+pytestmark = pytest.mark.one_in(3)
 ALL = np.arange(SLOTS)
 some = settings(max_examples=examples(12), deadline=None)
 every_case = pytest.mark.parametrize("case", CASES, ids=str)

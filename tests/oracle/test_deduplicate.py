@@ -73,6 +73,7 @@ def answers(query: str, events: pa.Table, batch_rows: int | None, restarts: bool
     return rows, left_out, replay
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("query", QUERIES)
 @given(st.integers(0, 2**32))
 @settings(max_examples=examples(12), deadline=None)

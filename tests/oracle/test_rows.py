@@ -118,6 +118,7 @@ ways = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("partition", [(), ("k",), ("k", "g")], ids=["all rows", "by key", "by two keys"])
 @settings(max_examples=examples(25), deadline=None)

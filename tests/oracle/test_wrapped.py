@@ -202,6 +202,7 @@ def test_windows_over_time_work_alone_and_wrapped_into_anything(window: str, emi
             assert counted == Counter((*edges, count) for edges, count in ends.items()), query
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("window", OTHERS)
 def test_other_windows_are_for_one_aggregation_or_their_rows_and_all_else_is_refused_for_one_reason(window: str):
     reason = f"{OTHERS[window]}, in another query than one aggregation over one sliding window, is not supported yet"

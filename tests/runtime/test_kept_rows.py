@@ -42,6 +42,7 @@ def answers(plan, reopen):
     return found, core
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("reopen", ["never", "fresh"])
 @pytest.mark.parametrize("windows", [WINDOWS[:1], WINDOWS], ids=["one window", "several windows"])
 def test_rows_and_partials_give_the_same_answers(windows, reopen):

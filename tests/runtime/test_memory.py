@@ -117,6 +117,7 @@ TOO_LARGE = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("text", TOO_LARGE.values(), ids=TOO_LARGE)
 def test_all_that_must_be_in_memory_counts_and_is_refused_beyond_the_limit(text):
     """Of 4,000 rows the keys, the points or the rows themselves take more than 100 KB, however they are kept."""

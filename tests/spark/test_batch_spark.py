@@ -129,6 +129,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     spark.conf.set("spark.sql.session.timeZone", before)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", GROUPS)
 def test_every_window_that_spark_finds_is_answered_alike(run: Run, name: str):
     window, keys = GROUPS[name]

@@ -112,6 +112,7 @@ def same(spark: SparkSession, path: Path, wanted: dict[str, pa.DataType]) -> Non
         assert repr(mine.to_pylist()) == repr(theirs.to_pylist()), name
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("declared", DECLARED)
 def test_what_is_readable_is_read_as_spark_reads_it(spark: SparkSession, tmp_path: Path, declared: str):
     path, type = written(tmp_path), DECLARED[declared]
@@ -130,6 +131,7 @@ def test_an_int96_is_an_instant_whatever_its_year(spark: SparkSession, tmp_path:
         read(path, {"at": pa.int64()})
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("found", "declared"),
     [("int64", "INT"), ("string", "BIGINT"), ("instants_ns", "TIMESTAMP"), ("double", "FLOAT"), ("decimal5", "DOUBLE"),
