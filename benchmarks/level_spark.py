@@ -17,7 +17,7 @@ import windrow
 from .bench_spark import bench_spark
 from .size import Size
 from .sliding import Bench
-from .ticks import Ticks
+from .ticks import SCHEMA, Ticks
 
 LEVELS = {60: 1, 300: 10, 600: 30, 1_800: 60, 3_600: 300}
 """Seconds of range and of slide, the finest level first."""
@@ -32,7 +32,8 @@ def nested(bench: Bench, ticks: Ticks) -> Any:
     lengths = [list(reversed(seconds)) for seconds in (list(LEVELS), list(LEVELS.values()))]
     ranges, slides = (", ".join(f"{second} SECONDS" for second in seconds) for seconds in lengths)
     session = windrow.Session(bench.spark, shards=2)
-    session.stream("ticks", bench.stream(ticks), time="ts")
+    files = ticks.files_per_batch
+    session.stream_files("ticks", str(ticks.folder), schema=SCHEMA, time="ts", maxFilesPerTrigger=files)
     return session.sql(VWAP.format(ranges=ranges, slides=slides))
 
 
@@ -44,8 +45,8 @@ def measure_spark(size: Size) -> Iterator[dict[str, Any]]:
         ticks = bench.ticks("ticks", rows, batches)
         check(bench, ticks)
         for _ in range(rounds):
-            one = bench.measure("one level", 600, bench.windrow(ticks, "10 MINUTES", "1 SECOND"))
-            five = bench.measure("five levels", 60, nested(bench, ticks))
+            one = bench.measure("one level", 600, bench.windrow(ticks, "10 MINUTES", "1 SECOND"), ticks=ticks)
+            five = bench.measure("five levels", 60, nested(bench, ticks), ticks=ticks)
             for found in (one, five):
                 yield {"figure": "spark", "way": found.case, "events_per_second": found.events_per_second}
 
