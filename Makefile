@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WARM := $(VENV)/.warm
 FLINK := 2.3.0
 
-.PHONY: help setup demo test matrix torture throughput comeback fuzz plans console lint bench flink clean
+.PHONY: help setup demo test matrix torture kills throughput comeback fuzz plans console lint bench flink clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*##/\t/'
@@ -41,6 +41,9 @@ matrix: $(WARM)  ## what takes minutes: more kills, longer streams, S3 and HDFS 
 
 torture: $(WARM)  ## 100 times kill what jobs need on a small cluster, and compare their rows
 	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tests:$(CURDIR)/tests/cluster $(BIN)/python tests/cluster/torture.py $(TORTURE)
+
+kills: $(WARM)  ## kill a job with Kafka, Delta and PostgreSQL 50 times, and count what is lost or twice; KILLS=8 for so many
+	@. scripts/java.sh && KILLS=$(or $(KILLS),50) PYTHONPATH=$(CURDIR)/src $(BIN)/python -m pytest -n 0 -s -m slow tests/kafka/test_kafka_kill.py
 
 throughput: $(WARM)  ## a cluster of two one-core workers beside local[2]: events in a second of the same job
 	@. scripts/java.sh && PYTHONPATH=$(CURDIR)/src $(BIN)/python -m windrow.cli.main warm --quick > /dev/null  # a linked .venv has other paths
