@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from math import isqrt
-
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, identity, reset, take
 
-SHORT = 64
-"""Up to this many elements are folded one after the other."""
+STRETCH = 16
+"""Elements that are folded one after the other: with more of them come more calls, with fewer more levels."""
 
 
 def running(kernel: Kernel, partials: Fields, begins: np.ndarray) -> Fields:
     """For each element the fold of its run up to it; `begins` marks where runs begin, the first element among them.
 
-    The elements are cut into about √n stretches that are folded side by side, then the folds of whole stretches
-    are folded in the same way, and each is put before the elements that go on with it: two folds an element, and few
-    calls of the kernel, however long the runs are.
+    The elements are cut into short stretches that are folded side by side, then the folds of whole stretches are
+    folded in the same way, and each is put before the elements that go on with it: little more than two folds an
+    element, and calls of the kernel that grow with the logarithm of their number, however long the runs are.
 
     >>> from windrow.kernels.count import Count
     >>> begins = np.array([True, False, False, True])
@@ -25,11 +23,10 @@ def running(kernel: Kernel, partials: Fields, begins: np.ndarray) -> Fields:
     [1, 3, 6, 4]
     """
     n = len(begins)
-    stretch = n if n <= SHORT else isqrt(n)
-    count = -(-n // stretch) if n else 0
+    count = -(-n // STRETCH)
     folded, totals = identity(kernel, n), identity(kernel, count)
-    starts = np.arange(count) * stretch
-    for step in range(stretch if n else 0):
+    starts = np.arange(count) * STRETCH
+    for step in range(min(STRETCH, n)):
         places = starts + step
         if places[-1] >= n:
             places = places[:-1]
@@ -41,7 +38,7 @@ def running(kernel: Kernel, partials: Fields, begins: np.ndarray) -> Fields:
             folded[name][places] = column[: len(places)]
     if count < 2:
         return folded
-    owner = np.arange(n) // stretch
+    owner = np.arange(n) // STRETCH
     broken = np.add.reduceat(begins, starts) > 0  # a stretch in which some run begins does not hand on the one before
     carried = running(kernel, totals, broken | (np.arange(count) == 0))
     begun = np.cumsum(begins)

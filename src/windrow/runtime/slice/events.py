@@ -64,7 +64,7 @@ class Slicer:
         self._arrived: int | None = None
         self._tallies = dict.fromkeys(TALLIES, 0)
         self._cells: list[tuple[np.ndarray, np.ndarray]] = []
-        self._counted = self._cells if self._counted_cuts == self._cuts else []
+        self._counted = self._cells if self._counted_cuts == self._cuts and plan.spaces else []
         self._packed: list[Payload] = []
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -115,7 +115,10 @@ class Slicer:
         chunk = Chunk(batch, self._names, known, timed)
         newest = int(known.max())
         self._probe = newest if self._probe is None else max(self._probe, newest)
-        self._cells.append(_cells(chunk, self._cuts))
+        if self._plan.spaces:
+            self._cells.append(_cells(chunk, self._cuts))
+        else:  # nobody numbers rows: how many there are is all that every shard must know
+            self._cells.append((np.array([newest]), np.array([int(timed.sum())])))
         if self._counted is not self._cells:
             self._counted.append(_cells(chunk, self._counted_cuts))
         for shard, name, sent in self._scans.sent(batch, timed):
