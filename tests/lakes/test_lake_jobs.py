@@ -15,17 +15,26 @@ from pyspark.sql import SparkSession
 
 import windrow
 from windrow.application import Application
-from windrow.spark.sinks.lake import LakeSink
+from windrow.spark.sinks.lake import LakeCommits
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SCRIPT = """
 CREATE STREAM ticks (ts TIMESTAMP, k STRING, x BIGINT) USING parquet OPTIONS (path '{home}/in', maxFilesPerTrigger 1)
   TIMESTAMP BY ts;
 CREATE SINK sums USING delta OPTIONS (path '{home}/delta', partitionBy 'k');
+CREATE SINK rolled USING delta OPTIONS (path '{home}/rolled', roll '1 hour', partitionBy 'k');
+CREATE SINK latest USING delta OPTIONS (path '{home}/latest', holds 'answer');
+CREATE SINK current USING iceberg OPTIONS (catalog 'here', table 'db.current', path '{home}/current', type 'sql',
+                                           uri 'sqlite:///{home}/catalog.db', holds 'answer', partitionBy 'k');
 CREATE SINK copies USING iceberg OPTIONS (catalog 'here', table 'db.copies', path '{home}/iceberg', type 'sql',
-                                          uri 'sqlite:///{home}/catalog.db');
+                                          uri 'sqlite:///{home}/catalog.db', partitionBy 'k');
 INSERT INTO sums SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
 INSERT INTO copies SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+INSERT INTO rolled SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
+INSERT INTO latest SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
+  EMIT CHANGES;
+INSERT INTO current SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
+  EMIT CHANGES;
 """
 
 
@@ -33,6 +42,18 @@ def events(first: int, last: int) -> pa.Table:
     numbers = range(first, last)
     times = [START + timedelta(seconds=number) for number in numbers]
     return pa.table({"ts": times, "k": [f"k {number % 3}" for number in numbers], "x": list(numbers)})
+
+
+def expected_rows(seconds: int) -> Counter[tuple[object, ...]]:
+    """What the windows hold whose end the last of the events has reached."""
+    return Counter(
+        duckdb.sql(
+            f"""WITH events AS (SELECT TIMESTAMP '2026-01-01' + INTERVAL (i) SECOND AS ts, 'k ' || (i % 3) AS k, i AS x
+                                FROM range({seconds}) r(i)),
+               ends AS (SELECT TIMESTAMP '2026-01-01' + INTERVAL (5 * w + 5) SECOND AS w FROM range({(seconds - 1) // 5}) r(w))
+               SELECT w, k, SUM(x)::BIGINT, COUNT(*) FROM events JOIN ends ON ts < w AND ts >= w - INTERVAL 20 SECOND GROUP BY ALL"""
+        ).fetchall()
+    )
 
 
 def test_rows_are_in_the_table_once_though_a_batch_comes_again(
@@ -58,31 +79,37 @@ def test_rows_are_in_the_table_once_though_a_batch_comes_again(
         finally:
             job.stop()
 
-    shown, died = LakeSink.show, []
+    shown, died = LakeCommits.commit, []
 
-    def die_after(self, staged, batch):  # type: ignore[no-untyped-def]
-        shown(self, staged, batch)
+    def die_after(self, folder, files, schema, batch, **how):  # type: ignore[no-untyped-def]
+        shown(self, folder, files, schema, batch, **how)
         if batch == 1 and not died:
             died.append(batch)
-            raise RuntimeError("killed after the first of two tables has the batch")
+            raise RuntimeError("killed after the first of the tables has the batch")
 
     with monkeypatch.context() as patched:
-        patched.setattr(LakeSink, "show", die_after)
+        patched.setattr(LakeCommits, "commit", die_after)
         with pytest.raises(windrow.JobError):
             run()
     assert died == [1]
     run()
-    expected = Counter(
-        duckdb.sql(
-            """WITH events AS (SELECT TIMESTAMP '2026-01-01' + INTERVAL (i) SECOND AS ts, 'k ' || (i % 3) AS k, i AS x FROM range(90) r(i)),
-               ends AS (SELECT UNNEST(generate_series(TIMESTAMP '2026-01-01 00:00:05', TIMESTAMP '2026-01-01 00:01:25', INTERVAL 5 SECOND)) AS w)
-               SELECT w, k, SUM(x)::BIGINT, COUNT(*) FROM events JOIN ends ON ts < w AND ts >= w - INTERVAL 20 SECOND GROUP BY ALL"""
-        ).fetchall()
-    )
+    expected = expected_rows(90)
     delta = deltalake.DeltaTable(str(tmp_path / "delta"))
     iceberg = catalog.load_catalog("here", type="sql", uri=f"sqlite:///{tmp_path}/catalog.db").load_table("db.copies")
-    for table in (pa.table(delta.to_pyarrow_table()), iceberg.scan().to_arrow()):
+    rolled = deltalake.DeltaTable(str(tmp_path / "rolled"))
+    for table in (
+        pa.table(delta.to_pyarrow_table()),
+        pa.table(rolled.to_pyarrow_table()),
+        iceberg.scan().to_arrow(),
+        duckdb.read_parquet([str(path) for path in (tmp_path / "iceberg").rglob("*.parquet")]).to_arrow_table(),
+    ):
         rows = table.select(["window_end", "k", "total", "n"]).to_pylist()
         told = Counter((row["window_end"].replace(tzinfo=None), row["k"], row["total"], row["n"]) for row in rows)
         assert told == expected
     assert delta.version() == 3  # made, and a commit a batch
+    assert rolled.version() < 3  # made, and a commit a run
+    held = {(k, total, n) for end, k, total, n in expected if end == max(row[0] for row in expected)}
+    latest = deltalake.DeltaTable(str(tmp_path / "latest")).to_pyarrow_table()
+    current = iceberg.catalog.load_table("db.current").scan().to_arrow()
+    for table in (latest, current):
+        assert {(row["k"], row["total"], row["n"]) for row in table.to_pylist()} == held and table.num_rows == len(held)

@@ -31,7 +31,7 @@ def test_a_delta_table_notes_the_batch_with_its_files(tmp_path: Path) -> None:
     assert log.last_batch() == -1
     log.check(ROWS.schema, ("k",))
     file = written(tmp_path / "t", "k=a b/0.parquet", ROWS.drop_columns(["k"]), {"k": "a b"})
-    log.commit([file], ROWS.schema, ("k",), 5)
+    log.commit([file], ROWS.schema, ("k",), 5, replace=False)
     assert log.last_batch() == 5 and DeltaLog(str(tmp_path / "t"), "other").last_batch() == -1
     table = deltalake.DeltaTable(str(tmp_path / "t"))
     assert pa.table(table.to_pyarrow_table()).select(["w", "k", "n"]).to_pylist() == ROWS.to_pylist()
@@ -58,17 +58,17 @@ def test_an_iceberg_table_notes_the_batch_with_its_files(tmp_path: Path) -> None
         IcebergTable({key: value for key, value in options.items() if key != "path"}, "m").folder  # noqa: B018
     table = IcebergTable(options, "job-1")
     assert table.last_batch() == -1 and table.folder == f"{tmp_path}/t/data"
-    table.commit([written(tmp_path / "t" / "data", "0.parquet", ROWS)], ROWS.schema, (), 5)
+    table.commit([written(tmp_path / "t" / "data", "0.parquet", ROWS)], ROWS.schema, (), 5, replace=False)
     again = IcebergTable(options, "job-1")
     assert again.last_batch() == 5 and IcebergTable(options, "job-2").last_batch() == -1
     assert again.folder == f"file://{tmp_path}/t/data"
-    again.commit([written(tmp_path / "t" / "data", "1.parquet", ROWS)], ROWS.schema, (), 6)
+    again.commit([written(tmp_path / "t" / "data", "1.parquet", ROWS)], ROWS.schema, (), 6, replace=False)
     assert sorted(again._found().scan().to_arrow()["n"].to_pylist()) == [1, 1, 2, 2]
     again.check(ROWS.schema, ())
     with pytest.raises(SettingsError, match=r"do not fit the table db\.sums"):
         again.check(ROWS.schema.remove(2), ())
-    with pytest.raises(SettingsError, match="partitionBy is not for iceberg"):
-        IcebergTable(options | {"partitionBy": "k"}, "m")
+    with pytest.raises(SettingsError, match="is partitioned by nothing"):
+        again.check(ROWS.schema, ("k",))
     with pytest.raises(SettingsError, match="cannot be opened"):
         IcebergTable(options | {"type": "nothing"}, "m")
 

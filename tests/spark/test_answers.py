@@ -179,7 +179,7 @@ def test_a_row_that_goes_without_having_come_stops_the_job(spark: SparkSession, 
             "console",
             "holds 'answer'",
             "EMIT CHANGES",
-            "a sink of console cannot hold the answer.*parquet, csv, json, jdbc and kafka can",
+            "a sink of console cannot hold the answer.*parquet, csv, json, delta, iceberg, jdbc and kafka can",
         ),
     ],
 )

@@ -15,7 +15,8 @@ import windrow
 from windrow.errors import SettingsError
 from windrow.places.local_home import LocalHome
 from windrow.spark.sinks import rolling
-from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
+from windrow.spark.sinks.forgotten import roll_forgotten
+from windrow.spark.sinks.rolling import RollingSink
 
 from .streams import SECOND, START, assert_same, finish, instants, put, rows_of, stream_of
 from .test_staged_files import Attempt, Killed, dying, file_sink

@@ -21,6 +21,7 @@ from windrow.plan.sink import (
     LAKES,
     OWN_FORMATS,
     Sink,
+    wrong_expiry,
     wrong_roll,
 )
 from windrow.plan.topic_options import MESSAGE, topic_of
@@ -52,9 +53,12 @@ def check_sink(
     if sink.format not in (*OWN_FORMATS, *LAKES, KAFKA):
         check_format(script, session, sink)
     _check_folder(script, sink, places)
-    unrolled = wrong_roll(Sink(sink.format, sink.options))
-    if unrolled is not None:
-        raise script.error(unrolled[0], script.written("roll", sink), unrolled[1])
+    for option, refused in (
+        ("roll", wrong_roll(Sink(sink.format, sink.options))),
+        ("expire", wrong_expiry(Sink(sink.format, sink.options))),
+    ):
+        if refused is not None:
+            raise script.error(refused[0], script.written(option, sink), refused[1])
     if sink.rejected and Sink(sink.format, sink.options).holds != HOLDS_CHANGES:
         message = "rejected events have no answer that a sink could hold"
         raise script.error(message, script.written(HOLDS_ANSWER, sink), "leave out holds")

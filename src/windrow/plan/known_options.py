@@ -50,8 +50,11 @@ _OTHERS = {
     "console": ("numRows", "truncate"),
     "memory": (),
     "answers": (),
-    "delta": ("path", "partitionBy", "compression", "holds"),
-    "iceberg": ("catalog", "table", "path", "holds", "uri", "warehouse", "type"),
+    "delta": ("path", "partitionBy", "compression", "holds", "roll", "expire"),
+    "iceberg": (
+        *("catalog", "table", "path", "partitionBy", "compression", "holds", "roll", "expire"),
+        *("uri", "warehouse", "type"),
+    ),
     "rate": ("rowsPerSecond", "rampUpTime", "numPartitions"),
     "rate-micro-batch": ("rowsPerBatch", "numPartitions", "startTimestamp", "advanceMillisPerBatch"),
 }

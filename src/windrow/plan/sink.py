@@ -35,8 +35,11 @@ SPARKS_FORMAT, SHOWN = "its format is Spark's own", "Spark orders and prints the
 ANSWER_TABLE, ANSWER_FILES = "it is a table of a database", "the whole answer is written anew"
 """Why rows go to some sinks through Spark, whatever they are."""
 
-_HOLDS, _KEY, _PARTITION_BY, ROLL, _KEEP = "holds", "key", "partitionby", "roll", "keep"
+_HOLDS, _KEY, _PARTITION_BY, ROLL, _KEEP, EXPIRE = "holds", "key", "partitionby", "roll", "keep", "expire"
 _OF_KEEPING = {_KEEP, "keeprows", "keepmb", "keepbatches"}
+
+EXPIRES = "7 days"
+"""So long a table that holds an answer keeps the answers before, unless its sink says otherwise."""
 
 KEEP_WHAT = "a job keeps the 'answer' of a query, not {!r}"
 
@@ -62,7 +65,8 @@ class Sink:
         """The folder or the table that is written to."""
         options = dict(self.options)
         topic = f"{options.get('topic')} at {options.get('bootstrap')}" if self.format == KAFKA else None
-        return (self.path or "").rstrip("/") or options.get("dbtable") or topic
+        table = options.get("table") if self.format == ICEBERG else None
+        return (self.path or "").rstrip("/") or options.get("dbtable") or topic or table
 
     @property
     def holds(self) -> str:
@@ -75,6 +79,7 @@ class Sink:
         own = {_HOLDS, _KEY} if self.holds == HOLDS_ANSWER else {_HOLDS}
         own |= _OF_KEEPING
         own |= {_PARTITION_BY, ROLL} if self.format in (*FORMATS, *LAKES) else set()
+        own |= {EXPIRE} if self.format in LAKES else set()
         return {name: value for name, value in self.options if name.lower() not in own}
 
     @property
@@ -99,21 +104,32 @@ class Sink:
     @property
     def roll(self) -> str | None:
         """How much time a file gathers, as it is written."""
-        return next((value for name, value in self.options if name.lower() == ROLL), None)
+        return self._option(ROLL)
 
     @property
     def roll_us(self) -> int | None:
         """How much time a file gathers; None where each batch has files of its own."""
-        return None if self.roll is None or self.format not in FORMATS else parse_duration(self.roll)
+        return None if self.roll is None or self.format not in (*FORMATS, *LAKES) else parse_duration(self.roll)
+
+    @property
+    def expire(self) -> str | None:
+        """How long a table of a lake keeps what it was before, as it is written.
+
+        An answer replaces itself with each batch, so its table forgets by itself; what is only added to does not.
+        """
+        return self._option(EXPIRE) or (EXPIRES if self.holds == HOLDS_ANSWER else None)
 
     @property
     def partition_by(self) -> tuple[str, ...]:
         """The columns by whose values the files are in folders."""
         return self._names(_PARTITION_BY)
 
+    def _option(self, option: str) -> str | None:
+        return next((value for name, value in self.options if name.lower() == option), None)
+
     def _names(self, option: str) -> tuple[str, ...]:
         """The names that an option lists."""
-        written = next((value for name, value in self.options if name.lower() == option), "")
+        written = self._option(option) or ""
         return tuple(name.strip() for name in written.split(",") if name.strip())
 
 
@@ -141,9 +157,9 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
         return None
     if sink.holds != HOLDS_ANSWER:
         return f"a sink holds 'changes' or 'answer', not {sink.holds!r}", "holds 'answer', or nothing of it"
-    if sink.format not in (*FORMATS, JDBC, KAFKA):
+    if sink.format not in (*FORMATS, *LAKES, JDBC, KAFKA):
         message = f"a sink of {sink.format} cannot hold the answer, which replaces the one before"
-        return message, f"{', '.join(FORMATS)}, {JDBC} and {KAFKA} can"
+        return message, f"{', '.join((*FORMATS, *LAKES))}, {JDBC} and {KAFKA} can"
     if sink.format in (JDBC, KAFKA) and not sink.key:
         what = "table" if sink.format == JDBC else "topic"
         return f"a {what} that holds the answer needs the columns that tell its rows apart", "key 'column, ...'"
@@ -165,14 +181,33 @@ def wrong_roll(sink: Sink) -> tuple[str, str] | None:
     """
     if sink.roll is None:
         return None
-    if sink.format not in FORMATS or sink.holds != HOLDS_CHANGES:
-        what = sink.format if sink.format not in FORMATS else "a sink that holds the answer"
-        return f"{what} has no files that roll", f"roll is for {', '.join(FORMATS)} that hold all rows"
+    rolling = (*FORMATS, *LAKES)
+    if sink.format not in rolling or sink.holds != HOLDS_CHANGES:
+        what = sink.format if sink.format not in rolling else "a sink that holds the answer"
+        return f"{what} has no files that roll", f"roll is for {', '.join(rolling)} that hold all rows"
     try:
         length = parse_duration(sink.roll)
     except QueryError as error:
         return f"roll {sink.roll!r} cannot be read: {error.message}", error.hint or "roll '1 minute'"
     return None if length > 0 else (f"roll {sink.roll!r} gathers nothing: it must be longer", "roll '1 minute'")
+
+
+def wrong_expiry(sink: Sink) -> tuple[str, str] | None:
+    """Why what a table was before cannot expire as its sink says, and the way out; None if it can.
+
+    >>> wrong_expiry(Sink("csv", (("expire", "7 days"),)))
+    ('csv has no old versions that expire', 'expire is for delta, iceberg')
+    """
+    written = sink._option(EXPIRE)
+    if written is None:
+        return None
+    if sink.format not in LAKES:
+        return f"{sink.format} has no old versions that expire", f"expire is for {', '.join(LAKES)}"
+    try:
+        length = parse_duration(written)
+    except QueryError as error:
+        return f"expire {written!r} cannot be read: {error.message}", error.hint or f"expire '{EXPIRES}'"
+    return None if length >= 0 else (f"expire {written!r} is before now", f"expire '{EXPIRES}'")
 
 
 def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
@@ -193,7 +228,7 @@ def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
 
 def written_by_spark(sink: Sink) -> str | None:
     """Why rows go to a sink through Spark, whatever they are; None where it depends on them."""
-    if sink.format in (KAFKA, *LAKES):
+    if sink.format == KAFKA or (sink.format in LAKES and sink.holds != HOLDS_ANSWER):
         return None
     if sink.holds == HOLDS_ANSWER:
         return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES
@@ -210,9 +245,9 @@ def check_options(sinks: Mapping[str, Sink]) -> None:
             raise SettingsError(f"sink {name!r}: {wrong[1]}\nhint: {wrong[2]}")
         if one.wrong_keep is not None:
             raise SettingsError(f"sink {name!r}: {KEEP_WHAT.format(one.wrong_keep)}\nhint: keep 'answer'")
-        unrolled = wrong_roll(one)
-        if unrolled is not None:
-            raise SettingsError(f"sink {name!r}: {unrolled[0]}\nhint: {unrolled[1]}")
+        for refused in (wrong_roll(one), wrong_expiry(one)):
+            if refused is not None:
+                raise SettingsError(f"sink {name!r}: {refused[0]}\nhint: {refused[1]}")
 
 
 def check_partitions(sink: Sink, columns: Iterable[str]) -> None:

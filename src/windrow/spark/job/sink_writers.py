@@ -20,21 +20,19 @@ from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.job_indexes import index_folder
 from windrow.spark.sinks.answer_files import AnswerSink, answer_home
+from windrow.spark.sinks.answer_lake import AnswerLake
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.append_table import AppendTable
-from windrow.spark.sinks.delta_table import DeltaLog
 from windrow.spark.sinks.files import FileSink
-from windrow.spark.sinks.iceberg_table import IcebergTable
 from windrow.spark.sinks.index_files import IndexSink
-from windrow.spark.sinks.lake import LakeSink, LakeTable, lake_place
+from windrow.spark.sinks.lake import LakeCommits, LakeSink
+from windrow.spark.sinks.lake_tables import files_of, table_of
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
+from windrow.spark.sinks.rolling_lake import RollingLake
 from windrow.spark.sinks.topic import TopicSink
 from windrow.spark.sinks.topic_messages import answer_messages, messages_of, rejected_messages
 from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
 from windrow.spark.sources.source import Source
-
-_PARTITION = "partitionBy"
-"""The option that has the columns by which folders are named."""
 
 
 class SinkWriters:
@@ -94,20 +92,24 @@ class SinkWriters:
         return self._writers[own]
 
     def _lake_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
-        """The table of a lake that a query writes to."""
+        """The table of a lake that a query writes to: its batches are noted under a mark of the query."""
         own, mark = (query.name, sink), job_mark(self._job, query)
         if own not in self._writers:
             if sink.format == DELTA:
                 check_path(query.name, sink)
-                place = lake_place(sink.path or "", sink.format)
-                table: LakeTable = DeltaLog(place.path, mark)
+            prefix = self._prefix(f"{sink.format} {mark} in {sink.place}")
+            if sink.holds == HOLDS_ANSWER:
+                home, leading = answer_home(self._checkpoint, query), len(query.leading)
+                self._writers[own] = AnswerLake(sink, mark, prefix, self._spark, home, leading)
+            elif sink.roll_us is not None:
+                home = folder_of(self._checkpoint, query.run) / ROLLING / prefix
+                self._writers[own] = RollingLake(sink, mark, prefix, self._spark, home)
             else:
-                named = IcebergTable(dict(sink.options), mark)
-                place, table = lake_place(named.folder, sink.format), named
-            check_reached(place, f"the folder of a table of {sink.format}")
-            by = ((_PARTITION, ", ".join(sink.partition_by)),) if sink.partition_by else ()
-            files = Sink("parquet", (("path", place.path), *by))
-            self._writers[own] = LakeSink(files, self._prefix(f"{sink.format} {query.name}"), self._spark, place, table)
+                table, place = table_of(sink, mark)
+                files, commits = files_of(sink, place), LakeCommits(table, sink)
+                plain = LakeSink(files, prefix, self._spark, place, commits)
+                plain.was_called(self._prefix(f"{sink.format} {query.name}"))
+                self._writers[own] = plain
         return self._writers[own]
 
     def _rejected_topic(self, stream: str, sink: Sink, run: str) -> AnyWriter:

@@ -1,6 +1,8 @@
 """What becomes of a batch's rows: files that tasks stage, answers, tables of databases, views.
 
 answer_files       The current answer of a query that emits changes, as one file that is replaced whole
+answer_lake        The current answer of a query that emits changes, as a table of a lake whose files are replaced in
+                   one commit
 answer_table       The current answer of a query that emits changes, in a table of a database
 append_table       Rows that are appended to a table of a database, each once: the batch is noted in the same
                    transaction
@@ -22,6 +24,8 @@ file_format        The formats, options and types of files that tasks write as S
                    Spark
 files              Result files, moved into place when their batch is committed: a plain reader of the folder sees each
                    row once
+forgotten          Rows that wait in the checkpoint for sinks that roll no more, or are gone: they are shown before the
+                   job goes on
 iceberg_table      An Iceberg table that batches are committed to: by `pyiceberg`, each noted in the same commit
 index_files        An index as a sink: tasks write sorted runs, and a manifest that the driver replaces whole says which
                    are valid
@@ -29,6 +33,7 @@ keep_answers       Current answers on their way from a batch to the driver, besi
                    queries
 lake               Tables of lakes: tasks write Parquet files, and the driver commits those of a batch to the table,
                    once
+lake_tables        The table that a sink of a lake names, and where its files go
 merge_files        Files of one format as one file: rows of Parquet, or lines of text
 outlets            What tasks do with the rows of a batch by themselves: finish them, and write them to files or send
                    them on
@@ -38,6 +43,8 @@ rejected           Events that no window took, as rows
 results            Packed results into typed rows, and what is left to do with them: HAVING, the select list, ORDER BY
                    and LIMIT
 rolling            Files that gather the batches of a while: their rows wait in the checkpoint, and are shown together
+rolling_lake       Tables of lakes that get the batches of a while in one commit: their rows wait in the checkpoint
+                   until then
 staged_files       Files that tasks write where no reader looks, under names that no other attempt of a task has
 table_names        Names of tables as a database reads them: what a user calls a table is never read as SQL
 topic              Rows into a topic of Kafka, each once for whoever reads what is committed: one transaction a batch

@@ -48,11 +48,16 @@ class AnswerSink(WrittenBySpark):
         self._sink, self._home, self._leading = sink, place_of(home).absolute(), leading
         self._folder = (place or place_of(path)).absolute()
         self._options = {name: value for name, value in sink.spark_options.items() if name != "path"}
-        others = [name for name in self._shown() if not name.startswith(f"{ANSWER}.")]
-        if others:
-            raise SettingsError(f"{path!r} has other files, such as {others[0]}: an answer needs a folder of its own")
+        self._check_alone()
         for folder in (self._home.parent.parent, self._home.parent, self._home):
             folder.make_folder()
+
+    def _check_alone(self) -> None:
+        """Refuse a folder with other files: a reader would take them for the answer's."""
+        others = [name for name in self._shown() if not name.startswith(f"{ANSWER}.")]
+        if others:
+            path = self._sink.path
+            raise SettingsError(f"{path!r} has other files, such as {others[0]}: an answer needs a folder of its own")
 
     def write(self, rows: DataFrame, batch: int) -> None:
         """Show the answer after `batch`."""

@@ -21,6 +21,7 @@ from windrow.spark.sinks.blame import blamed_on
 from windrow.spark.sinks.costs import Costs
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.forgotten import roll_forgotten
 from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.outlets import (
@@ -38,7 +39,7 @@ from windrow.spark.sinks.outlets import (
 )
 from windrow.spark.sinks.rejected import REJECTED_SCHEMA, rejected_rows
 from windrow.spark.sinks.results import typed_results
-from windrow.spark.sinks.rolling import RollingSink, roll_forgotten
+from windrow.spark.sinks.rolling import RollingSink
 from windrow.spark.sinks.staged_files import StagedFile
 from windrow.spark.sinks.writers import AnyWriter, WrittenBySpark
 from windrow.spark.stages.slide import KEPT, TOLD_ROWS

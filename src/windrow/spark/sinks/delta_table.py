@@ -10,15 +10,24 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import JobError, SettingsError
+from windrow.language import parse_duration
 from windrow.plan.sink import differing_columns
 from windrow.spark.sinks.lake import LakeFile
 
+_HOUR_US = 3_600_000_000
+
 
 class DeltaLog:
-    """The log of a Delta table in a folder; `mark` is the application whose batches are noted."""
+    """The log of a Delta table in a folder; `mark` is the application whose batches are noted.
 
-    def __init__(self, path: str, mark: str) -> None:
+    `expire` is how long a table that is made here keeps what it was before.
+    """
+
+    whole_files = False
+
+    def __init__(self, path: str, mark: str, expire: str | None = None) -> None:
         self._path, self._mark, self._lake = path, mark, _library()
+        self._made_with = {} if expire is None else _retention(parse_duration(expire))
 
     def last_batch(self) -> int:
         if not self._lake.DeltaTable.is_deltatable(self._path):
@@ -44,7 +53,9 @@ class DeltaLog:
             way = f"partitionBy '{named}'" if folders else "leave out partitionBy"
             raise SettingsError(f"the table {self._path} is partitioned by {named or 'nothing'}\nhint: {way}")
 
-    def commit(self, files: Sequence[LakeFile], schema: pa.Schema, partition_by: tuple[str, ...], batch: int) -> None:
+    def commit(
+        self, files: Sequence[LakeFile], schema: pa.Schema, partition_by: tuple[str, ...], batch: int, *, replace: bool
+    ) -> None:
         from deltalake.exceptions import DeltaError
         from deltalake.transaction import AddAction
 
@@ -58,14 +69,28 @@ class DeltaLog:
         try:
             kind = lake.Schema.from_arrow(schema)
             if not lake.DeltaTable.is_deltatable(self._path):
-                lake.DeltaTable.create(self._path, kind, mode="ignore", partition_by=own)
-            self._opened().create_write_transaction(added, "append", kind, own, commit_properties=noted)
+                lake.DeltaTable.create(self._path, kind, mode="ignore", partition_by=own, configuration=self._made_with)
+            mode = "overwrite" if replace else "append"
+            self._opened().create_write_transaction(added, mode, kind, own, commit_properties=noted)
         except DeltaError as error:
             why = str(error).splitlines()[0]
             raise JobError(f"the table {self._path} takes no rows: {why}") from error
 
+    def expire(self, age_us: int) -> None:
+        table = self._opened()
+        table.vacuum(age_us // _HOUR_US, dry_run=False, enforce_retention_duration=False)
+        table = self._opened()
+        table.create_checkpoint()
+        table.cleanup_metadata()
+
     def _opened(self) -> Any:
         return self._lake.DeltaTable(self._path)
+
+
+def _retention(age_us: int) -> dict[str, str]:
+    """The table's own settings, by which others who tidy it up keep as much."""
+    kept = f"interval {max(1, age_us // _HOUR_US)} hours"
+    return {"delta.logRetentionDuration": kept, "delta.deletedFileRetentionDuration": kept}
 
 
 def _library() -> Any:

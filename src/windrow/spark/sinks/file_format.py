@@ -50,6 +50,8 @@ class FileFormat:
     partition_by: tuple[str, ...] = ()
     csv: CsvText | None = None
     json: JsonText | None = None
+    whole: bool = False
+    """Whether files have the columns that are in the names of their folders, too."""
 
     @property
     def extension(self) -> str:

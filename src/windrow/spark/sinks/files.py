@@ -52,9 +52,13 @@ class FileSink:
         """Files of an unfinished batch may have names that begin otherwise: of when fewer queries shared the sink."""
         self._before.add(prefix)
 
+    def form(self, schema: pa.Schema) -> FileFormat | str:
+        """How rows of these columns become files; or why Spark has to write them."""
+        return format_in(self._sink, schema, self._spark)
+
     def by_tasks(self, schema: pa.Schema) -> StagedFiles | str:
         """How tasks write rows of these columns; or why Spark has to."""
-        form = format_in(self._sink, schema, self._spark)
+        form = self.form(schema)
         return form if isinstance(form, str) else self._staged(form)
 
     def stage(self, rows: pa.Table, batch: int) -> list[StagedFile]:
@@ -84,9 +88,10 @@ class FileSink:
         self._move(staged, f"{self.prefix}-{batch:09d}")
         self._tidy(batch)
 
-    def _move(self, staged: Sequence[StagedFile], begins: str) -> None:
-        """Move files into place, under names that begin with `begins`."""
+    def _move(self, staged: Sequence[StagedFile], begins: str) -> list[tuple[str, str]]:
+        """Move files into place, under names that begin with `begins`; the folder and the name that each has then."""
         made: set[str] = {""}
+        shown = []
         for number, (path, folder) in enumerate(sorted(staged, key=lambda file: (file.folder, file.path))):
             name = f"{begins}-{number:05d}{extension_of(posixpath.basename(path))}"
             place = self._folder / folder
@@ -94,6 +99,8 @@ class FileSink:
                 place.make_folders()
                 made.add(folder)
             Place(self._folder.home, path).move(place / name)
+            shown.append((folder, name))
+        return shown
 
     def clear(self, batch: int) -> None:
         """Remove what an earlier try of this batch has shown or staged: an earlier run may have begun it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from windrow.places.addresses import local_path
 from windrow.plan.sink import differing_columns
 from windrow.spark.sinks.lake import LakeFile
 
-_OWN = ("table", "catalog", "path", "holds", "partitionby")
+_OWN = ("table", "catalog", "path", "holds", "partitionby", "compression", "roll", "expire")
 
 
 class IcebergTable:
@@ -23,13 +24,13 @@ class IcebergTable:
     snapshots have expired.
     """
 
+    whole_files = True  # pyiceberg knows partitions by the statistics of files: longer texts name no folder anyway
+
     def __init__(self, options: Mapping[str, str], mark: str) -> None:
         self._lake, self._mark = _library(), f"windrow.{mark}"
         named = {key.lower(): value for key, value in options.items()}
         if "table" not in named:
             raise SettingsError("a sink of iceberg needs a table\nhint: OPTIONS (catalog 'name', table 'db.alerts')")
-        if "partitionby" in named:
-            raise SettingsError("partitionBy is not for iceberg\nhint: leave it out: its files have all columns")
         self._name, self._path = named["table"], named.get("path")
         given = {key: value for key, value in options.items() if key.lower() not in _OWN}
         try:
@@ -63,26 +64,48 @@ class IcebergTable:
                 f"the rows do not fit the table {self._name}: {differ}"
                 "\nhint: select its columns in its order, with CAST where types differ, or name another table"
             )
-        names = [field.name for field in self._table.spec().fields]
-        if names:
+        fields = self._table.spec().fields
+        others = [field for field in fields if str(field.transform) != "identity"]
+        if others:
             raise SettingsError(
-                f"the table {self._name} is partitioned by {', '.join(names)}, and files here are not"
-                "\nhint: name a table without partitions"
+                f"the table {self._name} is partitioned by {others[0].transform} of a column, and files here are not"
+                "\nhint: name a table that is partitioned by whole values, or by nothing"
+            )
+        names = tuple(self._table.schema().find_column_name(field.source_id) for field in fields)
+        if names != partition_by:
+            way = f"partitionBy '{', '.join(map(str, names))}'" if names else "leave out partitionBy"
+            raise SettingsError(
+                f"the table {self._name} is partitioned by {', '.join(map(str, names)) or 'nothing'}\nhint: {way}"
             )
 
-    def commit(self, files: Sequence[LakeFile], schema: pa.Schema, partition_by: tuple[str, ...], batch: int) -> None:
+    def commit(
+        self, files: Sequence[LakeFile], schema: pa.Schema, partition_by: tuple[str, ...], batch: int, *, replace: bool
+    ) -> None:
+        noted = {self._mark: str(batch)}
         try:
             if self._table is None:
-                self._table = self._made(schema)
+                self._table = self._made(schema, partition_by)
             with self._table.transaction() as commit:
-                commit.add_files(
-                    [f"file://{file.path}" for file in files],
-                    snapshot_properties={self._mark: str(batch)},
-                    check_duplicate_files=False,
-                )
-                commit.set_properties({self._mark: str(batch)})
+                if replace and any(True for _ in self._table.scan().plan_files()):
+                    commit.delete(self._lake.expressions.AlwaysTrue(), snapshot_properties=noted)
+                if files:
+                    paths = [f"file://{file.path}" for file in files]
+                    commit.add_files(paths, snapshot_properties=noted, check_duplicate_files=False)
+                commit.set_properties(noted)
         except Exception as error:
             raise JobError(f"the table {self._name} takes no rows: {_why(error)}") from error
+
+    def expire(self, age_us: int) -> None:
+        """Snapshots go by a commit, and then the files that none of those which are left needs."""
+        self._table = self._found()
+        if self._table is None:
+            return
+        before = _needed_by(self._table)
+        until = datetime.now(UTC) - timedelta(microseconds=age_us)
+        self._table.maintenance.expire_snapshots().older_than(until.replace(tzinfo=None)).commit()
+        self._table = self._found()
+        for path in sorted(before - _needed_by(self._table)):
+            self._table.io.delete(path)
 
     def _found(self) -> Any:
         try:
@@ -92,11 +115,30 @@ class IcebergTable:
         except self._lake.exceptions.NoSuchNamespaceError:
             return None
 
-    def _made(self, schema: pa.Schema) -> Any:
+    def _made(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> Any:
         if "." in self._name:
             self._catalog.create_namespace_if_not_exists(self._name.rsplit(".", 1)[0])
         location = f"file://{os.path.abspath(local_path(self._path or ''))}"
-        return self._catalog.create_table_if_not_exists(self._name, schema, location=location)
+        tidy = {"write.metadata.delete-after-commit.enabled": "true"}
+        with self._catalog.create_table_transaction(self._name, schema, location=location, properties=tidy) as made:
+            if partition_by:
+                with made.update_spec() as spec:
+                    for name in partition_by:
+                        spec.add_identity(name)
+        return self._catalog.load_table(self._name)
+
+
+def _needed_by(table: Any) -> set[str]:
+    """All files that the snapshots of a table need: of rows, and of itself."""
+    needed, read = set[str](), set[str]()
+    for snapshot in table.metadata.snapshots:
+        needed.add(snapshot.manifest_list)
+        for manifest in snapshot.manifests(table.io):
+            if manifest.manifest_path not in read:
+                read.add(manifest.manifest_path)
+                entries = manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+                needed.update(entry.data_file.file_path for entry in entries)
+    return needed | read
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
@@ -114,6 +156,7 @@ def _library() -> Any:
         import pyiceberg
         import pyiceberg.catalog
         import pyiceberg.exceptions
+        import pyiceberg.expressions
         import pyiceberg.io.pyarrow
     except ImportError:
         raise SettingsError("a sink of iceberg needs pyiceberg\nhint: pip install 'windrow[iceberg]'") from None

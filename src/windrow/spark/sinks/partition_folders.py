@@ -28,20 +28,23 @@ def escaped(text: str) -> str:
     return "".join(f"%{ord(mark):02X}" if mark in _ESCAPED else mark for mark in text)
 
 
-def by_folder(rows: pa.Table, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each folder, in the order they had, without the columns that are in its name."""
+def by_folder(rows: pa.Table, columns: Sequence[str], *, whole: bool = False) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each folder, in the order they had, without the columns that are in its name.
+
+    With `whole` they have these columns too, and the empty text has a folder of its own.
+    """
     if not columns:
         yield "", rows
         return
-    parts = [_folder_texts(name, normal(rows[name])) for name in columns]
+    parts = [_folder_texts(name, normal(rows[name]), "" if whole else NO_VALUE) for name in columns]
     folders = pc.binary_join_element_wise(*parts, "/") if len(parts) > 1 else parts[0]
     encoded = folders.dictionary_encode()
-    rest = rows.drop_columns(list(columns))
+    rest = rows if whole else rows.drop_columns(list(columns))
     for number, folder in enumerate(encoded.dictionary.to_pylist()):
         yield folder, rest if len(encoded.dictionary) == 1 else rest.filter(pc.equal(encoded.indices, number))
 
 
-def _folder_texts(name: str, array: pa.Array) -> pa.Array:
+def _folder_texts(name: str, array: pa.Array, empty: str) -> pa.Array:
     kind = array.type
     if pa.types.is_timestamp(kind):
         texts = _without_zeros(write_by("yyyy-MM-dd HH:mm:ss.SSSSSS", array))
@@ -51,7 +54,7 @@ def _folder_texts(name: str, array: pa.Array) -> pa.Array:
         texts = number_texts(array) if pa.types.is_floating(kind) else write_text(array)
     begin = f"{escaped(name)}="
     return pc.fill_null(
-        over_distinct(lambda text: begin + (escaped(text) if text else NO_VALUE), texts, STRING), begin + NO_VALUE
+        over_distinct(lambda text: begin + (escaped(text) if text else empty), texts, STRING), begin + NO_VALUE
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,16 +13,15 @@ from pyspark.sql import DataFrame, SparkSession
 from windrow.errors import StateError
 from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.sink import Sink
-from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.checkpoint import read_back, write_whole
 from windrow.spark.sinks.file_format import FileFormat
-from windrow.spark.sinks.files import FileSink, format_in
+from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.staged_files import StagedFile, StagedFiles
 
 ROLLING = "rolling"
 """The folder of a stream, in the checkpoint, that has one for each sink whose files roll."""
 
-_STAGED, _SINK, _NOTE = "staged", "sink.json", "rolling.json"
+_STAGED, SINK, _NOTE = "staged", "sink.json", "rolling.json"
 _PART = FileFormat("parquet", "snappy")
 
 
@@ -53,10 +52,14 @@ class RollingSink(FileSink):
         """Make the folder in the checkpoint, which says whose it is: a later run may not know this sink."""
         for folder in (self._home.parent, self._home, self._home / _STAGED):
             folder.make_folder()
-        write_whole(self._home / _SINK, [self._sink.format, list(self._sink.options)])
+        write_whole(self._home / SINK, self._own_note())
+
+    def _own_note(self) -> list[Any]:
+        """What makes this sink again when only its folder in the checkpoint is left."""
+        return [self._sink.format, list(self._sink.options)]
 
     def by_tasks(self, schema: pa.Schema) -> StagedFiles:
-        format_in(self._sink, schema, self._spark)  # refuses folders by what is no column
+        self.form(schema)  # refuses folders by what is no column
         return StagedFiles(self._home / _STAGED, self.prefix, self._run, _PART)
 
     def stage_by_spark(self, rows: DataFrame, batch: int) -> list[StagedFile]:
@@ -106,13 +109,17 @@ class RollingSink(FileSink):
         for name in self._home.names():
             if name.startswith("roll-"):  # an earlier version renamed folders instead of writing notes
                 first, last = (int(number) for number in name.split("-")[1:3])
-                self._finish(_Note(name, first, last))
+                self._finish(Note(name, first, last))
             elif name.startswith("done-"):
                 (self._home / name).delete_folder()
         for name in self._whiles():
-            for part in (self._home / name).entries():
-                if _batch_of(part.name) > committed:
-                    part.delete()
+            self._drop(name, lambda batch: batch > committed)
+
+    def _drop(self, name: str, unwanted: Callable[[int], bool]) -> None:
+        """Drop the parts of a while that are of unwanted batches."""
+        for part in (self._home / name).entries():
+            if unwanted(_batch_of(part.name)):
+                part.delete()
 
     def _whiles(self) -> list[str]:
         return sorted((name for name in self._home.names() if re.fullmatch(r"-?\d+", name)), key=int)
@@ -121,45 +128,36 @@ class RollingSink(FileSink):
         place = self._home / name
         batches = [_batch_of(part) for part in place.names()]
         if batches:
-            self._finish(_Note(name, min(batches), max(batches)))
+            self._finish(Note(name, min(batches), max(batches)))
         else:
             place.delete_folder()
 
-    def _finish(self, note: _Note) -> None:
+    def _finish(self, note: Note) -> None:
         """Carry out what a note says, from the beginning or from where it was shown."""
         place = self._home / note.folder
         if not note.shown:
             write_whole(self._home / _NOTE, note)
             staged = [file for parts in _by_columns(place) for file in self._stage_parts(parts, note.last)]
-            self._move(staged, f"{self.prefix}-{note.first:09d}-{note.last:09d}")
+            self._show_rolled(staged, note)
             self._tidy(note.last)
             write_whole(self._home / _NOTE, note._replace(shown=True))
         place.delete_folder()
         (self._home / _NOTE).delete()
 
+    def _show_rolled(self, staged: Sequence[StagedFile], note: Note) -> None:
+        self._move(staged, f"{self.prefix}-{note.first:09d}-{note.last:09d}")
+
     def _stage_parts(self, parts: list[Place], last: int) -> list[StagedFile]:
         """The rows of some parts, as files of the sink that wait beside it."""
         rows = pa.concat_tables([pq.read_table(pa.BufferReader(part.read())) for part in parts])
-        form = format_in(self._sink, rows.schema, self._spark)
+        form = self.form(rows.schema)
         if isinstance(form, str):
             frame = self._spark.read.parquet(*(part.for_spark for part in parts))
             return super().stage_by_spark(frame.coalesce(1), last)
         return self._staged(form).put(rows, last, "rolled-" + parts[0].name[:15])
 
 
-def roll_forgotten(folder: AnyPlace, known: Iterable[FileSink], committed: int, spark: SparkSession) -> None:
-    """Show what waits in a stream's `folder` of the checkpoint for sinks that roll no more, or are gone."""
-    rolling = {sink.prefix for sink in known if isinstance(sink, RollingSink)}
-    for place in (place_of(folder) / ROLLING).entries():
-        if place.name not in rolling and (place / _SINK).is_file():
-            format, options = read_back(place / _SINK, lambda content: (content[0], content[1]))
-            sink = Sink(format, tuple((name, value) for name, value in options))
-            home = spark_place(spark, sink.path or "")
-            RollingSink(sink, place.name, spark, place, home).roll_all(committed)
-            place.delete_folder()
-
-
-class _Note(NamedTuple):
+class Note(NamedTuple):
     """What rolls: the folder of a while, and its first and last batch; and whether the file is shown already."""
 
     folder: str
@@ -168,11 +166,11 @@ class _Note(NamedTuple):
     shown: bool = False
 
 
-def _as_note(content: Any) -> _Note:
+def _as_note(content: Any) -> Note:
     folder, first, last, shown = content
     if not isinstance(folder, str) or type(first) is not int or type(last) is not int:
         raise ValueError("the note says nothing")
-    return _Note(folder, first, last, bool(shown))
+    return Note(folder, first, last, bool(shown))
 
 
 def _by_columns(place: Place) -> list[list[Place]]:

@@ -66,7 +66,7 @@ class StagedFiles:
         """Write rows under names that begin with those of the batch and the run, and `name`."""
         stem = f"{self.prefix}-{batch:09d}-{self.run}-{name}"
         staged = []
-        for number, (folder, part) in enumerate(by_folder(rows, self.format.partition_by)):
+        for number, (folder, part) in enumerate(by_folder(rows, self.format.partition_by, whole=self.format.whole)):
             place = self.home / f"{stem}-{number:05d}{self.format.extension}"
             write_file(place, self.format, part)
             staged.append(StagedFile(place.path, folder))
