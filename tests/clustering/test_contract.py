@@ -52,6 +52,14 @@ class Most(Least):
     def reach(self, parameters):
         return 3
 
+    movable = True
+
+    def sharing(self, parameters):
+        return "points", 1
+
+    def report_as(self, summary, parameters):
+        return self.report(summary)
+
     def add_many(self, summary, points):
         summary.extend(map(tuple, points.tolist()))
 
@@ -138,6 +146,12 @@ def test_what_a_users_plugin_has_is_declared_for_it():
     assert told == [("add", False, False, 0.0), ("add_many", True, True, 3.0)]
     assert forgetting.excludes and forgetting.in_columns and forgetting.reach((2,)) == 0.0
     assert isinstance(forgetting.table(forgetting.init((2,))), MicroClusters)
+    assert [(one.movable, one.shares) for one in (least, most, forgetting)] == [
+        (False, False),
+        (True, True),
+        (False, False),  # what is derived from one that ships was said of that one
+    ]
+    assert most.sharing(()) == ("points", 1.0)
     least.check((1,), 2)
     with pytest.raises(ValueError, match="no parameters"):
         most.check((1,), 2)

@@ -15,6 +15,8 @@ from windrow.kernels.state_codec import StateCodec
 TABLE = Extension("micro-clusters", MicroClusters, MicroClusters.rows, MicroClusters.from_rows)
 """The table that plug-ins may use, which is stored like any plain value."""
 
+_SHIPPED = "windrow.clustering."
+
 
 class Algorithm(Protocol):
     """A clustering algorithm with every part declared; `Plugin` and its neighbours say when each is called.
@@ -29,6 +31,14 @@ class Algorithm(Protocol):
     @property
     def in_columns(self) -> bool:
         """Whether summaries are stored by `rows` and `from_rows`; else `states` says how, and these are not called."""
+
+    @property
+    def movable(self) -> bool:
+        """Whether summaries come out much alike whatever the order of merging."""
+
+    @property
+    def shares(self) -> bool:
+        """Whether a summary may serve queries with other parameters, as `sharing` and `report_as` say."""
 
     @property
     def added_by(self) -> str:
@@ -61,6 +71,12 @@ class Algorithm(Protocol):
     def report(self, summary: Any) -> Any:
         """The clusters, in a form that `reported` reads."""
 
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        """What summaries must have in common to serve each other, and their grain: a finer one serves a coarser."""
+
+    def report_as(self, summary: Any, parameters: Parameters) -> Any:
+        """The clusters that other parameters than the summary's own ask for."""
+
     def rows(self, summary: Any) -> dict[str, np.ndarray]:
         """The summary as arrays of as many rows, by name."""
 
@@ -76,6 +92,8 @@ class AlgorithmDefaults:
 
     excludes = False
     in_columns = True
+    movable = True
+    shares = True
     added_by = "add_many"
 
     def reach(self, parameters: Parameters) -> float:
@@ -110,6 +128,8 @@ class Adapted:
         self._checks, self._reaches = self._has("check"), self._has("reach")
         self.excludes = self._has("exclude")
         self.in_columns = self._has("rows") and self._has("from_rows")
+        self.movable = self._says("movable") and bool(plugin.movable)
+        self.shares = self._says("sharing") and self._says("report_as")
         self.added_by = "add_many" if self._has("add_many") else "add"
 
     def check(self, parameters: Parameters, dimensions: int) -> None:
@@ -147,6 +167,13 @@ class Adapted:
     def report(self, summary: Any) -> Any:
         return self._plugin.report(summary)
 
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        key, grain = self._plugin.sharing(parameters)
+        return key, float(grain)
+
+    def report_as(self, summary: Any, parameters: Parameters) -> Any:
+        return self._plugin.report_as(summary, parameters)
+
     def rows(self, summary: Any) -> dict[str, np.ndarray]:
         rows: dict[str, np.ndarray] = self._plugin.rows(summary)
         return rows
@@ -156,6 +183,10 @@ class Adapted:
 
     def states(self, name: str) -> StateCodec:
         return StateCodec(f"clustering {name}", self._plugin, ClusteringError, [TABLE])
+
+    def _says(self, name: str) -> bool:
+        """Whether the user says so: what is derived from one that ships was said of that one."""
+        return any(name in vars(kind) and not kind.__module__.startswith(_SHIPPED) for kind in type(self._plugin).mro())
 
     def _has(self, method: str) -> bool:
         """Whether the plug-in has a method of its own, be it derived from one that ships or not."""

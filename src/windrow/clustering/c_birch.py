@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,13 +76,16 @@ class CBirch(AlgorithmDefaults):
         return Birch(summary.table.copy(), summary.radius, summary.k)
 
     def report(self, summary: Birch) -> Clusters:
-        table = summary.table
-        if summary.k is None:
-            centers, counts, spreads, groups = condensed(table.centers, table.counts, table.spreads, summary.radius)
-        else:
-            groups = weighted_means(table.centers, table.counts, summary.k)
-            centers, counts, spreads = grouped(table.centers, table.counts, table.spreads, groups)
-        return Clusters(centers, np.sqrt(spreads / counts), counts, groups)
+        return _clusters(summary.table, summary.radius, summary.k)
+
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        """`k` matters in the report alone. Micro-clusters of a finer summary are condensed to the wider radius: no
+        cluster is wider, every point is in one, and its centre, radius and count are exactly those of its points."""
+        return (), float(parameters[0])
+
+    def report_as(self, summary: Birch, parameters: Parameters) -> Clusters:
+        asked = self.init(parameters)
+        return _clusters(summary.table, asked.radius, asked.k)
 
     def rows(self, summary: Birch) -> dict[str, np.ndarray]:
         return summary.table.rows()
@@ -90,3 +94,12 @@ class CBirch(AlgorithmDefaults):
         summary = self.init(parameters)
         summary.table = MicroClusters.from_rows(rows)
         return summary
+
+
+def _clusters(table: MicroClusters, radius: float, k: int | None) -> Clusters:
+    if k is None:
+        centers, counts, spreads, groups = condensed(table.centers, table.counts, table.spreads, radius)
+    else:
+        groups = weighted_means(table.centers, table.counts, k)
+        centers, counts, spreads = grouped(table.centers, table.counts, table.spreads, groups)
+    return Clusters(centers, np.sqrt(spreads / counts), counts, groups)

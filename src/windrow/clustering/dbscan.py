@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -71,13 +72,20 @@ class Dbscan(AlgorithmDefaults):
 
     def report(self, summary: Points) -> Clusters:
         """Clusters in order of their first points, whatever the order in which points came."""
+        return self.report_as(summary, (summary.eps, summary.minimum))
+
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        """Points are kept, and both parameters matter in the report alone."""
+        return (), 1.0
+
+    def report_as(self, summary: Points, parameters: Parameters) -> Clusters:
         held = summary.points
         if held is None:
             return Clusters(np.empty((0, 0)), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
         points = np.ascontiguousarray(held.keys).view(float)
         order = np.lexsort(points.T[::-1])
         points, counts = np.ascontiguousarray(points[order]), held.counts[order]
-        groups = density_groups(points, counts, summary.eps, summary.minimum)
+        groups = density_groups(points, counts, float(parameters[0]), int(parameters[1]))
         centers, sizes, spreads = grouped(points, counts, np.zeros(len(points)), groups)
         members = np.empty(len(groups), np.int64)
         members[order] = groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -83,12 +84,19 @@ class DensityGrid(AlgorithmDefaults):
 
     def report(self, summary: Grid) -> Clusters:
         """Clusters in order of their first cells, whatever the order in which points came."""
+        return self.report_as(summary, (summary.side, summary.minimum))
+
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        """Cells are counted, and the minimum matters in the report alone; cells of other sides are other cells."""
+        return (float(parameters[0]),), 1.0
+
+    def report_as(self, summary: Grid, parameters: Parameters) -> Clusters:
         cells = summary.cells
         if cells is None:
             return Clusters(np.empty((0, 0)), np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
         order = np.lexsort(cells.keys.T[::-1])
         keys, counts = cells.keys[order], cells.counts[order]
-        groups = joined_cells(keys, counts >= summary.minimum)
+        groups = joined_cells(keys, counts >= int(parameters[1]))
         within = cells.sums[order] / _ONE
         offsets = within[:, :-1] / counts[:, None]
         spreads = np.maximum(within[:, -1] - counts * (offsets**2).sum(axis=1), 0.0) * summary.side**2

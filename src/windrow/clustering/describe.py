@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering.attached import Attached
-from windrow.clustering.choose import PLUGINS, clustering_for, in_order
+from windrow.clustering.choose import clustering_for, in_order
 from windrow.clustering.kernel import Clustering
 from windrow.clustering.plugin import Parameters
 from windrow.kernels import Rows, from_arrow, identity, kernel_for, to_arrow
@@ -30,7 +30,7 @@ class KnownClusterings:
         """Whether a clustering can run, and what its summaries can do; the users' own are tried on a point.
 
         >>> KnownClusterings().described("dbscan", (0.5,), {"minimum": 3}, 2, attached=False)
-        Described(name='DBSCAN', parameters=(0.5, 3), differential=True, movable=True, user=None)
+        Described(name='DBSCAN', parameters=(0.5, 3), differential=True, movable=True, user=None, sharing=((), 1.0))
         """
         parameters = in_order(name, parameters, named, self.user)
         own = next((known for known in self.user if known.upper() == name.upper()), None)
@@ -38,8 +38,9 @@ class KnownClusterings:
         if own is not None:
             counted = [Attached(kernel_for(ROWS.partial), None)] if attached else []
             _try(clustering_for(name, parameters, dimensions, user=self.user, attached=counted))
-        movable = clustering.name in PLUGINS and own is None
-        return Described(clustering.name, parameters, clustering.plugin.excludes, movable, own)
+        plugin = clustering.plugin
+        sharing = clustering.sharing() if plugin.shares else None
+        return Described(clustering.name, parameters, plugin.excludes, plugin.movable, own, sharing)
 
 
 def _try(clustering: Clustering) -> None:
@@ -52,4 +53,7 @@ def _try(clustering: Clustering) -> None:
         clustering.lift(partials, np.array([slot]), Rows(point, np.zeros(1, np.int64)))
     newer = {name: column[1:] for name, column in partials.items()}
     clustering.combine(partials, np.zeros(1, np.int64), newer)
-    clustering.report(from_arrow(clustering, to_arrow(clustering, partials)))
+    again = from_arrow(clustering, to_arrow(clustering, partials))
+    clustering.report(again)
+    if clustering.plugin.shares:
+        clustering.report(again, clustering.parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -71,8 +72,15 @@ class KMeans(AlgorithmDefaults):
         return Means(MicroClusters.of(*summary.table.rows().values()), summary.k)
 
     def report(self, summary: Means) -> Clusters:
+        return self.report_as(summary, (summary.k,))
+
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        """A summary for more clusters has more centroids, so that it serves fewer clusters as well."""
+        return (), 1 / int(parameters[0])
+
+    def report_as(self, summary: Means, parameters: Parameters) -> Clusters:
         table = summary.table
-        groups = weighted_means(table.centers, table.counts, summary.k)
+        groups = weighted_means(table.centers, table.counts, int(parameters[0]))
         centers, counts, spreads = grouped(table.centers, table.counts, table.spreads, groups)
         return Clusters(centers, np.sqrt(spreads / counts), counts, groups)
 

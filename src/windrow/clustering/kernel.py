@@ -74,10 +74,14 @@ class Clustering(KernelDefaults):
     def reversible(self) -> bool:
         return self.plugin.excludes and all(other.kernel.reversible for other in self.attached)
 
-    @property
-    def reach(self) -> float:
-        """The distance that the algorithm does not tell apart, if it says so."""
-        return self.plugin.reach(self.parameters)
+    def reach(self, parameters: Parameters) -> float:
+        """The distance that the algorithm with `parameters` does not tell apart, if it says so."""
+        return self.plugin.reach(parameters)
+
+    def sharing(self) -> tuple[Any, float]:
+        """What summaries must have in common to serve each other, and their grain."""
+        with self._blamed("sharing"):
+            return self.plugin.sharing(self.parameters)
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -126,13 +130,12 @@ class Clustering(KernelDefaults):
                 held[slot] = self._owned(held[slot], owner)
                 self._exclude(held[slot], gone)
 
-    def report(self, partials: Fields) -> Report:
-        """The clusters of every slot, in order of slots."""
+    def report(self, partials: Fields, asked: Parameters | None = None) -> Report:
+        """The clusters of every slot, in order of slots; with the parameters that are `asked`, if these are others."""
         slots, found, attached = [], [], []
         for slot, summary in enumerate(partials["summary"]):
             if summary is not None:
-                with self._blamed("report"):
-                    clusters = reported(self.name, self.plugin.report(summary.state), self.dimensions)
+                clusters = self._reported(summary, asked)
                 if len(clusters):
                     slots.append(np.full(len(clusters), slot))
                     found.append(clusters)
@@ -149,6 +152,12 @@ class Clustering(KernelDefaults):
             np.concatenate([clusters.counts for clusters in found]),
             tuple(concat([fields[i] for fields in attached]) for i in range(len(self.attached))),
         )
+
+    def _reported(self, summary: Summary, asked: Parameters | None) -> Clusters:
+        with self._blamed("report" if asked is None else "report_as"):
+            plugin, state = self.plugin, summary.state
+            found = plugin.report(state) if asked is None else plugin.report_as(state, asked)
+            return reported(self.name, found, self.dimensions)
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         """A list for each slot, with an element a cluster: CENTER, RADIUS or COUNT."""

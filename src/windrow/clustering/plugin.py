@@ -44,9 +44,9 @@ class Plugin(Protocol):
     A summary is whatever `init` gives. `add`, `merge` and `exclude` change the summary that they are given, or return
     another instead; the framework copies it before, wherever the old one is still needed. `other` must stay as it is.
 
-    May have more: `AddingMany`, which then needs no `add`, `Excluding`, `Checking`, `Reaching`, `InColumns`, and as
-    aggregates have them `dump` and `load`. `add_many`, `merge` and `exclude` that return Moves, and reports with
-    `members`, let a query ask for other aggregates of each cluster.
+    May have more: `AddingMany`, which then needs no `add`, `Excluding`, `Checking`, `Reaching`, `Sharing`, `Commuting`,
+    `InColumns`, and as aggregates have them `dump` and `load`. `add_many`, `merge` and `exclude` that return Moves, and
+    reports with `members`, let a query ask for other aggregates of each cluster.
     """
 
     def init(self, parameters: Parameters) -> Any:
@@ -87,6 +87,25 @@ class Checking(Protocol):
 
     def check(self, parameters: Parameters, dimensions: int) -> None:
         """Raise ValueError for parameters that make no sense. Called before a query runs."""
+
+
+class Sharing(Protocol):
+    """A plug-in whose summaries serve queries with other parameters, too."""
+
+    def sharing(self, parameters: Parameters) -> tuple[Any, float]:
+        """What summaries depend on, as any plain value, and their grain: of queries for which the first is equal, one
+        summary, that of the finest grain, is kept for all that are not much coarser. Called before a query runs."""
+
+    def report_as(self, summary: Any, parameters: Parameters) -> Any:
+        """As `report`, of a summary of other parameters. Called when a window is answered."""
+
+
+class Commuting(Protocol):
+    """A plug-in whose summaries come out much alike whatever the order of merging."""
+
+    @property
+    def movable(self) -> bool:
+        """Whether they do: then queries with other WHERE or GROUP BY may be fed from one fold of the points."""
 
 
 class Reaching(Protocol):

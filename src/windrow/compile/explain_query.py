@@ -18,6 +18,8 @@ def query_lines(query: QueryPlan) -> list[str]:
         lines += _levels(query.window)
     if query.about_us is not None:
         lines.append(f"      slides every {duration_sql(query.window.slide_us or 0)}, {_rounded(query)}")
+    if query.asked is not None and query.clusters is not None:
+        lines.append(f"      clusters = {query.asked.method}, from the summary of {query.clusters.method}")
     lines += [f"      {name} = {meaning}" for name, meaning in drawn.items()]
     lines += look_up_lines(query)
     if query.having is not None:

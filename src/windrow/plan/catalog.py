@@ -48,6 +48,7 @@ class Described:
     differential: bool
     movable: bool
     user: str | None
+    sharing: tuple[Any, float] | None = None
 
 
 class Engine(Protocol):

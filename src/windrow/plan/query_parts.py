@@ -30,7 +30,8 @@ def query_parts(query: AnyQuery, lateness_us: dict[str, int]) -> dict[str, str]:
         parts |= {ROWS: f"{window_text(query.window)} {rows}"}
     else:
         parts |= {WINDOW: window_text(query.window), ROWS: f"totals of {rows}" if query.window.grows else rows}
-    clusters = () if query.clusters is None else (partial_text(query.clusters),)
+    clusters = [] if query.clusters is None else [partial_text(query.clusters)]
+    clusters += [] if query.asked is None else [f"as {query.asked.method}"]
     return parts | {
         AGGREGATES: "; ".join([*map(aggregate_text, query.aggregates), *clusters]),
         SHOWN: _shown(query),

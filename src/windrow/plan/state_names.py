@@ -155,6 +155,7 @@ def need_text(query: QueryPlan) -> str:
 def compared_text(query: QueryPlan) -> str:
     """What is compared from window to window, where only changes are told."""
     clusters = "" if query.clusters is None else f" of {partial_text(query.clusters)}"
+    clusters += "" if query.asked is None else f" as {query.asked.method}"
     asked = "; ".join(aggregate_text(aggregate) for aggregate in query.aggregates)
     rows = counted_rows(query.stream, query.rows, query.where, query.keys)
     return f"{versioned(ANSWER)} of {window_text(query.window)} {rows}{clusters}: {asked}"

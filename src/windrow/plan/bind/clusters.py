@@ -77,6 +77,7 @@ class ClusterScope:
             attached=tuple(self.attached),
             differential=described.differential,
             movable=described.movable,
+            sharing=described.sharing,
         )
 
     def is_alias(self, node: exp.Expr) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +27,10 @@ HULL = Aggregate("CONVEX_HULL", Partial("hull"), pa.list_(COORDINATES))
 """The convex hull, which is kept for each cluster where somebody asks for it."""
 
 
+MOST_COARSER = 4.0
+"""A summary serves clusters up to so many times as coarse as its own: a report takes all its rows, at every slide."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterPartial(Partial):
     """The summary of an algorithm, with its `parameters`, over the points that `coordinates` are.
@@ -34,7 +38,8 @@ class ClusterPartial(Partial):
     `attached` are other partials, kept for each cluster. Queries with equal ones share them, whatever their windows.
     A `differential` summary can take out again what was merged into it; `movable` ones come out much alike whatever
     the order of merging. `index` is the one that was asked for, by its name or as a class: it finds the same clusters
-    as any other, so that it is no part of what is kept.
+    as any other, so that it is no part of what is kept. `sharing` says which other parameters the summary serves (see
+    `serves`); it follows from the algorithm and its parameters.
     """
 
     algorithm: str = ""
@@ -44,6 +49,7 @@ class ClusterPartial(Partial):
     differential: bool = False
     movable: bool = False
     index: str | type | None = field(default=None, compare=False, repr=False)
+    sharing: tuple[Any, float] | None = field(default=None, compare=False, repr=False)
 
     @property
     def reversible(self) -> bool:
@@ -58,6 +64,21 @@ class ClusterPartial(Partial):
     def users(self) -> tuple[str, ...]:
         own = () if self.user is None else (self.user,)
         return (*own, *(name for partial in self.attached for name in partial.users))
+
+    def serves(self, asked: ClusterPartial) -> bool:
+        """Whether the clusters that `asked` wants, of the same rows, can be reported from this summary: it depends on
+        the same, and is as fine or finer, but not so fine that its report would cost more than it saves.
+
+        >>> fine, wide, wider = (ClusterPartial("clustering", sharing=((), radius)) for radius in (10.0, 30.0, 50.0))
+        >>> fine.serves(wide), wide.serves(fine), fine.serves(wider)
+        (True, False, False)
+        """
+        if replace(self, parameters=(), attached=()) != replace(asked, parameters=(), attached=()):
+            return False
+        if self.sharing is None or asked.sharing is None:
+            return self.parameters == asked.parameters
+        (own, grain), (other, coarser) = self.sharing, asked.sharing
+        return bool(own == other and grain <= coarser <= MOST_COARSER * grain)
 
     def __str__(self) -> str:
         beside = "".join(f", with {partial} of each" for partial in self.attached)

@@ -65,7 +65,8 @@ class QueryPlan:
     instant `due`), for those from condition to condition `window_number`, for those that answer early `final` and
     `due`, for nested ones `level`, then `key_0`, ..., then `agg_0`, ...; `outputs`, `having` and `order` are
     expressions over these. `about_us` is the slide that was asked for, where it may have been rounded. With `clusters`
-    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it.
+    there is a row for each cluster of a group, and `aggregates` are drawn from it, or from what is attached to it; the
+    clusters are those that it `asked` for, where the summary is another's, which serves it.
     `rows` are the tables that the stream is joined with before anything is counted; with `by_engine`, some expression
     over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead. A
     stream may be `made_of` the answers of another query; both run in so many `stages`.
@@ -85,6 +86,7 @@ class QueryPlan:
     limit: int | None = None
     about_us: int | None = None
     clusters: ClusterPartial | None = None
+    asked: ClusterPartial | None = None
     emit: str = SNAPSHOT
     rows: JoinedRows | None = None
     by_engine: bool = False

@@ -84,10 +84,17 @@ class FoundClusters:
 
     @classmethod
     def of(
-        cls, partial: ClusterPartial, kernel: Clustering, fields: Fields, slots: np.ndarray, sizes: Mapping[int, int]
+        cls,
+        partial: ClusterPartial,
+        kernel: Clustering,
+        fields: Fields,
+        slots: np.ndarray,
+        sizes: Mapping[int, int],
+        asked: ClusterPartial | None,
     ) -> FoundClusters:
-        """`slots` are the groups of the answered rows, `sizes` the numbers of the answers, with the rows of each."""
-        report = kernel.report(fields)  # a partial a row
+        """`slots` are the groups of the answered rows, `sizes` the numbers of the answers, with the rows of each; the
+        clusters are those that are `asked` for, where the summary is not their own."""
+        report = kernel.report(fields, None if asked is None else asked.parameters)  # a partial a row
         edges = np.searchsorted(report.slots, [0, *np.cumsum(list(sizes.values()))])
         parts = {number: slice(low, high) for number, low, high in zip(sizes, edges[:-1], edges[1:])}
         return cls(partial, kernel, report, slots[report.slots], parts)

@@ -9,6 +9,7 @@ import numpy as np
 
 from windrow.kernels import Fields, concat, take
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.predicate_window import PredicateWindow
 from windrow.plan.windows.row_window import CountWindow
@@ -19,6 +20,10 @@ from windrow.runtime.answers.places import Places
 
 ANSWER_ROWS = 1 << 17
 """About so many rows of answers are made into results at once, however many are due."""
+
+
+AskedClusters = tuple[Partial, ClusterPartial | None, int | None]
+"""A summary, the clusters that are asked for where it serves others, and how often windows are answered early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Answers:
     instants: np.ndarray | None = None
     kept: tuple[Partial, ...] = ()
     window: TimeWindow | CountWindow | None = None
-    clusters: Mapping[tuple[Partial, int | None], ClusterRows] = field(default_factory=dict)
+    clusters: Mapping[AskedClusters, ClusterRows] = field(default_factory=dict)
 
     @property
     def until(self) -> np.ndarray:
@@ -85,7 +90,7 @@ class Answers:
         if query.clusters is None:
             return None
         assert isinstance(query.window, TimeWindow)
-        return self.clusters[query.clusters, query.window.every_us]
+        return self.clusters[query.clusters, query.asked, query.window.every_us]
 
     def taken(self, rows: np.ndarray) -> Answers:
         """Some of the rows, without their partials, some of them perhaps several times."""
