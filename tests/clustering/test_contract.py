@@ -19,7 +19,7 @@ from windrow.errors import ClusteringError
 from windrow.kernels import Kernel, Rows, identity
 
 PROTOCOLS = [thing for thing in vars(plugin).values() if isinstance(thing, type) and vars(thing).get("_is_protocol")]
-PARAMETERS = {"C_BIRCH": (1.0,), "K_MEANS": (2,), "DENSITY_GRID": (1.0, 1), "DBSCAN": (1.0, 1)}
+PARAMETERS = {"C_BIRCH": (1.0,), "K_MEANS": (2,), "DENSITY_GRID": (1.0, 1), "DBSCAN": (1.0, 1), "EXTRA_N": (1.0, 1)}
 POINTS = np.array([[0.0, 0.0], [0.25, 0.0], [9.0, 9.0]])
 
 

@@ -22,6 +22,7 @@ KINDS = [
     ("K_MEANS", (5,)),
     ("DENSITY_GRID", (2.0, 2)),
     ("DBSCAN", (1.0, 3)),
+    ("EXTRA_N", (1.0, 3)),
 ]
 MEAN = Attached(kernel_for(Partial("float_sum", "speed", pa.float64())), 2)
 every_kind = pytest.mark.parametrize(("name", "parameters"), KINDS)
@@ -180,7 +181,7 @@ def test_rows_without_a_place_are_rejected_and_counted():
         ("K_MEANS", (2.5,), "whole number"),
         ("DENSITY_GRID", (1.0,), "write DENSITY_GRID(cell, minimum)"),
         ("DBSCAN", (-1, 3), "eps, the distance, must be a positive number"),
-        ("EXTRA_N", (1,), "known are: C_BIRCH, DBSCAN, DENSITY_GRID, K_MEANS"),
+        ("OPTICS", (1,), "known are: C_BIRCH, DBSCAN, DENSITY_GRID, EXTRA_N, K_MEANS"),
     ],
 )
 def test_bad_parameters_are_told(name, parameters, said):

@@ -17,6 +17,7 @@ ALIKE = [
     ("C_BIRCH(5)", "C_BIRCH(5, 2)", "C_BIRCH(5, 3)"),
     ("K_MEANS(8)", "K_MEANS(3)", "K_MEANS(2)"),
     ("DENSITY_GRID(10, 1)", "DENSITY_GRID(10, 4)"),
+    ("EXTRA_N(3, 2)", "EXTRA_N(6, 4)"),
     ("DBSCAN(3, 2)", "DBSCAN(6, 4)", "DBSCAN(3, 5)"),
 ]
 

@@ -125,7 +125,13 @@ def test_a_window_holds_its_points_in_their_order(way, name, length, gaps, saves
                 fold.adopt(older)
 
 
-SHIPPED = [("C_BIRCH", (2.0,)), ("K_MEANS", (9,)), ("DENSITY_GRID", (2.0, 2)), ("DBSCAN", (1.0, 3))]
+SHIPPED = [
+    ("C_BIRCH", (2.0,)),
+    ("K_MEANS", (9,)),
+    ("DENSITY_GRID", (2.0, 2)),
+    ("DBSCAN", (1.0, 3)),
+    ("EXTRA_N", (1.0, 3)),
+]
 
 
 def stream_of(kernel, panes: int, each: int = 40) -> PaneLog:

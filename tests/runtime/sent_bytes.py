@@ -39,7 +39,7 @@ AGGREGATES = """
     APPROX_COUNT_DISTINCT(s); APPROX_QUANTILE(x, 0.9); SUM(x) FILTER (WHERE b); names(w); seen(w)"""
 WINDOWS = ("[RANGE 9 SECONDS SLIDE 3 SECONDS]", "[PARTITION BY s ROWS 9 SLIDE 3]")
 KEYS = ("s", "d", "x", "b", "l", "s, i, at")
-METHODS = ("C_BIRCH(5)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)")
+METHODS = ("C_BIRCH(5)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)", "EXTRA_N(6, 1)")
 CHANGES = {
     "two stages": """SELECT t.n, COUNT(*) AS m, MAX(t.k) AS most FROM (SELECT s AS k, COUNT(*) AS n, SUM(x) AS u
                      FROM ev [RANGE 5 SECONDS] GROUP BY s) AS t GROUP BY t.n""",

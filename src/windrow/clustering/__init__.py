@@ -8,8 +8,10 @@ cell_counts     Counts by key: a summary that forgets as exactly as it learns
 choose          Which clusterings there are, and the kernel of one with its parameters
 condense        Fine micro-clusters made into clusters, whatever the order in which they came to be
 dbscan          Density clusters of a window's points
+density_cells   Which points are dense, and which cells of them touch: kept up to date as points come and go
 density_grid    Clusters of dense cells of a grid: a clustering that can forget
 describe        What there is to know of a clustering before it runs
+extra_n         Density clusters that are kept from window to window
 flat_grid       The search in a grid of two dimensions, the most common, apart: it takes half the time of the one for
                 all
 grid            A grid over the centres of a context: for up to three dimensions

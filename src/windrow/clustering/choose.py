@@ -10,6 +10,7 @@ from windrow.clustering.attached import POINT, Attached
 from windrow.clustering.c_birch import CBirch
 from windrow.clustering.dbscan import Dbscan
 from windrow.clustering.density_grid import DensityGrid
+from windrow.clustering.extra_n import ExtraN
 from windrow.clustering.hull import Hull
 from windrow.clustering.index import PICKED, IndexChoice, asked_index
 from windrow.clustering.k_means import KMeans
@@ -20,7 +21,13 @@ from windrow.kernels import Kernel, kernel_for
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import HULL, ClusterPartial
 
-PLUGINS: dict[str, type] = {"C_BIRCH": CBirch, "K_MEANS": KMeans, "DENSITY_GRID": DensityGrid, "DBSCAN": Dbscan}
+PLUGINS: dict[str, type] = {
+    "C_BIRCH": CBirch,
+    "K_MEANS": KMeans,
+    "DENSITY_GRID": DensityGrid,
+    "DBSCAN": Dbscan,
+    "EXTRA_N": ExtraN,
+}
 NEEDED = ("init", "add", "merge", "copy", "report")
 
 
@@ -40,9 +47,9 @@ def clustering_for(
     >>> clustering_for("c_birch", (-1,), 2)
     Traceback (most recent call last):
     windrow.errors.ClusteringError: C_BIRCH: the radius must be a positive number, not -1
-    >>> clustering_for("birch", (50,), 2)
+    >>> clustering_for("bir", (50,), 2)
     Traceback (most recent call last):
-    windrow.errors.ClusteringError: unknown clustering 'birch'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, K_MEANS
+    windrow.errors.ClusteringError: unknown clustering 'bir'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, EXTRA_N, K_MEANS
     """
     found, name = plugin_of(name, user), name.upper()
     if dimensions < 1:

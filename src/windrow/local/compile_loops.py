@@ -13,7 +13,7 @@ from windrow.indexes.choose import STRUCTURES
 from windrow.indexes.mapper import fold_range
 from windrow.local.replay import replay
 
-METHODS = ("C_BIRCH(5)", "C_BIRCH(5, 2)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)")
+METHODS = ("C_BIRCH(5)", "C_BIRCH(5, 2)", "K_MEANS(2)", "DENSITY_GRID(10, 1)", "DBSCAN(6, 1)", "EXTRA_N(6, 1)")
 ASKED = (
     "COUNT(*), SUM(i), SUM(x), SUM(d), AVG(x), MIN(i), MAX(x), MIN(s), VAR_SAMP(x), FIRST(x), LAST(s), BOOL_AND(i > 0),"
     " MEDIAN(x), MODE(i), COUNT(DISTINCT i), COUNT(DISTINCT s), REGR_SLOPE(x, i), COLLECT_LIST(i)"
