@@ -11,6 +11,7 @@ from rich.table import Table
 from windrow.plan.expiry import Expiry
 
 from .expiry_delays import Delay
+from .expiry_live import LiveDelay
 from .expiry_replay import FROM_SQL, Throughput
 from .expiry_spark import OnSpark
 
@@ -46,6 +47,19 @@ def report(
         console.print(line)
     for case, number in memory.items():
         console.print(f"DISTINCT, {case}: {number:.0f} bytes an event (aim 150)")
+
+
+def report_live(console: Console, live: list[LiveDelay]) -> None:
+    """Delays with real batches, beside which those of the simulator stand."""
+    table = Table(title="Output delay on Spark in seconds, mean and most")
+    for column in ("query", "way", "changes", "while events come", "when none come any more"):
+        table.add_column(column, justify="right")
+    for each in live:
+        coming = f"{each.mean_s:.2f} {each.most_s:.2f}"
+        table.add_row(
+            each.query, each.way, f"{each.changes:,}", coming, f"{each.silent_mean_s:.2f} {each.silent_most_s:.2f}"
+        )
+    console.print(table)
 
 
 def ratios(delays: list[Delay], found: list[Throughput]) -> Iterator[str]:

@@ -35,8 +35,10 @@ def sales_of(name: str, seconds: float, rate: int = RATE) -> dict[str, pa.Table]
     return found
 
 
-def check_changes(name: str, changes: pa.Table, sales: Mapping[str, pa.Table]) -> None:
-    """At some instants the changes so far add up to what DuckDB says of the last minute."""
+def check_changes(
+    name: str, changes: pa.Table, sales: Mapping[str, pa.Table], range_us: int = MINUTE, begin_us: int = BEGIN_US
+) -> None:
+    """At some instants the changes so far add up to what DuckDB says of the last minute, or another range."""
     order = np.argsort(changes["time"].cast(pa.int64()).to_numpy(), kind="stable")
     times = changes["time"].cast(pa.int64()).to_numpy()[order]
     changes = changes.take(pa.array(order))
@@ -49,13 +51,13 @@ def check_changes(name: str, changes: pa.Table, sales: Mapping[str, pa.Table]) -
     with duckdb.connect() as connection:
         for table, held in tables().items():
             connection.register(table, held)
-        for instant in np.linspace(BEGIN_US, last, 5).astype(int).tolist()[1:]:
+        for instant in np.linspace(begin_us, last, 5).astype(int).tolist()[1:]:
             stop = int(np.searchsorted(times, instant, side="right"))
             for row, sign in zip(rows[done:stop], signs[done:stop]):
                 there[row] += sign
             done = stop
             for stream, held in sales.items():
-                inside = (seen[stream] > instant - MINUTE) & (seen[stream] <= instant)
+                inside = (seen[stream] > instant - range_us) & (seen[stream] <= instant)
                 connection.register(stream, held.filter(pa.array(inside)))
             wanted = sorted(connection.execute(SNAPSHOTS[name]).fetchall())
             found = sorted(there.elements())

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import multiprocessing
 import os
 import statistics
 import tempfile
 import threading
 import time
 from dataclasses import asdict, dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import duckdb
@@ -26,6 +23,7 @@ import windrow
 
 from . import sliding
 from .bench_spark import bench_spark
+from .look_for_rows import Reader
 from .size import Size
 from .ticks import SCHEMA, Ticks
 
@@ -35,11 +33,6 @@ EVERY = 0.5
 """A file comes so often, in seconds, with the events of that time."""
 
 ROWS = 1_000
-LOOK = 0.01
-"""So often, in seconds, a reader looks for new files."""
-
-SETTLED_NS = 20_000_000
-"""The clock of a file system may go by so many nanoseconds at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,51 +78,6 @@ class Writer(threading.Thread):
         self.placed[number] = time.time()
 
 
-class Reader(threading.Thread):
-    """Who waits for results, in a process of its own: when it saw the rows of each window, by folder."""
-
-    def __init__(self, folders: list[Path]) -> None:
-        super().__init__(daemon=True)
-        self.seen: list[dict[int, float]] = [{} for _ in folders]
-        spawn = multiprocessing.get_context("spawn")
-        self._news, theirs = spawn.Pipe(duplex=False)
-        self._process = spawn.Process(target=look_for_windows, args=(folders, theirs), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def run(self) -> None:
-        with contextlib.suppress(EOFError, OSError):
-            while True:
-                number, end, at = self._news.recv()
-                self.seen[number].setdefault(end, at)
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.join()
-        self.join()
-
-
-def look_for_windows(folders: list[Path], news: Connection) -> None:
-    """Send when the rows of each window were seen; a folder in which nothing is new is not read again."""
-    known = [set[str]() for _ in folders]
-    changed_ns = [0] * len(folders)
-    while True:
-        time.sleep(LOOK)
-        for number, folder in enumerate(folders):
-            now_ns = folder.stat().st_mtime_ns if folder.exists() else 0
-            if now_ns == changed_ns[number]:
-                continue
-            names = {name for name in os.listdir(folder) if not name.startswith(("_", "."))}
-            for name in names - known[number]:
-                ends = pq.read_table(folder / name, columns=["window_end"])["window_end"].cast(pa.int64()).to_numpy()
-                at = time.time()
-                for end in np.unique(ends).tolist():
-                    news.send((number, (end - BEGIN_US) // SECOND, at))
-            known[number] |= names
-            if time.time_ns() - now_ns > SETTLED_NS:  # else a file may come that the time does not tell from this one
-                changed_ns[number] = now_ns
-
-
 class Bench:
     """Runs live jobs, each over files of its own."""
 
@@ -147,7 +95,7 @@ class Bench:
         for reach in reaches:
             session.query(f"r{reach}", _asked(reach))
         out = {f"r{reach}": place / "out" / f"r{reach}" for reach in reaches}
-        reader = Reader(list(out.values()))
+        reader = Reader(list(out.values()), "window_end")
         sinks = {name: windrow.sink("parquet", path=path) for name, path in out.items()}
         job = session.start(str(place / "checkpoint"), sinks)
         writer.start()
@@ -159,7 +107,7 @@ class Bench:
         ended = time.time()
         writer.stopped.set()
         writer.join()
-        last = int(max(writer.placed) * EVERY)
+        last = BEGIN_US + int(max(writer.placed) * EVERY) * SECOND
         while not all(last in seen for seen in reader.seen):
             assert not job.wait(0.1), "the job has ended"
         job.stop()
@@ -167,7 +115,9 @@ class Bench:
         for reach in reaches[:: max(1, queries // 5)]:
             self._check(place, reach)
         closed = [
-            (int(number * EVERY), at) for number, at in writer.placed.items() if number % 2 == 0 and began < at < ended
+            (BEGIN_US + int(number * EVERY) * SECOND, at)
+            for number, at in writer.placed.items()
+            if number % 2 == 0 and began < at < ended
         ]
         delays = [seen[end] - at for seen in reader.seen for end, at in closed if end in seen]
         assert len(delays) == len(closed) * queries, f"{len(closed) * queries - len(delays)} windows were not seen"
