@@ -119,8 +119,8 @@ class _Live:
         job = session.start(str(folder / "checkpoint"), {n: windrow.sink("parquet", path=p) for n, p in out.items()})
         sales.start()
         sales.join()
-        over = time.time() + self._reach + 4
-        while time.time() < over:
+        over = sales.ended_us + self._reach * SECOND
+        while not _has_come_to(job, over):
             assert not job.wait(0.1), "the job has ended"
         job.stop()
         reader.stop()
@@ -150,6 +150,12 @@ class _Live:
         return LiveDelay(
             name, way, changes, *_mean_and_most(late[settled & ~silent]), *_mean_and_most(late[settled & silent])
         )
+
+
+def _has_come_to(job: windrow.Job, instant_us: int) -> bool:
+    """Whether the clocks of all that the job reads have passed an instant."""
+    clocks = [figures.clock for figures in job.progress().values()]
+    return all(clock is not None and clock.timestamp() * SECOND > instant_us for clock in clocks) and bool(clocks)
 
 
 def _mean_and_most(late: np.ndarray) -> tuple[float, float]:
