@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from windrow.current.subscription import Subscription
     from windrow.local.replay import Replay, replay
     from windrow.plan.aggregate_plugin import AggregatePlugin
+    from windrow.plan.history import history
     from windrow.plan.sink import Sink, sink
     from windrow.plan.stream_function import StreamFunctionPlugin
     from windrow.serve.client import Client, connect
@@ -67,6 +68,7 @@ __all__ = [
     "Update",
     "WindrowError",
     "connect",
+    "history",
     "open_console",
     "replay",
     "sink",
@@ -90,6 +92,7 @@ _LATER = {
     "StreamProgress": ("spark.job.progress", "StreamProgress"),
     "Client": ("serve.client", "Client"),
     "connect": ("serve.client", "connect"),
+    "history": ("plan.history", "history"),
     "open_console": ("console.door", "open_console"),
     "replay": ("local.replay", "replay"),
     "sink": ("plan.sink", "sink"),

@@ -30,6 +30,7 @@ from windrow.expressions.types import is_time, written_type
 from windrow.language import ColumnDefinition, identifier_sql, parse_expression
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described
+from windrow.plan.history import History
 from windrow.plan.kafka_options import source_options
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
@@ -162,8 +163,17 @@ class Draft(Declared):
             raise NeedsSpark("folders are named by columns")
         return declared_schema(ddl)
 
-    def declare_opened(self, name: str, opened: OpenedFiles, timed_by: TimedBy) -> None:
+    def declare_opened(
+        self,
+        name: str,
+        opened: OpenedFiles,
+        timed_by: TimedBy,
+        after: History | None = None,
+        beside: Sequence[str] = (),
+    ) -> None:
         """Register a stream that was opened."""
+        if after is not None:
+            raise NeedsSpark("a history is read before a stream")
         self._check_name(name)
         if name.startswith(CHANGES_OF) or timed_by.denied is not None:
             raise NeedsSpark("a stream is declared wrongly")

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from windrow.errors import SettingsError
-from windrow.spark.job.progress import Progress, StreamProgress
+from windrow.spark.job.progress import Progress, ShardProgress, StreamProgress
 from windrow.spark.job.waited import Waited
 
 pytest.importorskip("prometheus_client")
@@ -57,6 +57,10 @@ def progress() -> Progress:
         restarts=2,
         lag={"tx/0": 5, "a/b/11": 0},
         waited=waited.figures(),
+        seam=8,
+        history={"files": 5, "left": 2},
+        last_error={"why": "it failed", "at": 77.0},
+        shards={0: ShardProgress(last_seconds=1.0, memory_bytes=3), 1: ShardProgress(last_seconds=3.0, groups=4)},
     )
     return Progress({"tx": figures})
 
@@ -80,6 +84,12 @@ def test_every_figure_is_there_with_its_type_and_its_labels() -> None:
     assert found["windrow_query_stopped", (("query", "other"), stream)] == 1
     assert found["windrow_restarts_total", (stream,)] == 2
     assert found["windrow_duplicate_events_total", (stream,)] == 6
+    assert found["windrow_seam_events_total", (stream,)] == 8
+    assert found["windrow_history_files_left", (stream,)] == 2
+    assert found["windrow_last_error_timestamp_seconds", (stream,)] == 77
+    assert found["windrow_shard_skew", (stream,)] == 1.5
+    assert found["windrow_shard_groups", (("shard", "1"), stream)] == 4
+    assert found["windrow_shard_memory_bytes", (("shard", "0"), stream)] == 3
     assert found["windrow_delay_seconds_bucket", (("le", "0.5"), stream)] == 10
     assert found["windrow_delay_seconds_bucket", (("le", "+Inf"), stream)] == 40
     assert found["windrow_delay_seconds_count", (stream,)] == 40

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow.application.check_options import refuse_messages, source_options
+from windrow.application.check_options import history_of, refuse_messages, source_options
 from windrow.application.check_sinks import Places, check_sink, sink_of
 from windrow.application.declaring import Declaring
 from windrow.application.script_text import ScriptText
@@ -30,6 +30,7 @@ from windrow.language import (
 )
 from windrow.language.variables import with_variables
 from windrow.plan.catalog import Unique
+from windrow.plan.history import History, starting_before
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, Sink, check_partitions, differing_columns, wrong_holding
@@ -100,20 +101,23 @@ class Application:
                 self._query(f"query_{self._unnamed}", statement, Sink("console"))
 
     def _stream(self, stream: CreateStream) -> None:
-        opened = self._opened(stream)
+        after = history_of(self._script, self.session, stream)
+        opened = self._opened(stream, after)
         by = stream.timestamp_by
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
         apart = tuple(map(expression_sql, stream.unique_by))
         unique = Unique(apart, stream.unique_us) if apart else None
         said = (stream.lateness_us, stream.idle_clock, stream.ahead_us, unique, stream.correct_us)
+        beside = [column.name for column in stream.columns if column.metadata is not None]
         with self._script.placed(place or stream.name_span):
-            self.session.declare_opened(stream.name, opened, TimedBy(time, *said))
+            self.session.declare_opened(stream.name, opened, TimedBy(time, *said), after, beside)
         self._streams.append(stream.name)
 
-    def _opened(self, stream: CreateStream) -> Any:
+    def _opened(self, stream: CreateStream, after: History | None) -> Any:
         if stream.format.lower() == KAFKA:
             with self._script.placed(self._script.written(stream.message, stream)):
-                about = (dict(stream.options), stream.message, dict(stream.message_options))
+                options = starting_before(dict(stream.options), after, stream.lateness_us)
+                about = (options, stream.message, dict(stream.message_options))
                 return self.session.open_messages(*about, stream.columns)
         refuse_messages(self._script, stream)
         options = source_options(self._script, self.session, stream)

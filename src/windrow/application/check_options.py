@@ -6,6 +6,7 @@ from windrow.application.declaring import Declaring
 from windrow.application.script_text import Created, ScriptText
 from windrow.language import CreateSink, CreateStream, CreateTable
 from windrow.language.spelling import closest
+from windrow.plan.history import History, history
 from windrow.plan.known_options import unknown_option
 from windrow.plan.sink import OWN_FORMATS
 from windrow.spark.sources.file_columns import missing_column
@@ -45,6 +46,26 @@ def source_options(script: ScriptText, session: Declaring, source: CreateStream 
         name, message, way_out = lacks
         raise script.error(message, places[name], way_out)
     return options
+
+
+def history_of(script: ScriptText, session: Declaring, stream: CreateStream) -> History | None:
+    """What a stream is read after: files that are there, with the columns that are declared."""
+    after = stream.after
+    if after is None:
+        return None
+    with script.placed(after.span):
+        found = history(after.format, after.until, **dict(after.options))
+    wrong = unknown_option(after.format, [key for key, _ in after.options])
+    if wrong is not None:
+        raise script.error(wrong[1], after.span, wrong[2])
+    missing = missing_path(after.format, dict(after.options))
+    if missing is not None:
+        raise script.error(missing, after.span, "a path to files, or to a folder, that exists")
+    places = {each.name: (each.start, each.end) for each in stream.columns if each.metadata is None}
+    lacks = missing_column(after.format, dict(after.options), list(places))
+    if lacks is not None:
+        raise script.error(f"the history of the stream: {lacks[1]}", places[lacks[0]], lacks[2])
+    return found
 
 
 def check_keys(script: ScriptText, statement: Created) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from windrow.language import ColumnDefinition, CreateIndex, Query
+from windrow.plan.history import History
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.sink import Sink
 from windrow.plan.timed_by import TimedBy
@@ -28,8 +29,10 @@ class Declaring(Protocol):
     ) -> Any:
         """A stream of Kafka, to be given to `declare_opened`."""
 
-    def declare_opened(self, name: str, opened: Any, timed_by: TimedBy) -> None:
-        """Register a stream that was opened."""
+    def declare_opened(
+        self, name: str, opened: Any, timed_by: TimedBy, after: History | None = None, beside: Sequence[str] = ()
+    ) -> None:
+        """Register a stream that was opened, to be read `after` its history, which may lack the columns `beside`."""
 
     def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
         """Register rows that do not change."""

@@ -79,6 +79,8 @@ def rejected(figures: Figures) -> str:
         counted.append(f"{figures['corrected']:,} corrected")
     if figures.get("duplicates"):
         counted.append(f"{figures['duplicates']:,} duplicates")
+    if figures.get("seam"):
+        counted.append(f"{figures['seam']:,} at the seam of history and stream")
     if figures.get("missing_files"):
         counted.append(f"{figures['missing_files']:,} files missing")
     return ", ".join(counted) or "none"

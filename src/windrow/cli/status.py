@@ -35,6 +35,12 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         lines.append(line_of(shown_name(run), known))
         if figures.get("restarts"):
             lines.append(f"{shown_name(run)}: {figures['restarts']} restarts")
+        if figures.get("last_error"):
+            when = datetime.fromtimestamp(figures["last_error"]["at"], UTC).isoformat(timespec="seconds")
+            lines.append(f"{shown_name(run)}: last error, {when}: {figures['last_error']['why']}")
+        if figures.get("history"):
+            left, files = figures["history"]["left"], figures["history"]["files"]
+            lines.append(f"{shown_name(run)}: history: {left:,} of {files:,} files left")
         if figures.get("lag"):
             behind = ", ".join(f"{partition} {count:,}" for partition, count in figures["lag"].items())
             lines.append(f"{shown_name(run)}: not read yet: {behind}")

@@ -11,6 +11,7 @@ from windrow.language.dialect import Windrow
 from windrow.language.durations import LONGEST_US, duration_sql
 from windrow.language.identifiers import identifier_sql
 from windrow.language.statements import (
+    After,
     ColumnDefinition,
     CreateIndex,
     CreateSink,
@@ -123,12 +124,19 @@ def _timing(stream: CreateStream) -> str:
         _ahead(stream.ahead_us),
         "IDLE CLOCK" if stream.idle_clock else "",
         _unique(stream),
+        _after(stream.after),
     )
 
 
 def _unique(stream: CreateStream) -> str:
     by = ", ".join(map(expression_sql, stream.unique_by))
     return f"DEDUPLICATE BY {by} WITHIN {duration_sql(stream.unique_us)}" if by else ""
+
+
+def _after(after: After | None) -> str:
+    if after is None:
+        return ""
+    return _join(f"AFTER {identifier_sql(after.format)}", _options(after.options), f"UNTIL {_string(after.until)}")
 
 
 def _ahead(ahead_us: int | None) -> str:

@@ -36,9 +36,19 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class After:
+    """`AFTER parquet OPTIONS (path 'lake/tx') UNTIL '2026-11-16 00:00'`: files with what happened before a stream."""
+
+    format: str
+    options: Options
+    until: str
+    span: Span = field(default=_NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class CreateStream(Written):
     """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... CORRECT FOR ...
-    AHEAD ... IDLE CLOCK DEDUPLICATE BY ... WITHIN ...`.
+    AHEAD ... IDLE CLOCK DEDUPLICATE BY ... WITHIN ... AFTER ... UNTIL ...`.
 
     `FORMAT json OPTIONS (...)`, behind the options, says what messages are: `message`, `message_options`. `AHEAD
     UNBOUNDED` is the longest of all durations.
@@ -57,6 +67,7 @@ class CreateStream(Written):
     correct_us: int = 0
     message: str | None = None
     message_options: Options = ()
+    after: After | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from windrow.errors import SettingsError
 from windrow.language.spelling import closest
 
-WRITTEN = ("json", "csv", "text", "raw")
+WRITTEN = ("json", "csv", "avro", "text", "raw")
 """What messages that are written can be."""
 
 MARKERS = "windrow-batches"
 MESSAGE = "message"
 _OWN = ("bootstrap", "topic", "key", "headers", "value", "holds", "markers", "compression", MESSAGE)
 _TEXTS = ("dateFormat", "timestampFormat", "ignoreNullFields", "sep", "quote", "escape", "nullValue")
+_AVRO = ("schema", "schemaFile", "registry", "subject")
 _KEEPING = ("keep", "keeprows", "keepmb", "keepbatches")
 """Options of every sink, for answers that the job keeps besides."""
 
@@ -27,7 +28,7 @@ _TAKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic and how rows become messages in it: `message` is json, csv, text or raw, with its options in `texts`.
+    """A topic and how rows become messages in it: `message` is json, csv, avro, text or raw, its options are `texts`.
 
     `key` and `headers` name columns; `value` the one that is a message of text or raw. `markers` is the topic that says
     which batches are done. `client` are the options of the producer, by its own names.
@@ -53,6 +54,8 @@ def topic_of(options: Mapping[str, str], *, rejected: bool = False) -> Topic:
     own: dict[str, str] = {}
     texts: dict[str, str] = {}
     client: dict[str, str] = {}
+    message = next((value for key, value in options.items() if key.lower() == MESSAGE), "json").lower()
+    of_message = _AVRO if message == "avro" else _TEXTS
     for key, value in options.items():
         bare = key.removeprefix("kafka.")
         if bare in _TAKEN:
@@ -65,10 +68,10 @@ def topic_of(options: Mapping[str, str], *, rejected: bool = False) -> Topic:
             own["bootstrap"] = value
         elif "." in bare or bare in ("partitioner", "retries"):
             client[bare] = value
-        elif key.lower() in (each.lower() for each in _TEXTS):
-            texts[key] = value
+        elif key.lower() in (each.lower() for each in of_message):
+            texts[next(each for each in of_message if each.lower() == key.lower())] = value
         else:
-            meant = closest(key, [each.upper() for each in (*_OWN, *_TEXTS)])
+            meant = closest(key, [each.upper() for each in (*_OWN, *of_message)])
             way = f"did you mean {meant.lower()}?" if meant else "an option of Kafka's producer has dots, as linger.ms"
             raise SettingsError(f"a sink of Kafka has no option {key!r}\nhint: {way}")
     for needed in ("bootstrap", "topic"):
@@ -79,7 +82,6 @@ def topic_of(options: Mapping[str, str], *, rejected: bool = False) -> Topic:
             )
     if "compression" in own:
         client["compression.type"] = own["compression"]
-    message = own.get(MESSAGE, "json").lower()
     if message not in WRITTEN:
         raise SettingsError(f"messages cannot be written as {message!r}\nhint: FORMAT {', '.join(WRITTEN)}")
     if message in ("text", "raw") and "value" not in own and not rejected:

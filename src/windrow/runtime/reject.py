@@ -19,6 +19,12 @@ LATE, UNPLACED = "late", "no point"
 CAUSES = {"untimed": "no time", "unreadable": UNREADABLE, "impossible": "impossible time", "ahead": "ahead"}
 """Why an event cannot be used whatever the clock, by what counts it."""
 
+SEAM = "seam"
+"""Counts events that another source of the stream gives: they are not rejected, only left to it."""
+
+Bounds = tuple[int, int]
+"""The first instant that a source gives the events of, and the first that it does not any more."""
+
 
 class Usable:
     """Which events of a batch can be used (`timed`), and of the others why not: each has one cause.
@@ -27,9 +33,11 @@ class Usable:
     >>> batch = pa.record_batch({TIME: times, ARRIVED: pa.array([20] * 4)})
     >>> Usable(batch, ahead_us=60).counts
     {'untimed': 1, 'impossible': 1, 'ahead': 1}
+    >>> Usable(batch, None, bounds=(6, 90)).counts
+    {'untimed': 1, 'impossible': 1, 'seam': 2}
     """
 
-    def __init__(self, batch: pa.RecordBatch, ahead_us: int | None) -> None:
+    def __init__(self, batch: pa.RecordBatch, ahead_us: int | None, bounds: Bounds | None = None) -> None:
         times = pc.cast(batch.column(TIME), pa.int64())
         self.timed = np.ones(len(times), bool)
         self._known = known = pc.fill_null(times, 0).to_numpy()
@@ -39,6 +47,8 @@ class Usable:
         self._leave_out("untimed", times.is_null())
         if len(known) and (known.min() < EARLIEST_US or known.max() > LATEST_US):
             self._leave_out("impossible", (known < EARLIEST_US) | (known > LATEST_US))
+        if bounds is not None:
+            self._leave_out(SEAM, (known < bounds[0]) | (known >= bounds[1]))
         if ahead_us is not None:
             self._leave_out("ahead", known > batch.column(ARRIVED).to_numpy() + ahead_us)
 
@@ -58,7 +68,7 @@ class Usable:
         """Why each event may be rejected: one that can be used, only because it is late."""
         causes = np.full(len(self.timed), LATE, object)
         for name, found in self._causes.items():
-            causes[found] = CAUSES[name]
+            causes[found] = CAUSES.get(name, name)
         return causes
 
     def _leave_out(self, name: str, bad: np.ndarray | pa.Array) -> None:
@@ -78,7 +88,7 @@ def raw_rows(batch: pa.RecordBatch, usable: Usable, unplaced: np.ndarray | None 
         causes[unplaced] = UNPLACED
     times = pc.if_else(pa.array(causes == CAUSES["impossible"]), None, batch.column(TIME))
     columns = {"cause": pa.array(causes, pa.string()), "time": times, "row": batch.column(RAW)}
-    return pa.record_batch(columns)
+    return pa.record_batch(columns).filter(pa.array(causes != SEAM))
 
 
 def rejected_of(rows: pa.RecordBatch, stream: str, answered: Sequence[Answered]) -> pa.RecordBatch:

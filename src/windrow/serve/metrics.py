@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow.errors import SettingsError
 from windrow.plan.nodes.run_names import streams_in
+from windrow.spark.job.progress import skew
 
 if TYPE_CHECKING:
     from prometheus_client.core import Metric
@@ -30,6 +31,7 @@ COUNTERS = {
     "windrow_failed_values": ("failed", "Values that overflowed or could not be cast, and are NULL."),
     "windrow_dropped": ("dropped", "Panes and rows that were given up when the clock was set back."),
     "windrow_duplicate_events": ("duplicates", "Events that had come before, and were left out."),
+    "windrow_seam_events": ("seam", "Events at the seam of a history and its stream, left to the other of the two."),
     "windrow_restarts": ("restarts", "Times that the Spark query of the stream died and came back."),
 }
 """By name the figure that only grows, and what it counts."""
@@ -40,6 +42,19 @@ GAUGES = {
     "windrow_state_bytes": ("state_bytes", "State on disk."),
     "windrow_memory_bytes": ("memory_bytes", "State that workers have in memory."),
     "windrow_waiting": ("waiting", "1 where all that came is worked off."),
+}
+
+
+SHARD_GAUGES = {
+    "windrow_shard_groups": ("groups", "Groups in the state of a shard."),
+    "windrow_shard_memory_bytes": ("memory_bytes", "State of a shard that a worker has in memory."),
+    "windrow_shard_last_batch_seconds": ("last_seconds", "What the last batch took a shard."),
+}
+SHARD_COUNTERS = {
+    "windrow_shard_seconds": ("seconds", "What a shard has taken in all."),
+    "windrow_shard_events": ("events", "Events that were sent to a shard."),
+    "windrow_shard_state_written_bytes": ("written_bytes", "State that a shard has written."),
+    "windrow_shard_moves": ("moved", "Times that a shard was read anew, since another worker had run it last."),
 }
 
 
@@ -86,16 +101,35 @@ def families(progress: Mapping[str, Figures], now: float | None = None) -> list[
         pairs = ((stream, figures[figure]) for stream, figures in streams.items())
         return [([stream, label], value) for stream, counts in pairs for label, value in counts.items()]
 
+    def by_shard(figure: str) -> list[tuple[list[str], float]]:
+        pairs = ((stream, figures["shards"]) for stream, figures in streams.items())
+        return [([stream, str(number)], _of(own, figure)) for stream, shards in pairs for number, own in shards.items()]
+
     for name, (figure, help) in COUNTERS.items():
         counter(name, help, each(figure), ["stream"])
     for name, (figure, help) in GAUGES.items():
         gauge(name, help, each(figure), ["stream"])
+    for name, (figure, help) in SHARD_GAUGES.items():
+        gauge(name, help, by_shard(figure), ["stream", "shard"])
+    for name, (figure, help) in SHARD_COUNTERS.items():
+        counter(name, help, by_shard(figure), ["stream", "shard"])
+    skews = [([stream], skew(figures["shards"])) for stream, figures in streams.items()]
+    gauge(
+        "windrow_shard_skew",
+        "How many times the mean of all shards the slowest took for the last batch.",
+        [(labels, value) for labels, value in skews if value is not None],
+        ["stream"],
+    )
+    errors = [([s], own["last_error"]["at"]) for s, own in streams.items() if own.get("last_error") is not None]
+    gauge("windrow_last_error_timestamp_seconds", "When something of the stream last died.", errors, ["stream"])
     counter("windrow_rejected_events", "Events that no window took, by cause.", by("rejected"), ["stream", "cause"])
     counter("windrow_stage_seconds", "Where the time went, by step.", by("seconds"), ["stream", "stage"])
     counter("windrow_query_seconds", "What tasks took for each query.", by("query_seconds"), ["stream", "query"])
     counter("windrow_sink_seconds", "What it took to write into each sink.", by("sink_seconds"), ["stream", "sink"])
     counter("windrow_answers", "Rows that each query has given.", by("rows"), ["stream", "query"])
     gauge("windrow_answers_per_second", "Rows of each query lately.", by("rows_per_second"), ["stream", "query"])
+    histories = [([s], own["history"]["left"]) for s, own in streams.items() if own.get("history") is not None]
+    gauge("windrow_history_files_left", "Files of a history that are not read yet.", histories, ["stream"])
     stopped = [([stream, query], 1.0) for stream, figures in streams.items() for query in figures["stopped"]]
     gauge("windrow_query_stopped", "1 for a query that has stopped, while others go on.", stopped, ["stream", "query"])
     clocks = [(stream, _seconds(figures["clock"])) for stream, figures in streams.items()]
@@ -132,6 +166,10 @@ def families(progress: Mapping[str, Figures], now: float | None = None) -> list[
             delays.add_metric([stream], buckets, waited["seconds"])
     found.append(delays)
     return found
+
+
+def _of(shard: Any, figure: str) -> float:
+    return float(shard[figure] if isinstance(shard, dict) else getattr(shard, figure))
 
 
 def _seconds(clock: datetime | str | None) -> float | None:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from windrow.declared import Declared
 from windrow.errors import SettingsError
 from windrow.language import ColumnDefinition, SplitStream, identifier_sql, parse_script
 from windrow.language.script import parse_columns
 from windrow.plan.catalog import Stream
+from windrow.plan.history import History, starting_before
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.timed_by import TimedBy
+from windrow.spark.connect import is_connect
+from windrow.spark.sources.file_columns import missing_column
 from windrow.spark.sources.file_options import bounded, missing_path
+from windrow.spark.sources.history import read_history
 from windrow.spark.sources.kafka import read_kafka, split_columns
 from windrow.spark.sources.named_files import name_files
 from windrow.spark.sources.read import missing_format, read_stream, read_table, table_rows, time_expression
@@ -73,6 +79,7 @@ class SessionStreams(Declared):
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
         correct_for: str | None = None,
+        after: History | None = None,
         **options: str | int | bool,
     ) -> None:
         """Register the files at `path`, and those that come there, as a stream.
@@ -80,24 +87,34 @@ class SessionStreams(Declared):
         `schema` are the columns as in CREATE STREAM, "ts TIMESTAMP, price DOUBLE"; without it they are those that the
         files now there have. `options` are those of Spark's source of files, such as maxFilesPerTrigger=10. Parquet
         files are read by the tasks that fold their rows, where these know all that queries ask of a row; `explain`
-        tells. `time` and what follows it are as in `stream`.
+        tells. `time` and what follows it are as in `stream`. With `after`, such as windrow.history("parquet",
+        until="2026-11-16 00:00", path="lake/tx"), those files are read first, for what happened before that instant.
         """
         given = {"path": str(path), **{key: _option(value) for key, value in options.items()}}
         wrong = missing_path(format, given)
         if wrong is not None:
             raise SettingsError(f"stream {name!r}: {wrong}")
+        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
         opened = self.open_stream(format, given, schema)
-        self.declare_opened(
-            name, opened, TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
-        )
+        self.declare_opened(name, opened, timed_by, after)
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
         """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
         frame, corrupt = read_stream(self.spark, format, options, ddl)
         return Opened(frame, corrupt, name_files(self.spark, format, bounded(format, options), frame))
 
-    def declare_opened(self, name: str, opened: Opened, timed_by: TimedBy) -> None:
-        """Register a stream that was opened: rows of Spark's, perhaps in files that tasks can read by their names."""
+    def declare_opened(
+        self,
+        name: str,
+        opened: Opened,
+        timed_by: TimedBy,
+        after: History | None = None,
+        beside: Sequence[str] = (),
+    ) -> None:
+        """Register a stream that was opened: rows of Spark's, perhaps in files that tasks can read by their names.
+
+        It is read `after` its history, if it has one, whose files may lack the columns `beside` the others.
+        """
         self._check_name(name)
         if name.startswith(CHANGES_OF):
             raise SettingsError(
@@ -110,10 +127,29 @@ class SessionStreams(Declared):
                 f"{name!r} is timed by arrival and has no {timed_by.denied}: say with time=... when they happened"
             )
         time_sql = time_expression(opened.frame, timed_by.time, name)
-        self._sources[name] = Source(opened.frame, time_sql, opened.corrupt, opened.files, timed_by.time, opened.raw)
         unseen = opened.hidden if opened.corrupt is None else (opened.corrupt, *opened.hidden)
+        source = Source(opened.frame, time_sql, opened.corrupt, opened.files, timed_by.time, opened.raw)
+        if after is not None:
+            past = self._history(name, after, opened.frame.drop(*unseen).schema, timed_by, beside)
+            source = replace(source, history=past, after=after)
+        self._sources[name] = source
         schema = to_arrow_schema(opened.frame.drop(*unseen).schema, timezone="UTC")
         self._streams[name] = timed_by.stream(name, schema)
+
+    def _history(self, name: str, after: History, live: StructType, timed_by: TimedBy, beside: Sequence[str]) -> Source:
+        if timed_by.time is None:
+            raise SettingsError(f"{name!r} is timed by arrival, and a history has arrived before: say time=...")
+        if is_connect(self.spark):
+            raise SettingsError("histories are not read through Spark Connect\nhint: start the job where Spark is")
+        needed = [field.name for field in live.fields if field.name not in beside]
+        options = dict(after.options)
+        lacks = missing_column(after.format, options, needed)
+        wrong = missing_path(after.format, options) or (None if lacks is None else lacks[1])
+        if wrong is not None:
+            raise SettingsError(f"the history of stream {name!r}: {wrong}")
+        past = read_history(self.spark, after, live, needed)
+        time_sql = time_expression(past.frame, timed_by.time, name)
+        return Source(past.frame, time_sql, past.corrupt, past.files, timed_by.time, past.raw)
 
     def stream_kafka(
         self,
@@ -132,21 +168,24 @@ class SessionStreams(Declared):
         within: str | None = None,
         correct_for: str | None = None,
         options: Mapping[str, str | int | bool] | None = None,
+        after: History | None = None,
     ) -> None:
         """Register a topic of Kafka as a stream: `bootstrap` is its broker, "host:9092".
 
         `schema` are the columns as in CREATE STREAM, "card STRING, sent TIMESTAMP METADATA FROM 'timestamp'". `format`
         is json, csv, avro, text or raw, with `format_options` as behind FORMAT. `options` are `starting`, Spark's
         limits such as maxOffsetsPerTrigger, and those of Kafka's consumer by their own names. Spark needs its
-        connector: `Session(packages=["kafka"])`. `time` and what follows it are as in `stream`.
+        connector: `Session(packages=["kafka"])`. `time` and what follows it are as in `stream`. `after` is as in
+        `stream_files`: unless `starting` is said, the topic is then read from where the history ends, less the
+        lateness, by the broker's time.
         """
         given = {"bootstrap": bootstrap, "topic": topic}
         given |= {key: _option(value) for key, value in (options or {}).items()}
-        about = (given, format.lower(), dict(format_options or {}))
-        opened = self.open_messages(*about, parse_columns(schema or ""))
-        self.declare_opened(
-            name, opened, TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
-        )
+        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        given, columns = starting_before(given, after, timed_by.lateness_us), parse_columns(schema or "")
+        opened = self.open_messages(given, format.lower(), dict(format_options or {}), columns)
+        beside = [column.name for column in columns if column.metadata is not None]
+        self.declare_opened(name, opened, timed_by, after, beside)
 
     def open_messages(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import TokenType
 
 from windrow.language.parsing.types import TypeParser
-from windrow.language.statements import ColumnDefinition, Options
+from windrow.language.statements import After, ColumnDefinition, Options
 
 _VALUES = (TokenType.STRING, TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE)
 
@@ -47,6 +47,15 @@ class OptionsParser(TypeParser):
         self._advance()
         message = self._parse_name("format")[0].lower()
         return {"message": message, "message_options": self._parse_options()}
+
+    def _parse_history(self) -> After:
+        """What stands behind AFTER: files, and the instant up to which they have all events."""
+        index = self._index
+        format, options = self._parse_name("format")[0], self._parse_options()
+        self._expect("UNTIL", after="the files of AFTER")
+        if not self._match(TokenType.STRING):
+            self._fail("expected the instant from which on the stream itself is read", hint="UNTIL '2026-11-16 00:00'")
+        return After(format.lower(), options, self._prev.text, self._span_since(index))
 
     def _parse_format(self, name: str) -> str:
         """A short name such as parquet, or the full name of a data source's class."""

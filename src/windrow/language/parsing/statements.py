@@ -132,7 +132,7 @@ class StatementParser(SplitParser):
         return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
 
     def _parse_timing(self) -> dict[str, Any]:
-        """TIMESTAMP BY, LATENESS, CORRECT FOR, AHEAD, IDLE CLOCK and DEDUPLICATE BY, in any order.
+        """TIMESTAMP BY, LATENESS, CORRECT FOR, AHEAD, IDLE CLOCK, DEDUPLICATE BY and AFTER, in any order.
 
         A comma may stand before CORRECT: `LATENESS 2 SECONDS, CORRECT FOR 1 MINUTE`.
         """
@@ -166,6 +166,8 @@ class StatementParser(SplitParser):
                     self._fail("expected what tells events apart", hint="DEDUPLICATE BY id WITHIN 1 HOUR")
                 self._expect("WITHIN", after="the columns of DEDUPLICATE BY")
                 timing["unique_us"] = self._parse_duration("time WITHIN").us
+            elif name == "after":
+                timing[name] = self._parse_history()
             else:
                 self._expect("CLOCK", after="IDLE")
                 timing[name] = True
@@ -178,9 +180,10 @@ class StatementParser(SplitParser):
 
     def _timing_name(self) -> str:
         names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "AHEAD": "ahead_us", "IDLE": "idle_clock"}
-        names |= {"DEDUPLICATE": "unique_by", "CORRECT": "correct_us"}
+        names |= {"DEDUPLICATE": "unique_by", "CORRECT": "correct_us", "AFTER": "after"}
         if self._word() not in names:
-            self._fail_expecting(["TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY"])
+            known = ("TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY", "AFTER")
+            self._fail_expecting(known)
         return names[self._word()]
 
     def _parse_rejected(self) -> tuple[bool, tuple[str, ...], tuple[Span, ...]]:

@@ -22,7 +22,7 @@ from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
-from windrow.runtime.reject import ARRIVED, TIME, Usable, raw_rows
+from windrow.runtime.reject import ARRIVED, TIME, Bounds, Usable, raw_rows
 from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.entries import Lifted
 from windrow.runtime.slice.expression_column import expression_column
@@ -48,9 +48,19 @@ class Slicer:
     `raw` row, and when it `arrived` (microseconds), which a plan with a limit `ahead` and an idle clock need.
     """
 
-    def __init__(self, plan: StreamPlan, task: int, shards: Sequence[int], joins: JoinedChunks | None = None) -> None:
-        """`joins` give the rows of joins with tables: with those that the plan has brought along, unless told so."""
-        self._plan, self._task, self._shards = plan, task, list(shards)
+    def __init__(
+        self,
+        plan: StreamPlan,
+        task: int,
+        shards: Sequence[int],
+        joins: JoinedChunks | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
+        """`joins` give the rows of joins with tables: with those that the plan has brought along, unless told so.
+
+        Events outside of `bounds` are left to another source of the stream.
+        """
+        self._plan, self._task, self._shards, self._bounds = plan, task, list(shards), bounds
         self._joins = joins or TableChunks(plan, dict(plan.static))
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
         user = dict(plan.user_code)
@@ -99,7 +109,7 @@ class Slicer:
         batch = self._joins.events(table.to_batches()[0])
         if not batch.num_rows:
             return
-        usable = Usable(batch, self._plan.ahead_us)
+        usable = Usable(batch, self._plan.ahead_us, self._bounds)
         timed = usable.timed
         if self._plan.timing is Timing.IDLE:
             self._arrived = pc.max(batch.column(ARRIVED)).as_py()

@@ -16,6 +16,8 @@ first_windows     From which window queries answer on a checkpoint, by the state
 forget_state      State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
                   the same
 hangs             Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves
+history_note      What a checkpoint notes of the histories that its streams begin with: until when each goes, and if it
+                  is over
 hold              One job a checkpoint: whoever comes second is told who has it
 job               A running job: one Spark query a stream, all its results written to their sinks, and queries that come
                   and go

@@ -17,6 +17,12 @@ def instant_of(folder: AnyPlace, batch: int) -> int:
     return int(json.loads(said)["batchTimestampMs"]) * 1000
 
 
+def last_begun(folder: AnyPlace) -> int:
+    """The last batch that was begun; -1 if none was."""
+    names = (place_of(folder) / "spark" / "offsets").names()
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
 def last_committed(folder: AnyPlace) -> int:
     """The last batch that is done; -1 if none is."""
     names = (place_of(folder) / "spark" / "commits").names()

@@ -58,6 +58,7 @@ class JobLife(JobView):
         with self._lock:
             self._look_after()
             active = self._recovery.waiting or any(query.isActive for query in self._running.queries.values())
+            active = active or (self._running.goes_live and not self._ending and not self._recovery.given_up)
             if not active:
                 self._hold.release()
             return active
@@ -77,7 +78,8 @@ class JobLife(JobView):
                     if not active:
                         self._hold.release()
                     raise JobError(why) from self._running.queries[stream].exception()
-                if not active and not self._recovery.waiting:
+                goes_on = self._recovery.waiting or (self._running.goes_live and not self._ending)
+                if not active and not goes_on:
                     self._show_waiting()
                     for over in self._when_over:
                         over()

@@ -9,6 +9,7 @@ from functools import partial
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.errors import JobError
 from windrow.places.place import Place
 from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import QueryEdits
@@ -43,20 +44,36 @@ class Caretaker:
                     self._begin(stream)
                 continue
             error = query.exception()
-            if error is not None:
+            if error is None and not query.isActive and self._running.runs[stream].in_history:
+                self._go_live(stream, query)
+            elif error is not None:
                 if not self._mended(stream, query, error):
-                    self._recovery.give_up(stream, reason(error))
+                    self._give_up(stream, reason(error))
             elif query.isActive and self._recovery.hung.hangs(stream, partial(self._running.runs[stream].mark, query)):
                 why = f"no task has ended for {self._recovery.task_timeout}: one hangs"
                 query.stop()
                 if not self._comes_back(stream, query, why):
-                    self._recovery.give_up(stream, why)
+                    self._give_up(stream, why)
+
+    def _go_live(self, stream: str, query: StreamingQuery) -> None:
+        """Go on with a stream whose history has been read, or with what has come to its history meanwhile."""
+        try:
+            if self._running.runs[stream].past_history(query):
+                LOGGER.info("the history of %s has been read, and the stream itself is read from here on", stream)
+            self._running.restart(stream)
+        except JobError as error:
+            self._give_up(stream, str(error))
+
+    def _give_up(self, stream: str, why: str) -> None:
+        self._watched.failed(stream, why)
+        self._recovery.give_up(stream, why)
 
     def _comes_back(self, stream: str, query: StreamingQuery, why: str) -> bool:
         """Whether a Spark query is started again after a pause, from its checkpoint: it may pass."""
         if not self._recovery.pause(stream, progressed=query.lastProgress is not None):
             return False
         self._watched.restarted(stream)
+        self._watched.failed(stream, why)
         LOGGER.warning("a batch over %s was lost, and runs again: %s", stream, why)
         return True
 
@@ -81,6 +98,7 @@ class Caretaker:
         for name in names:
             self._aside[name] = running.plans.pop(name), running.sinks.pop(name)
             self._watched.query_stopped(stream, name, why)
+            self._watched.failed(stream, why)
             LOGGER.error("query %r has stopped, the others go on: %s", name, why)
         heirs = running.heirs(stream)
         for heir in heirs:

@@ -34,8 +34,9 @@ class StreamProgress(Mapping[str, Any]):
     `stream_rate` is events in a second of the stream's own time, `events_per_second` how fast they are worked off.
     `rejected` counts events that no window took, by cause; `late_in_part` those that came when some of their
     windows had been answered, and are in the others; `corrected` those for which windows were answered again, where
-    the stream has CORRECT FOR; `duplicates` those that DEDUPLICATE BY has left out; `failed`
-    values that overflowed or could not be cast;
+    the stream has CORRECT FOR; `duplicates` those that DEDUPLICATE BY has left out; `seam` those that a history
+    and the stream after it both have, read from the one that is not to give them; `history`, as long as one is read,
+    how many `files` it has and how many are `left`; `failed` values that overflowed or could not be cast;
     `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
     seconds, where they did, without the first batches, which load and compile what the others find ready. `seconds`
     tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
@@ -44,7 +45,8 @@ class StreamProgress(Mapping[str, Any]):
     `shards` has the figures of each shard, by number, and `heaviest` the groups with most events since the start, as
     far as they were among the three heaviest of their shard in a batch. `query_seconds` is what tasks took to slide
     each query and to finish its rows, `sink_seconds` what it took to write into each sink, since the start and the
-    dearest first; what several queries share is paid by them in equal parts.
+    dearest first; what several queries share is paid by them in equal parts. `last_error` is what a Spark query or a
+    query of the stream has died of last, since the job was started: `why`, and `at` which second since 1970.
     """
 
     batches: int
@@ -70,6 +72,9 @@ class StreamProgress(Mapping[str, Any]):
     stopped: dict[str, str] = field(default_factory=dict)
     restarts: int = 0
     corrected: int = 0
+    seam: int = 0
+    history: dict[str, int] | None = None
+    last_error: dict[str, Any] | None = None
     lag: dict[str, int] = field(default_factory=dict)
     waited: dict[str, Any] | None = None
     shards: dict[int, ShardProgress] = field(default_factory=dict)
@@ -112,6 +117,7 @@ class StreamProgress(Mapping[str, Any]):
             "duplicates": self.duplicates,
             "missing files": self.missing_files,
         }
+        counted |= {"seam": self.seam, "files of history left": (self.history or {}).get("left", 0)}
         counted |= {"failed": self.failed, "dropped": self.dropped}
         counted |= {"restarts": self.restarts, "not read yet": sum(self.lag.values())}
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]
@@ -121,6 +127,16 @@ class StreamProgress(Mapping[str, Any]):
             told += [f"most events have {name} ({count:,})" for name, count in [*self.heaviest.items()][:1]]
         told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)
+
+
+def skew(shards: Mapping[int, Any]) -> float | None:
+    """How many times the mean of all shards the slowest one took for the last batch; None where nothing was done.
+
+    >>> skew({0: ShardProgress(last_seconds=1.0), 1: ShardProgress(last_seconds=3.0)})
+    1.5
+    """
+    took = [each["last_seconds"] if isinstance(each, dict) else each.last_seconds for each in shards.values()]
+    return max(took) * len(took) / sum(took) if sum(took) > 0 else None
 
 
 def uneven(shards: Mapping[int, ShardProgress]) -> str | None:

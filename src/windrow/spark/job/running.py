@@ -88,6 +88,12 @@ class Running:
             self.runs[stream] = self.run_of(stream)
             self.restart(stream)
 
+    @property
+    def goes_live(self) -> bool:
+        """Whether a stream is about to be read whose history has been."""
+        ended = (stream for stream, query in self.queries.items() if not query.isActive and query.exception() is None)
+        return any(stream in self.runs and self.runs[stream].in_history for stream in ended)
+
     def streams(self) -> list[str]:
         """The streams, or sets of streams, that have a Spark query."""
         return list(dict.fromkeys(plan.run for plan in self.plans.values()))

@@ -13,18 +13,19 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from windrow.errors import SettingsError
+from windrow.errors import ChangeError, JobError, SettingsError
 from windrow.places.place import Place
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.connect import is_connect
-from windrow.spark.job.batches import instant_of, last_committed
+from windrow.spark.job.batches import instant_of, last_begun, last_committed
 from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.checkpoint_files import write_quickly
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.hangs import mark_of
+from windrow.spark.job.history_note import HistoryNote
 from windrow.spark.job.plain_plans import without_code
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.served_batch import ServedBatch
@@ -38,6 +39,7 @@ from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.asked import BY_NAME
 from windrow.spark.sources.heartbeat import keep_timing
+from windrow.spark.sources.history import FilesLeft, Turn, turned
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing, has_files_of
 from windrow.spark.sources.read import spark_reason
 from windrow.spark.stages.pipeline import Sources, finishes_here, packed_results, ways_of
@@ -45,6 +47,7 @@ from windrow.spark.stages.same_version import told_of_windrow
 from windrow.spark.stages.slide import Finishes
 
 Trigger = str | Mapping[str, Any] | None
+_ALL_THERE = "available now"
 _TRIED = "tried"
 _TRIES = 3
 
@@ -82,8 +85,11 @@ class StreamRun:
             raise not_writable(self._folder, error) from error
         for stream in plan.stages[0].read:
             keep_timing(self._folder, stream, together=len(plan.stages[0].read) > 1)
-        ways = [ways_of(sources, plan).get(stream.stream) for stream in plan.stages[0].read]
-        self._by_name, self._all_by_name = BY_NAME in ways, all(way == BY_NAME for way in ways)
+        past = {stream.stream: sources[stream.stream] for stream in plan.stages[0].read}
+        untils = {name: source.until_us for name, source in past.items() if source.history is not None}
+        self._history = HistoryNote(self._folder, untils)
+        self._has_history = bool(untils)
+        self._left: FilesLeft | None = None
         covered = Coverage(spark)
         kept = None if keeping is None else keeping(covered)
         self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit, kept, covered)
@@ -92,6 +98,9 @@ class StreamRun:
         write_quickly(self._spark, self._folder)
         served = is_connect(self._spark)
         finishing = self._delivery.in_slide(finishes_here(self.plan) and not served)
+        ways = self._ways()
+        by_name, all_by_name = BY_NAME in ways, all(way == BY_NAME for way in ways)
+        left = self._left = FilesLeft(self._spark, self.plan, self._sources, self._folder) if self.in_history else None
         packed = self._packed(self._run, finishing)
         started: Future[StreamingQuery] = Future()
         self._delivery.begin()
@@ -112,10 +121,10 @@ class StreamRun:
         writer = ServedBatch(self._delivery, self._folder, self._control) if served else write
         writing = packed.writeStream.foreachBatch(writer).queryName(self._name)
         writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)
-        stays_in_python = finishing is not None and self._all_by_name and not self._delivery.leaves_to_spark
+        stays_in_python = finishing is not None and all_by_name and not self._delivery.leaves_to_spark
         try:
             with without_code(self._spark, wanted=stays_in_python):
-                query = writing.trigger(**as_trigger(trigger)).start()
+                query = writing.trigger(**as_trigger(_ALL_THERE if self.in_history else trigger)).start()
         except (PySparkException, Py4JError) as error:
             started.cancel()
             raise SettingsError(
@@ -125,8 +134,36 @@ class StreamRun:
             ) from error
         started.set_result(query)
         reports = Reports(self._folder) if served else None
-        watched.watch(self.plan.run, query, self._control.for_spark, self._by_name, reports)
+        watched.watch(self.plan.run, query, self._control.for_spark, by_name, reports, left)
         return query
+
+    @property
+    def in_history(self) -> bool:
+        """Whether the histories of its streams are still to be read, and the streams themselves are not read yet."""
+        return not self._history.over
+
+    def past_history(self, query: StreamingQuery) -> bool:
+        """Note that the histories have been read, if all files that are there by now are; `query` has ended.
+
+        Files may have come meanwhile: they are read by another run. Raises where Spark passes over some.
+        """
+        assert self._left is not None
+        files, done = self._left.listed(), last_committed(self._folder)
+        noted, begun = self._left.noted(), last_begun(self._folder)
+        if noted >= files and done == begun:
+            self._history.end()
+            return True
+        if query.lastProgress is None:
+            raise JobError(f"Spark reads {noted} of the {files} files that the history of {self.plan.run!r} has")
+        return False
+
+    def _ways(self) -> list[str | None]:
+        told = ways_of(turned(self._sources, self._turn), self.plan)
+        return [told.get(stream.stream) for stream in self.plan.stages[0].read]
+
+    @property
+    def _turn(self) -> Turn | None:
+        return Turn(self.in_history, self._history.empty.for_spark) if self._has_history else None
 
     def mark(self, query: StreamingQuery) -> Hashable | None:
         """What changes whenever a task of the batch under way begins or ends."""
@@ -162,7 +199,8 @@ class StreamRun:
     def _packed(self, run: str, finishing: Finishes | None = None) -> DataFrame:
         control = self._spark.readStream.schema("value STRING").text(self._control.for_spark)
         tables = keep_editions(self._folder, self.plan.joined)
-        return packed_results(self._sources, self.plan, self._shards, control, run, tables=tables, finishing=finishing)
+        given = (self._sources, self.plan, self._shards, control, run)
+        return packed_results(*given, tables=tables, finishing=finishing, turn=self._turn)
 
     @property
     def rolls(self) -> bool:
@@ -175,6 +213,11 @@ class StreamRun:
 
     def flush(self) -> None:
         """Say to all shards that the input has ended: the next run closes every window that holds an event."""
+        if self.in_history:
+            raise ChangeError(
+                f"the history of {self.plan.run!r} is still being read: the stream itself has not begun"
+                "\nhint: wait until progress() tells of no files left"
+            )
         say(self._control, FLUSH)
 
     def reset_clock(self, to_us: int) -> None:

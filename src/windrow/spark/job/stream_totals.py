@@ -18,6 +18,7 @@ from windrow.spark.job.measures import METRICS, Observed, added_up, observed_in,
 from windrow.spark.job.progress import ShardProgress
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.waited import Waited
+from windrow.spark.sources.history import FilesLeft
 from windrow.spark.sources.kafka_lag import lag_of
 from windrow.spark.stages.slice import NO_PROBE
 from windrow.spark.stages.slide import COUNTS
@@ -50,6 +51,9 @@ class StreamTotals:
     in_part: int = 0
     corrected: int = 0
     duplicates: int = 0
+    seam: int = 0
+    left: FilesLeft | None = None
+    last_error: dict[str, Any] | None = None
     failed: int = 0
     windows: int = 0
     dropped: int = 0
@@ -124,6 +128,7 @@ class StreamTotals:
         self.in_part += counts["late_in_part"]
         self.corrected += counts["corrected"]
         self.duplicates += counts["duplicates"]
+        self.seam += counts["seam"]
         self.failed += counts["failed"]
         self.dropped += counts["dropped"]
         self.windows += counts["windows"]

@@ -19,6 +19,7 @@ from windrow.spark.job.rates import delays, row_rates, stream_rate
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.stream_totals import StreamTotals
 from windrow.spark.sinks.costs import Costs
+from windrow.spark.sources.history import FilesLeft
 
 TOLD = 5
 """So many of the heaviest groups are told."""
@@ -44,16 +45,17 @@ class Watched:
         control: str,
         by_name: bool = False,
         reports: Reports | None = None,
+        left: FilesLeft | None = None,
     ) -> None:
         """Follow the Spark query of a stream, whose shards get their words from the folder `control`.
 
         Where Spark reads files only `by_name`, its own count of rows is one of names. `reports` are where another
-        process that writes the batches tells of them.
+        process that writes the batches tells of them. `left` says how far a history is that it reads.
         """
         watched = self._streams.setdefault(stream, StreamTotals())
         self._update(watched)
         watched.query, watched.seen, watched.control, watched.by_name = query, -1, control, by_name
-        watched.reports = reports
+        watched.reports, watched.left = reports, left
 
     @contextmanager
     def writing(self, stream: str) -> Iterator[None]:
@@ -93,6 +95,10 @@ class Watched:
         """Count that the Spark query of a stream has died and comes back."""
         self._streams.setdefault(stream, StreamTotals()).restarts += 1
 
+    def failed(self, stream: str, why: str) -> None:
+        """Note what something of a stream has died of, whatever becomes of it."""
+        self._streams.setdefault(stream, StreamTotals()).last_error = {"why": why, "at": time.time()}
+
     def progress(self) -> Progress:
         """The figures of each stream, up to its last finished batch."""
         return Progress({stream: self._figures(totals) for stream, totals in self._streams.items()})
@@ -111,6 +117,9 @@ class Watched:
             late_in_part=watched.in_part,
             corrected=watched.corrected,
             duplicates=watched.duplicates,
+            seam=watched.seam,
+            history=_history(watched.left),
+            last_error=watched.last_error,
             missing_files=watched.missing,
             failed=watched.failed,
             dropped=watched.dropped,
@@ -135,6 +144,11 @@ class Watched:
     def _update(self, watched: StreamTotals) -> None:
         with self._lock:  # a stream's own thread and whoever asks for figures
             watched.update()
+
+
+def _history(left: FilesLeft | None) -> dict[str, int] | None:
+    """How many files a history has that is being read, and how many of them no batch has been made of yet."""
+    return None if left is None else {"files": left.files, "left": max(0, left.files - left.noted())}
 
 
 def _dearest(microseconds: Counter[str]) -> dict[str, float]:

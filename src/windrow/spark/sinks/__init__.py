@@ -6,6 +6,8 @@ answer_lake        The current answer of a query that emits changes, as a table 
 answer_table       The current answer of a query that emits changes, in a table of a database
 append_table       Rows that are appended to a table of a database, each once: the batch is noted in the same
                    transaction
+avro_messages      Rows as Avro messages: records of a schema that is given, or of the newest that a registry has of a
+                   subject
 blame              Whose rows could not be finished or written: the name goes with the error, so that other queries need
                    not end too
 changed_results    Changes as their reader sees them: `-` what was, `+` what is, where the two differ

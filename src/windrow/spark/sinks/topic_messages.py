@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from windrow.errors import SettingsError
 from windrow.plan.sink import Sink
 from windrow.plan.topic_options import Topic, check_columns
+from windrow.spark.sinks.avro_messages import avro_values, check_avro
 from windrow.spark.sinks.file_format import FileFormat, file_format
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -82,6 +83,8 @@ def check_messages(topic: Topic, schema: pa.Schema) -> None:
         wanted = pa.types.is_string if topic.message == "text" else pa.types.is_binary
         if not wanted(kind) and not (topic.message == "raw" and pa.types.is_string(kind)):
             raise SettingsError(f"FORMAT {topic.message} sends {topic.value!r}, which is of type {kind}")
+    elif topic.message == "avro":
+        check_avro(schema, topic.texts)
     else:
         _written(topic, schema)
 
@@ -90,6 +93,9 @@ def _values(rows: pa.Table, topic: Topic) -> Iterator[bytes | None]:
     if topic.value is not None and topic.message in ("text", "raw"):
         for value in rows.column(topic.value).to_pylist():
             yield _bytes(value)
+        return
+    if topic.message == "avro":
+        yield from avro_values(rows, topic.texts)
         return
     form = _written(topic, rows.schema)
     lines = form.csv or form.json

@@ -8,6 +8,7 @@ file_columns   Whether files have the columns that are declared of them: Spark w
 file_options   What the format and the options of a source of files say by themselves, before Spark is asked
 heartbeat      The heartbeat of a stream on Spark: a source with a row for each beat, so that a batch runs though no
                event comes
+history        A stream that begins with its history: which of its two sources is read now, and how many files are left
 kafka          Streams from Kafka: Spark's connector reads messages, and they are decoded into the columns that are
                declared
 kafka_broker   Whether a broker answers and has the topics that are asked for: found out before anything starts, by name

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from windrow.plan.history import History
 from windrow.spark.sources.named_files import NamedFiles
 
 
@@ -15,7 +16,8 @@ class Source:
 
     `files` are the names of its files where tasks may read them, or why they may not; None where it is not one of
     files. `time` is the expression that `time_sql` was made of, None where events happen as they arrive. `raw` is an
-    expression for an event as it came, where that is not its columns as JSON.
+    expression for an event as it came, where that is not its columns as JSON. `history` is read before it, for what
+    happened before `until_us`; `after` says which files those are.
     """
 
     frame: DataFrame
@@ -24,6 +26,14 @@ class Source:
     files: NamedFiles | str | None = None
     time: str | None = None
     raw: str | None = None
+    history: Source | None = None
+    after: History | None = None
+
+    @property
+    def until_us(self) -> int:
+        """The first instant whose events come from here where there is a history."""
+        assert self.after is not None
+        return self.after.until_us
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from windrow.plan.nodes.stage import StagePlan, without_tables
@@ -15,6 +15,7 @@ from windrow.runtime.payload import FLUSH, HEARTBEAT, RESET, TALLIES
 from windrow.spark.job.measures import METRICS, SLIDE_MEASURES, by_shard, summed
 from windrow.spark.sources.asked import JOINED_FIRST, asked_of, way_told
 from windrow.spark.sources.heartbeat import heartbeat_of, heartbeats
+from windrow.spark.sources.history import Turn, nothing, read_now
 from windrow.spark.sources.source import Source
 from windrow.spark.sources.ways import way_of
 from windrow.spark.stages.editions import Edition, Editions, as_read
@@ -38,6 +39,7 @@ def packed_results(
     metrics: str = METRICS,
     tables: Sequence[Edition] | None = None,
     finishing: Finishes | None = None,
+    turn: Turn | None = None,
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
 
@@ -45,19 +47,23 @@ def packed_results(
     who finishes rows in the tasks that slide, where these have all that is needed for it: see `finishes_here`.
 
     `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
-    events, a heartbeat is the last source: a checkpoint keeps the number and the order of them.
+    events, a heartbeat is the last source: a checkpoint keeps the number and the order of them. Where streams have a
+    history, `turn` says whether that is read or the streams themselves.
     """
     keys = shard_keys(shards)
     editions = as_read(plan.joined) if tables is None else tables
     shipped = _shipped(sources, plan.stages[0], editions)
     plan = without_tables(plan)  # they are sent apart, once
     first = plan.stages[0]
-    payloads = _sliced(sources, first, keys, metrics, shipped)
+    payloads = _sliced(sources, first, keys, metrics, shipped, turn)
     if control is not None:
         payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
     if any(stream.timing.has_heartbeat for stream in first.streams):
-        beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
-        payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
+        if turn is not None and turn.history:  # the wall clock says nothing of what happened long ago
+            payloads = payloads.unionByName(_no_payloads(payloads.sparkSession, turn, keys))
+        else:
+            beats = heartbeats(payloads.sparkSession, heartbeat_of(plan))
+            payloads = payloads.unionByName(_to_all(beats, F.lit(HEARTBEAT), F.col("now"), keys))
     payloads = premerge_payloads(payloads, first, keys)
     run = run or uuid.uuid4().hex
     for number, stage in enumerate(plan.stages[:-1]):
@@ -98,11 +104,17 @@ def _sliced(
     keys: list[int],
     metrics: str = METRICS,
     shipped: Mapping[str, ShippedTables] = MappingProxyType({}),
+    turn: Turn | None = None,
 ) -> DataFrame:
     parts = []
     for number, stream in enumerate(plan.read):
-        own = (sources[stream.stream], stream, keys, metrics, number)
-        parts.append(slice_stream(*own, shipped.get(stream.stream)))
+        whole = sources[stream.stream]
+        for source, bounds in read_now(whole, turn):
+            if source is None:
+                assert turn is not None
+                parts.append(_no_payloads(whole.frame.sparkSession, turn, keys))
+            else:
+                parts.append(slice_stream(source, stream, keys, metrics, number, shipped.get(stream.stream), bounds))
     return reduce(DataFrame.unionByName, parts)
 
 
@@ -115,6 +127,11 @@ def ways_of(sources: Sources, plan: StagePlan) -> dict[str, str]:
             reason = JOINED_FIRST if stream.joins_first else way_of(source, asked_of(stream))
             told[stream.stream] = way_told(reason)
     return told
+
+
+def _no_payloads(spark: SparkSession, turn: Turn, keys: list[int]) -> DataFrame:
+    """No payload at all, in the place of a source whose turn it is not."""
+    return _to_all(_words(nothing(spark, turn)), F.col("name"), F.col("number"), keys)
 
 
 def _words(lines: DataFrame) -> DataFrame:

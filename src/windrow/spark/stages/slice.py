@@ -14,7 +14,7 @@ from windrow.language import identifier_sql
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.runtime.contracts import AnySlicer
 from windrow.runtime.payload import TALLIES, Payload
-from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE
+from windrow.runtime.reject import ARRIVED, RAW, TIME, UNREADABLE, Bounds
 from windrow.runtime.slice.events import Slicer
 from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.split_chunks import FAILED, SplitChunks
@@ -66,17 +66,19 @@ def slice_stream(
     metrics: str = METRICS,
     number: int = 0,
     tables: ShippedTables | None = None,
+    bounds: Bounds | None = None,
 ) -> DataFrame:
     """The payloads of a stream: one row for each shard, and one for each space that the shard gets something of.
 
-    It is the stream with this `number` of all that are read together; `tables` are what it is joined with.
+    It is the stream with this `number` of all that are read together; `tables` are what it is joined with. Events
+    outside of `bounds` are left to another source of the stream.
     """
     first, kept = tables is not None and plan.joins_first, Once(plan)
 
     def slicer(task: int) -> Slicer:
         own = kept.value
         joins = SplitChunks(own) if first else None if tables is None else tables.joins()
-        return Slicer(own, TASKS * number + task, shards, joins)
+        return Slicer(own, TASKS * number + task, shards, joins, bounds)
 
     asked, stage = asked_of(plan), f"slice {number}"
     if tables is None or not first:
