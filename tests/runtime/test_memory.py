@@ -91,7 +91,7 @@ def test_a_window_that_slides_reads_each_block_about_once_however_little_memory_
 
 
 def test_values_that_must_be_in_memory_and_do_not_fit_stop_the_query_with_the_size_and_the_way_out():
-    core = Core(plan("medians", memory_bytes=3_000))
+    core = Core(plan("lists", memory_bytes=3_000))
     with pytest.raises(MemoryLimitError, match=r"q0 hold \d\.\d KB .* limit is 3\.0 KB: .*memory=.*APPROX_QUANTILE"):
         for events in batches():
             core.step(events)

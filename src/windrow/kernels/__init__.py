@@ -34,6 +34,7 @@ plain_values    Plain values as bytes and back: what states and payloads hold, w
                 read
 rounding        How far answers may lie apart and still be the same but for rounding
 sketches        APPROX_COUNT_DISTINCT and APPROX_QUANTILE: sketches of a fixed size, by Apache DataSketches
+spilled_values  The values of a window that do not fit into memory together: answered from the sorted runs of its panes
 state_codec     The states of users' code in blocks and payloads: as plain values, by their own `dump` and `load`, or as
                 pickles
 stored          Partials on their way into blocks and back: a column that says nothing is left out

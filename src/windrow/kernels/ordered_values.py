@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow.kernels import bits
 from windrow.kernels.columns import live, plain, reals
 from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
+from windrow.kernels.spilled_values import LargeValues, SpilledGroup
 from windrow.kernels.value_codec import ValueCodec
 from windrow.kernels.value_index import ValueIndex
 from windrow.kernels.value_ranks import FLOATS, SIGNED, UNSIGNED, between, interpolated, reals_of
@@ -23,6 +24,9 @@ LARGE = 4096
 
 Values = int | ValueRuns | Version[ValueIndex]
 """What a partial is: one value, some, or many."""
+
+Asked = Values | SpilledGroup
+"""What answers are drawn from: a partial, or what is read from panes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +109,29 @@ class OrderedValues(KernelDefaults):
             return UNSIGNED
         return SIGNED if pa.types.is_integer(self.type) else FLOATS
 
-    def _spread(self, values: Values) -> float:
+    def _spread(self, asked: Asked) -> float:
         """The median of the distances from the median."""
+        values = _at_hand(asked)
+        if isinstance(values, LargeValues):
+            return self._spread_of(values)
         if isinstance(values, Version):
             return values.ask("MAD", self._spread_of)
         return self._spread_of(_runs(values))
 
-    def _spread_of(self, values: ValueIndex | ValueRuns) -> float:
+    def _spread_of(self, values: ValueIndex | ValueRuns | LargeValues) -> float:
         middle = float(self._between([_ends(values, 0.5)])[0])
         rank = (values.total - 1) * 0.5
         first, last = floor(rank), ceil(rank)
         if isinstance(values, ValueIndex) and isfinite(middle):
             near, far = (values.deviation(middle, edge, self._kind()) for edge in (first, last))
+        elif isinstance(values, LargeValues):
+            distances = values.distances(middle, self._kind())
+            near, far = reals_of(np.array([distances.select(edge) for edge in (first, last)]), FLOATS).tolist()
         else:
             runs = values.runs() if isinstance(values, ValueIndex) else values
             with np.errstate(invalid="ignore"):
-                distances = np.abs(np.repeat(reals_of(runs.keys, self._kind()), runs.counts) - middle)
-                near, far = np.sort(distances)[[first, last]].tolist()
+                apart = np.abs(np.repeat(reals_of(runs.keys, self._kind()), runs.counts) - middle)
+                near, far = np.sort(apart)[[first, last]].tolist()
         return float(interpolated(near, far, rank - first))
 
 
@@ -158,31 +168,43 @@ def _plain(values: Values) -> int | ValueRuns:
     return _runs(values) if isinstance(values, Version) else values
 
 
-def _distinct(values: Values | None) -> int:
-    if values is None or isinstance(values, int):
-        return 0 if values is None else 1
-    return values.ask("COUNT_DISTINCT", _distinct_of) if isinstance(values, Version) else values.distinct
+def _at_hand(values: Asked) -> Values | LargeValues:
+    """The values of a group, read where they are not in memory."""
+    return values.read() if isinstance(values, SpilledGroup) else values
+
+
+def _distinct(asked: Asked | None) -> int:
+    if asked is None or isinstance(asked, int):
+        return 0 if asked is None else 1
+    values = _at_hand(asked)
+    if isinstance(values, Version):
+        return values.ask("COUNT_DISTINCT", _distinct_of)
+    return 1 if isinstance(values, int) else values.distinct
 
 
 def _distinct_of(index: ValueIndex) -> int:
     return index.distinct
 
 
-def _mode(values: Values) -> int:
+def _mode(asked: Asked) -> int:
     """The smallest of the values that occur most often."""
+    values = _at_hand(asked)
     if isinstance(values, Version):
         return values.ask("MODE", ValueIndex.mode)
+    if isinstance(values, LargeValues):
+        return values.mode()
     return values if isinstance(values, int) else int(values.keys[np.argmax(values.counts)])
 
 
-def _around(values: Values, share: float) -> tuple[int, int, float]:
+def _around(asked: Asked, share: float) -> tuple[int, int, float]:
     """The two values between which the `share` of all is reached, and how far it is from the first to the second."""
+    values = _at_hand(asked)
     if isinstance(values, Version):
         return values.ask(share, lambda index: _ends(index, share))
     return (values, values, 0.0) if isinstance(values, int) else _ends(values, share)
 
 
-def _ends(values: ValueIndex | ValueRuns, share: float) -> tuple[int, int, float]:
+def _ends(values: ValueIndex | ValueRuns | LargeValues, share: float) -> tuple[int, int, float]:
     rank = (values.total - 1) * share
     first = floor(rank)
     lower = values.select(first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
@@ -17,7 +18,9 @@ from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
+from windrow.local.spill import blocks_in
 from windrow.plan.expiry import Expiry, read_expiry
+from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.storage.blocks import Blocks
@@ -63,6 +66,8 @@ def replay(
     indexes: Sequence[str] = (),
     expiry: str | Expiry | None = None,
     choose: Mapping[str, Any] | None = None,
+    memory: str | int = DEFAULT_BYTES,
+    spill: str | Path | None = None,
     **named: Events,
 ) -> pa.Table | dict[str, pa.Table]:
     """All results of a query over tables of events, as the engine would give them batch by batch.
@@ -95,6 +100,9 @@ def replay(
     set operators expire, if not as is cheapest; `choose` asks for this and other ways by name, as
     {"maintenance": "DABA"}.
 
+    `memory`, such as "64 MB", is how much of the windows may be in memory, as that of a shard; what is beyond it lies
+    in blocks, as bytes in memory, or with `spill` in a file of that folder, which is gone when all is done.
+
     `arrivals` sets the wall clock: when each batch arrives, in microseconds or as datetimes, or a function of the
     batch's number. With `time=None` events are timed by it; with `idle_clock` it moves the clock while no event comes;
     with `ahead`, such as "1 hour", an event further ahead of it than that is rejected. `heartbeats` are instants at
@@ -118,24 +126,28 @@ def replay(
     catalog = replace(catalog, indexes={bound.facts.name: bound for bound in read_indexes(indexes, catalog)})
     way = read_expiry(expiry)
     wanted = read_choose(choose, expiry=way and way.value)
+    wishes = Wishes(read_memory(memory), wanted)
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
-    plans = compile_queries(texts, catalog, static.__getitem__, Wishes(wanted=wanted), derived or {})
+    plans = compile_queries(texts, catalog, static.__getitem__, wishes, derived or {})
     found: dict[str, pa.Table] = {}
     for plan in plans.values():
         needless = bool(heartbeats) or (arrivals is not None and ahead is None)
         beats = any(stream.timing.has_heartbeat for stream in plan.read)
         if {query.name for query in plan.changing} & texts.keys() and needless and not beats:
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
-        replayed = StageReplay(plan, catalog.streams, events)
-        found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
+        with blocks_in(spill) as blocks:
+            replayed = StageReplay(plan, catalog.streams, events, blocks)
+            found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
 
 class Replay(StageReplay):
     """One query over streams, perhaps joined with `tables`, in one process; the shard's state is in `blocks`.
 
-    `choose` asks for ways by name, as that of `replay`. Instead of a query it may be an index, `CREATE INDEX ...`,
-    which is then asked as that of a job is: by `lookup`, `scan`, `aggregate` and `ask`, as of the last batch.
+    `choose` asks for ways by name, and `memory` limits what is in memory, as those of `replay`; for blocks on disk,
+    `blocks` may be `FileBlocks(path)` of `windrow.storage.file_blocks`. Instead of a query it may be an index,
+    `CREATE INDEX ...`, which is then asked as that of a job is: by `lookup`, `scan`, `aggregate` and `ask`, as of the
+    last batch.
     `structure` names how it keeps its keys, or is a class of your own.
     """
 
@@ -158,6 +170,7 @@ class Replay(StageReplay):
         streams: Mapping[str, pa.Table] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
         choose: Mapping[str, Any] | None = None,
+        memory: str | int = DEFAULT_BYTES,
         structure: str | MakeStructure | None = None,
         **named: pa.Table,
     ) -> None:
@@ -177,7 +190,7 @@ class Replay(StageReplay):
             states=states,
             functions=functions,
         )
-        wishes = Wishes(wanted=read_choose(choose))
+        wishes = Wishes(read_memory(memory), read_choose(choose))
         bound = index_in(query, catalog)
         self._index = None if bound is None else ReplayedIndex(bound, structure)
         asked = query if bound is None else bound.query

@@ -34,6 +34,7 @@ pipeline          A plan over changes as it runs: arrivals and the clock in, cha
 ranked            Rows numbered within their partitions, in an order, of which all are told or the first ones:
                   ROW_NUMBER, RANK
 regrouped         Between two stages of a plan over changes: out of one as they are, into the next in order of time
+repository        The rows of one stream for all windows over it that have no slide, each row kept once
 row_table         Distinct rows by slot: each row has a small number, and columns of numbers beside it
 row_wise          Operators that look at one row at a time: a `-` is treated as its `+` was
 running           Running folds: the fold of each run of partials up to each of its elements

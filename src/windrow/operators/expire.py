@@ -8,6 +8,7 @@ import numpy as np
 
 from windrow.operators.changes import NEVER, Changes, merged
 from windrow.operators.pending_changes import HoldsPending
+from windrow.operators.repository import SharedWindow
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.changes import Expire
 from windrow.storage.blocks import Blocks, Snapshot
@@ -18,14 +19,21 @@ class ExpireRows(HoldsPending):
 
     Hammad et al. (2003), section 3.2: t- has the minTS of t, and maxTS = t.minTS + |w|. Above it nothing expires by
     itself: `until` is NEVER, except that a renewing DISTINCT is told (`tells`). A `-` that came in between is kept like
-    any other change; its opposite cancels that of the row it took away, so nothing has to be looked for.
+    any other change; its opposite cancels that of the row it took away, so nothing has to be looked for. Rows of a
+    stream are in a repository that is `shared` with windows of other ranges.
     """
 
     def __init__(
-        self, node: Expire, family: str, blocks: Blocks, snapshot: Snapshot | None = None, tells: bool = False
+        self,
+        node: Expire,
+        family: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
+        tells: bool = False,
+        shared: SharedWindow | None = None,
     ) -> None:
         super().__init__(node.types, family, blocks, snapshot)
-        self._tells = tells
+        self._tells, self._shared = tells, shared
         self._by_input = node.place == "input"
         self.reached: int = (snapshot or {}).get("reached", BEFORE_ALL)
         """The time of the newest row that came to it."""
@@ -33,15 +41,22 @@ class ExpireRows(HoldsPending):
     @property
     def next_due(self) -> int | None:
         """The next instant at which a row expires."""
-        return self._waiting.next_due
+        dues = [self._waiting.next_due, None if self._shared is None else self._shared.next_due]
+        return min((due for due in dues if due is not None), default=None)
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
         if len(changes):
             self.reached = max(self.reached, int(changes.times[-1]))
-        self._waiting.add(*_ending(changes))
+        if self._shared is None:
+            self._waiting.add(*_ending(changes))
+        else:
+            self._shared.add(changes)
+        overs = list(zip(*self._waiting.take_runs(clock)))
+        if self._shared is not None:
+            overs += [(over, over.until) for over in self._shared.take(clock)]
         parts = []
-        for over, ends in zip(*self._waiting.take_runs(clock)):
+        for over, ends in overs:
             until = over.until if self._tells else np.full(len(over), NEVER)
             parts.append(Changes(ends, over.since, until, -over.weights, over.columns))
         if not self._tells:

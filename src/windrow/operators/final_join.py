@@ -120,6 +120,7 @@ class _Waiting:
             slots = self._rows.find(changes.columns, len(changes))
             alone = (slots < 0) | (self._rows.side["paired"][slots] == 0)
             changes, due = changes.keep(alone), due[alone]
+        self._due.rest()
         if self._rows.crowded:
             self._rows.sweep(self._rows.side["leaves"] > clock)
         never = np.full(len(changes), NEVER)

@@ -15,6 +15,7 @@ from windrow.operators.operator import Evaluate, Operator
 from windrow.operators.outer_join import OuterJoinRows
 from windrow.operators.ranked import RankRows
 from windrow.operators.regrouped import PartRows, RegroupedRows
+from windrow.operators.repository import SharedWindow
 from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
 from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
@@ -63,9 +64,17 @@ def space_of(node: Node, tells: bool = False) -> str:
 
 
 def operator_for(
-    node: Node, space: str, around: OperatorNeeds, snapshot: Snapshot | None = None, tells: bool = False
+    node: Node,
+    space: str,
+    around: OperatorNeeds,
+    snapshot: Snapshot | None = None,
+    tells: bool = False,
+    shared: SharedWindow | None = None,
 ) -> Operator:
-    """The operator of `node`, whose state is called `space`. `tells`: an Expire whose parent is a renewing DISTINCT."""
+    """The operator of `node`, whose state is called `space`. `tells`: an Expire whose parent is a renewing DISTINCT.
+
+    `shared`: the rows of an Expire that windows of other ranges have, too.
+    """
     place = (space, around.blocks, snapshot)
     match node:
         case Scan():
@@ -75,7 +84,7 @@ def operator_for(
         case StageEnd():
             return PartRows()
         case Expire():
-            return ExpireRows(node, *place, tells)
+            return ExpireRows(node, *place, tells, shared)
         case Select():
             return SelectRows(node, around.evaluate)
         case Project():

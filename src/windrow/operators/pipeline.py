@@ -16,7 +16,9 @@ from windrow.operators.group import GroupRows
 from windrow.operators.net import by_sign, net
 from windrow.operators.operator import Evaluate, Operator
 from windrow.operators.operator_for import OperatorNeeds, operator_for, space_of
+from windrow.operators.pending_changes import HoldsPending
 from windrow.operators.regrouped import RegroupedRows
+from windrow.operators.repository import Repository, SharedWindow, range_of, shared_name
 from windrow.operators.scan import ScanRows
 from windrow.operators.single import SingleRows
 from windrow.operators.stream_function import FunctionRows
@@ -67,6 +69,8 @@ class Pipeline:
         self._held: dict[tuple[Node, bool], dict[int, HeldChanges]] = {}
         self._streams: dict[tuple[Node, bool], frozenset[str] | None] = {}
         self._by_input: set[tuple[Node, bool]] = set()
+        self._repositories: dict[str, Repository] = {}
+        self._shares: dict[tuple[Node, bool], str] = {}
         self._spaces: dict[tuple[Node, bool], str] = {}  # a name is made of the whole plan below: that takes its time
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
@@ -97,6 +101,8 @@ class Pipeline:
             own = {stream: min(until, clock) for stream, clock in clocks.items()}
             for name, changes in self._step(own, ended).items():
                 parts[name].append(changes)
+        for waiting in self._waiting:
+            waiting.rest()
         return {name: joined(part) for name, part in parts.items()}
 
     @property
@@ -133,6 +139,7 @@ class Pipeline:
             key = waiting.pop()
             found.add(self._spaces[key])
             found.update(self._held_space(key, place) for place in self._held[key])
+            found.update({self._shares[key]} if key in self._shares else ())
             waiting += self._inputs[key]
         return sorted(found)
 
@@ -154,7 +161,8 @@ class Pipeline:
     def nbytes(self) -> int:
         """What the rows that operators hold take in memory."""
         held = (operator.nbytes for by_place in self._held.values() for operator in by_place.values())
-        return sum(operator.nbytes for operator in self._operators.values()) + sum(held)
+        shared = sum(repository.nbytes for repository in self._repositories.values())
+        return sum(operator.nbytes for operator in self._operators.values()) + sum(held) + shared
 
     def save(self) -> None:
         """Write what has changed since the last save into the blocks."""
@@ -163,12 +171,15 @@ class Pipeline:
             operator.save(self._version)
         for held in (held for by_place in self._held.values() for held in by_place.values()):
             held.save(self._version)
+        for repository in self._repositories.values():
+            repository.save(self._version)
 
     def snapshot(self) -> Snapshot:
         """All but the blocks themselves, as plain values, as of the last save."""
         kept = {self._spaces[key]: operator.snapshot() for key, operator in self._operators.items()}
         for key, by_place in self._held.items():
             kept |= {self._held_space(key, place): held.snapshot() for place, held in by_place.items()}
+        kept |= {name: repository.snapshot() for name, repository in self._repositories.items()}
         return {"version": self._version, "operators": kept}
 
     def _build(self, key: tuple[Node, bool], around: OperatorNeeds, kept: Mapping[str, Snapshot]) -> None:
@@ -180,7 +191,8 @@ class Pipeline:
         for child in self._inputs[key]:
             self._build(child, around, kept)
         space = self._spaces[key] = space_of(node, tells)
-        self._operators[key] = operator_for(node, space, around, kept.get(space), tells)
+        shared = self._shared(key, around, kept)
+        self._operators[key] = operator_for(node, space, around, kept.get(space), tells, shared)
         self._streams[key] = streams_in(node)
         if goes_by_input(node):
             self._by_input.add(key)
@@ -189,6 +201,25 @@ class Pipeline:
             name = self._held_space(key, place)
             held = HeldChanges(node.children[place].types, name, around.blocks, kept.get(name))
             self._held[key][place] = held
+
+    def _shared(
+        self, key: tuple[Node, bool], around: OperatorNeeds, kept: Mapping[str, Snapshot]
+    ) -> SharedWindow | None:
+        """The rows of a window without a slide, which it shares with those of other ranges over the same stream."""
+        node, _ = key
+        range_us, name = range_of(node), shared_name(node)
+        if around.slides or range_us is None or name is None:
+            return None
+        if name not in self._repositories:
+            self._repositories[name] = Repository(node.types, name, around.blocks, kept.get(name))
+        self._shares[key] = name
+        return SharedWindow(self._repositories[name], self._spaces[key], range_us)
+
+    @property
+    def _waiting(self) -> list[HoldsPending]:
+        """Who holds changes that wait."""
+        own = [operator for operator in self._operators.values() if isinstance(operator, HoldsPending)]
+        return own + [held for by_place in self._held.values() for held in by_place.values()]
 
     def _step(self, clocks: Mapping[str, int], ended: bool) -> dict[str, Changes]:
         done: dict[tuple[Node, bool], Changes] = {}

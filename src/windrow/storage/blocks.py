@@ -32,23 +32,23 @@ class PrefixedBlocks:
     """The blocks of another store whose families begin with a prefix, seen without it."""
 
     def __init__(self, blocks: Blocks, prefix: str) -> None:
-        self._blocks, self._prefix = blocks, prefix
+        self.whole, self._prefix = blocks, prefix
 
     @property
     def pays(self) -> float:
-        return self._blocks.pays
+        return self.whole.pays
 
     def read(self, family: str, number: int) -> bytes:
-        return self._blocks.read(self._prefix + family, number)
+        return self.whole.read(self._prefix + family, number)
 
     def write(self, family: str, number: int, block: bytes) -> None:
-        self._blocks.write(self._prefix + family, number, block)
+        self.whole.write(self._prefix + family, number, block)
 
     def delete(self, family: str, number: int) -> None:
-        self._blocks.delete(self._prefix + family, number)
+        self.whole.delete(self._prefix + family, number)
 
     def delete_all(self, prefix: str) -> None:
-        self._blocks.delete_all(self._prefix + prefix)
+        self.whole.delete_all(self._prefix + prefix)
 
 
 class MemoryBlocks:

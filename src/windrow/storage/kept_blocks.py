@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from windrow.storage.blocks import Blocks, Snapshot
-from windrow.storage.working_set import WorkingSet
+from windrow.storage.working_set import working_set_of
 
 V = TypeVar("V")
 
@@ -53,7 +53,7 @@ class KeptBlocks(Generic[V]):
         self._used: dict[int, int] = {}
         self._changed: set[int] = set()
         self._deleted: list[int] = []
-        self._working = blocks if isinstance(blocks, WorkingSet) else None
+        self._working = working_set_of(blocks)
         if self._working is not None:
             self._working.join(self)
 
@@ -105,6 +105,21 @@ class KeptBlocks(Generic[V]):
             self.versions[number] = version
         self._changed.clear()
         self._deleted.clear()
+
+    def spill(self) -> None:
+        """Where memory runs out, write blocks before the save comes; only for owners that do not change what they put.
+
+        A save that never comes leaves blocks behind that no snapshot knows; the next ones with their numbers take their
+        places.
+        """
+        if self._working is None or not self._working.is_full:
+            return
+        self._working.make_room()
+        if self._working.is_full:
+            for number in sorted(self._changed):
+                self._store.write(self._family, number, self._codec.encode(self._values[number]))
+            self._changed.clear()
+            self._working.make_room()
 
     def spare(self) -> Iterator[tuple[float, int, int]]:
         far = self._distances()

@@ -9,12 +9,8 @@ import pyarrow as pa
 
 from windrow.errors import StorageError
 from windrow.storage.blocks import Blocks
-from windrow.storage.columns import decode, encode
-from windrow.storage.plain_rows import PlainRows
 from windrow.storage.row_block import BLOCK_BYTES, BlockShape, RowBlock
-
-TRY_AGAIN = 64
-"""Whether compression pays is seen at the first block and then at every 64th."""
+from windrow.storage.rows_codec import RowsCodec
 
 
 @dataclass(slots=True)
@@ -58,10 +54,9 @@ class BufferPool:
         self.capacity, self.block_bytes = capacity, block_bytes
         self.counts = BlockCounts()
         self._family, self._store, self._durable = family, blocks, durable
-        self._shape, self._plain = BlockShape(schema, block_bytes), PlainRows(schema)
+        self._shape, self._codec = BlockShape(schema, block_bytes), RowsCodec(schema, blocks.pays)
         self._held: dict[int, RowBlock] = {}
         self._kept: dict[int, bool] = {}
-        self._compress, self._tries = False, 0
         self._filled: int | None = None
 
     def __contains__(self, number: int) -> bool:
@@ -109,7 +104,7 @@ class BufferPool:
         stored = self._store.read(self._family, number)
         self.counts.reads += 1
         self.counts.bytes_read += len(stored)
-        block = self._held[number] = RowBlock.of(self._decoded(stored), self._shape, self._kept[number])
+        block = self._held[number] = RowBlock.of(self._codec.decode(stored), self._shape, self._kept[number])
         if not self._durable:
             self._store.delete(self._family, number)
             del self._kept[number]
@@ -135,25 +130,8 @@ class BufferPool:
 
     def _write(self, number: int) -> None:
         block = self._held[number]
-        stored = self._encoded(block.rows())
+        stored = self._codec.encode(block.rows())
         self._store.write(self._family, number, stored)
         self.counts.writes += 1
         self.counts.bytes_written += len(stored)
         self._kept[number] = block.full
-
-    def _encoded(self, rows: pa.RecordBatch) -> bytes:
-        self._tries += 1
-        trying = self._tries % TRY_AGAIN == 1
-        plain = self._plain.encode(rows) if trying or not self._compress else None
-        if plain is not None and not trying:
-            return plain
-        columns = dict(zip(rows.schema.names, rows.columns))
-        if not trying:
-            return encode(columns, compress=self._compress)
-        plain, small = plain or encode(columns, compress=False), encode(columns)
-        self._compress = len(small) <= self._store.pays * len(plain)
-        return small if self._compress else plain
-
-    def _decoded(self, stored: bytes) -> pa.RecordBatch:
-        rows = self._plain.decode(stored)
-        return decode(stored) if rows is None else rows

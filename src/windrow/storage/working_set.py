@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from windrow.storage.blocks import Blocks
+from windrow.storage.blocks import Blocks, PrefixedBlocks
 
 SLACK = 16
 """Whoever must make room makes a sixteenth of the limit, so that it is not asked again at the next block."""
@@ -46,6 +46,7 @@ class WorkingSet:
         self._home, self.limit_bytes, self._eviction = home, limit_bytes, eviction
         self._keepers: list[Keeper] = []
         self.kept = self.held = self._uses = 0
+        self.reads = self.writes = 0
 
     def use(self) -> int:
         """A block is used: the number of this use."""
@@ -64,9 +65,14 @@ class WorkingSet:
         """`keeper` keeps blocks of this store, and changes `kept` with what they take."""
         self._keepers.append(keeper)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether more is in memory than may be."""
+        return self.limit_bytes is not None and self.bytes_in_memory > self.limit_bytes
+
     def make_room(self) -> None:
         """Have blocks forgotten until all that is kept is within the limit."""
-        if self.limit_bytes is not None and self.bytes_in_memory > self.limit_bytes:
+        if self.limit_bytes is not None and self.is_full:
             self.shrink(self.limit_bytes - self.limit_bytes // SLACK)
 
     def shrink(self, aim: int) -> None:
@@ -86,9 +92,11 @@ class WorkingSet:
         return self.limit_bytes is None or self.held + size <= self.limit_bytes
 
     def read(self, family: str, number: int) -> bytes:
+        self.reads += 1
         return self._home.read(family, number)
 
     def write(self, family: str, number: int, block: bytes) -> None:
+        self.writes += 1
         self._home.write(family, number, block)
 
     def delete(self, family: str, number: int) -> None:
@@ -96,6 +104,13 @@ class WorkingSet:
 
     def delete_all(self, prefix: str) -> None:
         self._home.delete_all(prefix)
+
+
+def working_set_of(blocks: Blocks) -> WorkingSet | None:
+    """The working set that a store of blocks is, or is a part of."""
+    while isinstance(blocks, PrefixedBlocks):
+        blocks = blocks.whole
+    return blocks if isinstance(blocks, WorkingSet) else None
 
 
 def distances(count: int, positions: Sequence[int]) -> list[int]:
