@@ -38,7 +38,8 @@ from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.stream_plan import StreamPlan
-from windrow.plan.sink import OWN_FORMATS, Sink, check_partitions
+from windrow.plan.refresh import Refresh
+from windrow.plan.sink import DELTA, OWN_FORMATS, Sink, check_partitions
 from windrow.plan.timed_by import TimedBy
 from windrow.schedule.costs import schedule_costs
 from windrow.spark.plain_types import is_plain
@@ -129,6 +130,8 @@ class Draft(Declared):
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> OpenedFiles:
         """A stream of files whose columns are declared."""
+        if format.lower() == DELTA:
+            raise NeedsSpark("a table is asked for its columns")
         lowered = {name.lower(): value for name, value in options.items()}
         odd = [lowered[name] for name in ("maxfilespertrigger", "maxbytespertrigger") if name in lowered]
         if any(not value.isdigit() for value in odd):
@@ -150,11 +153,14 @@ class Draft(Declared):
         source_options(options)
         raise NeedsSpark("a broker is asked for its topics")
 
-    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
-        """Register rows that do not change, whose columns are declared."""
+    def open_table(
+        self, name: str, format: str, options: Mapping[str, str], ddl: str | None, refresh: Refresh | None = None
+    ) -> None:
+        """Register rows that events are joined with, whose columns are declared."""
         self._check_name(name)
         lowered = {key.lower(): value for key, value in options.items()}
-        self._columns_of_tables[name] = self._declared(format, lowered, ddl)
+        schema = self._declared(format, lowered, ddl)
+        self._columns_of_tables[name] = schema if refresh is None else refresh.columns(name, schema)
 
     def _declared(self, format: str, options: Mapping[str, str], ddl: str | None) -> pa.Schema:
         if ddl is None:

@@ -78,6 +78,8 @@ CREATES = [
     "CREATE STREAM ahead (ahead INT) USING json TIMESTAMP BY ahead AHEAD UNBOUNDED",
     r"CREATE STREAM `my stream` (`a b` INT, date DATE, `select` INT) USING csv OPTIONS (path 'it\'s; \\ here')",
     "CREATE TABLE t (k STRING, v VARCHAR(20)) USING org.example.Source",
+    "CREATE TABLE t (k STRING) USING jdbc OPTIONS (url 'jdbc:x', dbtable 'limits') REFRESH 10 MINUTES",
+    "CREATE TABLE t USING parquet OPTIONS (path 'x') REFRESH 30 SECONDS AS read_at",
     "CREATE SINK bad USING parquet OPTIONS (path 'x') FOR REJECTED",
     "CREATE SINK bad USING parquet FOR REJECTED OF ticks, `my stream`",
     "INSERT INTO vwap WITH x AS (SELECT 1) SELECT * FROM x EMIT CHANGES",

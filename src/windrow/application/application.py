@@ -33,6 +33,7 @@ from windrow.plan.catalog import Unique
 from windrow.plan.history import History, starting_before
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.refresh import Refresh
 from windrow.plan.sink import FORMATS, HOLDS_ANSWER, Sink, check_partitions, differing_columns, wrong_holding
 from windrow.plan.timed_by import TimedBy
 
@@ -127,8 +128,9 @@ class Application:
     def _table(self, table: CreateTable) -> None:
         refuse_messages(self._script, table)
         options = source_options(self._script, self.session, table)
+        refresh = None if table.refresh_us is None else Refresh(table.refresh_us, table.read_at)
         with self._script.placed(table.name_span):
-            self.session.open_table(table.name, table.format, options, _columns(table))
+            self.session.open_table(table.name, table.format, options, _columns(table), refresh)
 
     def _rejected(self, sink: CreateSink) -> None:
         for i, stream in enumerate(sink.streams or self._streams):

@@ -8,7 +8,7 @@ from windrow.language import CreateSink, CreateStream, CreateTable
 from windrow.language.spelling import closest
 from windrow.plan.history import History, history
 from windrow.plan.known_options import unknown_option
-from windrow.plan.sink import OWN_FORMATS
+from windrow.plan.sink import DELTA, OWN_FORMATS
 from windrow.spark.sources.file_columns import missing_column
 from windrow.spark.sources.file_options import FILES, missing_path
 
@@ -32,7 +32,8 @@ def refuse_messages(script: ScriptText, statement: Created) -> None:
 
 def source_options(script: ScriptText, session: Declaring, source: CreateStream | CreateTable) -> dict[str, str]:
     """The options of a source, whose path must be there."""
-    check_format(script, session, source)
+    if source.format.lower() != DELTA or isinstance(source, CreateTable):
+        check_format(script, session, source)
     check_keys(script, source)
     options = dict(source.options)
     wrong = missing_path(source.format, options)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.language import ColumnDefinition, CreateIndex, Query
 from windrow.plan.history import History
 from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.refresh import Refresh
 from windrow.plan.sink import Sink
 from windrow.plan.timed_by import TimedBy
 
@@ -34,8 +35,10 @@ class Declaring(Protocol):
     ) -> None:
         """Register a stream that was opened, to be read `after` its history, which may lack the columns `beside`."""
 
-    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
-        """Register rows that do not change."""
+    def open_table(
+        self, name: str, format: str, options: Mapping[str, str], ddl: str | None, refresh: Refresh | None = None
+    ) -> None:
+        """Register rows that events are joined with."""
 
     def derive(self, name: str, query: str | Query) -> None:
         """Register a stream whose events are the answers of a query."""

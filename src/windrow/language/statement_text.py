@@ -51,7 +51,7 @@ def to_sql(statement: Statement) -> str:
         case CreateView(name, query):
             return f"CREATE VIEW {identifier_sql(name)} AS {to_sql(query)}"
         case CreateTable():
-            return _source("TABLE", statement)
+            return _join(_source("TABLE", statement), _refresh(statement))
         case CreateIndex():
             return _index(statement)
         case CreateSink():
@@ -75,6 +75,13 @@ def _source(kind: str, statement: CreateStream | CreateTable) -> str:
     columns = ", ".join(_column(column) for column in statement.columns)
     name = identifier_sql(statement.name)
     return _join(f"CREATE {kind} {name}", f"({columns})" if columns else "", _reading(statement))
+
+
+def _refresh(table: CreateTable) -> str:
+    if table.refresh_us is None:
+        return ""
+    column = "" if table.read_at is None else f"AS {identifier_sql(table.read_at)}"
+    return _join(f"REFRESH {duration_sql(table.refresh_us)}", column)
 
 
 def _index(index: CreateIndex) -> str:

@@ -100,12 +100,17 @@ class CreateView(Written):
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Written):
-    """`CREATE TABLE name (columns) USING format OPTIONS (...)`: rows that do not change, read once."""
+    """`CREATE TABLE name (columns) USING format OPTIONS (...)`: rows that events are joined with.
+
+    They are read once, or, with `REFRESH 10 MINUTES`, again so often; `AS read_at` adds a column with the instant.
+    """
 
     name: str
     columns: tuple[ColumnDefinition, ...]
     format: str
     options: Options = ()
+    refresh_us: int | None = None
+    read_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ name_parts        What names of state are made of: types, names that people gave
                   declared texts
 query_parts       A query in parts that people can compare: its window, which rows it counts by what, and what it makes
                   of them
+refresh           How often a table is read again while a job runs
 sink              Where results go
 state_names       The names that state has in a checkpoint: declared here, word for word, and never how a class happens
                   to print

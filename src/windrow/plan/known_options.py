@@ -50,7 +50,10 @@ _OTHERS = {
     "console": ("numRows", "truncate"),
     "memory": (),
     "answers": (),
-    "delta": ("path", "partitionBy", "compression", "holds", "roll", "expire"),
+    "delta": (
+        *("path", "partitionBy", "compression", "holds", "roll", "expire"),
+        *("startingVersion", "maxFilesPerTrigger", "maxBytesPerTrigger"),
+    ),
     "iceberg": (
         *("catalog", "table", "path", "partitionBy", "compression", "holds", "roll", "expire"),
         *("uri", "warehouse", "type"),

@@ -47,7 +47,6 @@ from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sinks.files import format_in
 from windrow.spark.sinks.results import typed_results
-from windrow.spark.sources.read import table_rows
 from windrow.spark.stages.pipeline import packed_results, ways_of
 
 
@@ -92,11 +91,15 @@ class Session(SessionStreams, SessionPlugins):
         known = (self._streams, self._columns_of_tables, self._aggregates, KnownClusterings(self._clusterings))
         catalog = Catalog(SparkEngine(self.spark), *known, LocalEngine(), self._views, self._indexes, self._functions)
         wishes = Wishes(self.memory_bytes, wanted, self.shards * self.memory_bytes, self.shards)
-        self._compiler = Compiler(catalog, lambda name: table_rows(self._tables[name]), wishes)
+        self._compiler = Compiler(catalog, self._tables.rows, wishes)
         self._covered = Coverage(self.spark)
 
     def __repr__(self) -> str:
-        named: dict[str, Iterable[str]] = {"streams": self._streams, "tables": self._tables, "queries": self._queries}
+        named: dict[str, Iterable[str]] = {
+            "streams": self._streams,
+            "tables": self._columns_of_tables,
+            "queries": self._queries,
+        }
         told = [f"{what} {', '.join(names)}" for what, names in named.items() if [*names]]
         return f"<windrow.Session on {self.shards} shards: {'; '.join(told) or 'nothing registered'}>"
 
@@ -188,6 +191,7 @@ class Session(SessionStreams, SessionPlugins):
             shards=self.shards,
             expiry=self._expiry and self._expiry.value,
             figures=self._measured(),
+            tables=self._tables,
         )
         place = spark_place(self.spark, checkpoint) if checkpoint else place_of(tempfile.mkdtemp(prefix="windrow-"))
         wishes: dict[str, Any] = {"rejected": rejected, "recovery": recovery, "strict": strict}

@@ -37,10 +37,12 @@ from windrow.spark.job.job_requests import Listener
 from windrow.spark.job.keep_expiry import keep_expiry, kept_expiry
 from windrow.spark.job.look_after import LOGGER
 from windrow.spark.job.recovery import Recovery
+from windrow.spark.job.refresh_tables import Refresher
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.status_note import StatusNote
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.sources.source import Source
+from windrow.spark.sources.tables import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Start:
     shards: int
     expiry: str | None
     figures: Mapping[str, Figures]
+    tables: Tables
 
     def on(
         self,
@@ -71,6 +74,7 @@ class Start:
         """Start the queries on a checkpoint, which nobody else may hold; the rest is as in `Session.start`."""
         hold = Hold(checkpoint)
         hold.take()
+        self.tables.begin()
         try:
             queries, aside = self._queries_in(checkpoint, sinks)
             check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))
@@ -86,7 +90,7 @@ class Start:
             refused = NO_ANSWERS if is_connect(self.spark) else None
             answers = Answers(kept.job, keep_all=keep_answers, refused=refused)
             runs = Runs(self.spark, checkpoint, kept, *known, partial(check_hold, hold), answers)
-            job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside)
+            job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside, self.tables)
             job.drift = told
             job.indexes = JobIndexes(checkpoint, ask, aggregate)
         except BaseException:
@@ -98,6 +102,8 @@ class Start:
             note = StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active)
             job.at_end(note.end)
             job.when_over(note.over)
+            if self.tables.refreshes:
+                job.at_end(Refresher(job, self.tables).end)
         except BaseException:
             job.stop()
             raise

@@ -17,15 +17,19 @@ from windrow.language.script import parse_columns
 from windrow.plan.catalog import Stream
 from windrow.plan.history import History, starting_before
 from windrow.plan.nodes.run_names import CHANGES_OF
+from windrow.plan.refresh import Refresh
+from windrow.plan.sink import DELTA
 from windrow.plan.timed_by import TimedBy
 from windrow.spark.connect import is_connect
+from windrow.spark.sources.delta import open_delta
 from windrow.spark.sources.file_columns import missing_column
 from windrow.spark.sources.file_options import bounded, missing_path
 from windrow.spark.sources.history import read_history
 from windrow.spark.sources.kafka import read_kafka, split_columns
 from windrow.spark.sources.named_files import name_files
-from windrow.spark.sources.read import missing_format, read_stream, read_table, table_rows, time_expression
+from windrow.spark.sources.read import missing_format, read_stream, read_table, time_expression
 from windrow.spark.sources.source import Opened, Source
+from windrow.spark.sources.tables import Tables
 
 
 class SessionStreams(Declared):
@@ -35,7 +39,7 @@ class SessionStreams(Declared):
         super().__init__()
         self.spark = spark
         self._sources: dict[str, Source] = {}
-        self._tables: dict[str, DataFrame] = {}
+        self._tables = Tables()
 
     def stream(
         self,
@@ -87,8 +91,9 @@ class SessionStreams(Declared):
         `schema` are the columns as in CREATE STREAM, "ts TIMESTAMP, price DOUBLE"; without it they are those that the
         files now there have. `options` are those of Spark's source of files, such as maxFilesPerTrigger=10. Parquet
         files are read by the tasks that fold their rows, where these know all that queries ask of a row; `explain`
-        tells. `time` and what follows it are as in `stream`. With `after`, such as windrow.history("parquet",
-        until="2026-11-16 00:00", path="lake/tx"), those files are read first, for what happened before that instant.
+        tells. `format="delta"` follows the table at `path`, version by version. `time` and what follows it are as in
+        `stream`. With `after`, such as windrow.history("parquet", until="2026-11-16 00:00", path="lake/tx"), those
+        files are read first, for what happened before that instant.
         """
         given = {"path": str(path), **{key: _option(value) for key, value in options.items()}}
         wrong = missing_path(format, given)
@@ -99,7 +104,9 @@ class SessionStreams(Declared):
         self.declare_opened(name, opened, timed_by, after)
 
     def open_stream(self, format: str, options: Mapping[str, str], ddl: str | None) -> Opened:
-        """A stream in a format of Spark's, to be declared; without `ddl`, its columns are found in the files."""
+        """A stream in a format of Spark's, or of Delta, to be declared; without `ddl`, its columns are found there."""
+        if format.lower() == DELTA:
+            return open_delta(self.spark, options, ddl)
         frame, corrupt = read_stream(self.spark, format, options, ddl)
         return Opened(frame, corrupt, name_files(self.spark, format, bounded(format, options), frame))
 
@@ -197,9 +204,11 @@ class SessionStreams(Declared):
         """A stream of Kafka, to be declared."""
         return read_kafka(self.spark, options, message, message_options, *split_columns(columns))
 
-    def open_table(self, name: str, format: str, options: Mapping[str, str], ddl: str | None) -> None:
-        """Register rows in a format of Spark's that do not change."""
-        self.table(name, read_table(self.spark, format, options, ddl))
+    def open_table(
+        self, name: str, format: str, options: Mapping[str, str], ddl: str | None, refresh: Refresh | None = None
+    ) -> None:
+        """Register rows in a format of Spark's that events are joined with."""
+        self._declare_table(name, read_table(self.spark, format, options, ddl), refresh)
 
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""
@@ -219,13 +228,18 @@ class SessionStreams(Declared):
         for name, query in statement.branches:
             self.branch(name, query)
 
-    def table(self, name: str, dataframe: DataFrame) -> None:
-        """Register a static DataFrame."""
+    def table(self, name: str, dataframe: DataFrame, *, refresh: str | None = None, read_at: str | None = None) -> None:
+        """Register a static DataFrame. With `refresh`, such as "10 minutes", a job reads it again so often.
+
+        `read_at` is the name of a column more, which says when the rows that an answer has used were read.
+        """
+        self._declare_table(name, dataframe, Refresh.read(refresh, read_at))
+
+    def _declare_table(self, name: str, dataframe: DataFrame, refresh: Refresh | None) -> None:
         self._check_name(name)
         if dataframe.isStreaming:
             raise SettingsError(f"{name!r} is a stream: register it with stream(..., time=...)")
-        self._tables[name] = dataframe
-        self._columns_of_tables[name] = to_arrow_schema(dataframe.schema, timezone="UTC")
+        self._columns_of_tables[name] = self._tables.declare(name, dataframe, refresh)
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -244,7 +258,7 @@ class SessionStreams(Declared):
 
     def table_rows(self, name: str) -> pa.Table:
         """The rows of a table, as a query would join them."""
-        return table_rows(self._tables[name])
+        return self._tables.rows(name)
 
 
 def _option(value: str | int | bool) -> str:

@@ -116,7 +116,8 @@ class StatementParser(SplitParser):
             about = self._parse_timing() | message
             return CreateStream(name, columns, source, options, **about, **self._placed(index, name_span))
         if kind == "TABLE":
-            return CreateTable(name, columns, source, options, **self._placed(index, name_span))
+            refresh = self._parse_table_refresh()
+            return CreateTable(name, columns, source, options, *refresh, **self._placed(index, name_span))
         rejected, streams, spans = self._parse_rejected()
         placed = message | self._placed(index, name_span)
         return CreateSink(name, source, options, rejected, streams, **placed, stream_spans=spans)
@@ -185,6 +186,14 @@ class StatementParser(SplitParser):
             known = ("TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY", "AFTER")
             self._fail_expecting(known)
         return names[self._word()]
+
+    def _parse_table_refresh(self) -> tuple[int | None, str | None]:
+        """`REFRESH 10 MINUTES AS read_at`: how often a table is read again, and the column that says when it was."""
+        if not self._curr:
+            return None, None
+        self._expect("REFRESH", after="the options of a table")
+        every = self._parse_duration("time between two refreshes").us
+        return every, self._parse_name("column")[0] if self._match(TokenType.ALIAS) else None
 
     def _parse_rejected(self) -> tuple[bool, tuple[str, ...], tuple[Span, ...]]:
         if not self._curr:

@@ -36,6 +36,8 @@ plain_plans       Plans whose rows stay in Python run as they are: Spark writes 
 progress          How a job is doing, as figures to print and to read: `job.progress()`
 rates             Speeds and delays of a stream, from its recent batches
 recovery          What has died in a job and comes back: after which pause, how often, and when it is given up
+refresh_tables    Tables that are read again while a job runs: their rows are in the checkpoint before a batch is joined
+                  with them
 reports           What another process tells of the batches that it wrote: a small file for each, beside the checkpoint
                   of a stream
 reset_clock       Who may set the clock of a stream back: of a job that runs, and in the checkpoint of one that does not

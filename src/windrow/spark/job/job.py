@@ -10,17 +10,20 @@ from windrow.compile.read_choose import read_choose
 from windrow.errors import ChangeError, SettingsError
 from windrow.places.place import AnyPlace, place_of
 from windrow.plan.instants import read_instant
-from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink, check_places
 from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.hold import Hold, check_free
 from windrow.spark.job.job_life import JobLife
 from windrow.spark.job.look_after import Caretaker
 from windrow.spark.job.recovery import Recovery
+from windrow.spark.job.refresh_tables import check_refreshable
 from windrow.spark.job.reset_clock import check_goes_back, check_timing
 from windrow.spark.job.running import Aside, Planner, Running
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.job.watched import Watched
+from windrow.spark.sources.tables import Tables
+from windrow.spark.stages.editions import version_of
 
 
 class Job(JobLife):
@@ -40,15 +43,19 @@ class Job(JobLife):
         hold: Hold,
         recovery: Recovery | None = None,
         aside: Mapping[str, Aside] | None = None,
+        tables: Tables | None = None,
     ) -> None:
         """`hold` has the checkpoint, and is let go of when the job has ended.
 
         `recovery` says what becomes of what dies. `aside` are queries that do not run and may come back: they have been
-        dropped, or have stopped.
+        dropped, or have stopped. `tables` are those that queries are joined with.
         """
+        self._tables = tables or Tables()
         place, recovery, watched = place_of(checkpoint), recovery or Recovery(), Watched(live=is_live(trigger))
         self._aside = dict(aside or {})
         running = Running(queries, sinks, planner, trigger, place, watched)
+        for table in self._tables.refreshes:
+            check_refreshable(table, [run.plan for run in running.runs.values()], SettingsError)
         caretaker = Caretaker(running, recovery, self._aside, place, watched)
         super().__init__(place, running, watched, hold, recovery, caretaker)
         self.drift: list[str] = []
@@ -137,13 +144,28 @@ class Job(JobLife):
             if not joining:
                 known = sorted({name for run in self._running.runs.values() for name in run.plan.tables})
                 raise ChangeError(f"no query joins a table {table!r}\nhint: joined are {', '.join(known) or 'none'}")
-            for plan in joining.values():
-                if any(table in dict(stage.static) for stage in plan.stages):
-                    names = ", ".join(query.name for stage in plan.stages for query in stage.changing)
-                    raise ChangeError(
-                        f"{table!r} is joined by queries over rows that come and go ({names}), which would be taken"
-                        " back otherwise than they came\nhint: drop them first"
-                    )
+            check_refreshable(table, joining.values(), ChangeError)
+            if table in self._tables.refreshes:
+                self._tables.read_again(table)
+            self._join_anew(table, joining)
+
+    def join_refreshed(self, table: str) -> None:
+        """Have streams joined, from the next batch on, with what a table held when it was last read."""
+        with self._lock:
+            self._check_runs()
+            joining = {stream: run.plan for stream, run in self._running.runs.items() if table in run.plan.tables}
+            self._join_anew(table, joining)
+
+    def tell_table(self, table: str, *, failed: str | None = None) -> None:
+        """Have progress tell how a table was read that is refreshed, or why it was not."""
+        held = self._tables.held(table)
+        if held is not None:
+            for stream in [stream for stream, run in self._running.runs.items() if table in run.plan.tables]:
+                self._watched.table_read(stream, table, version_of(held.rows), held.read_us, failed)
+
+    def _join_anew(self, table: str, joining: Mapping[str, StagePlan]) -> None:
+        """Go on with what `table` holds now."""
+        if joining:
             runs = {stream: self._running.run_of(stream) for stream in joining}  # read before anything is stopped
             for stream, run in runs.items():
                 self._running.stop(stream)

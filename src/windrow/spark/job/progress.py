@@ -47,6 +47,8 @@ class StreamProgress(Mapping[str, Any]):
     each query and to finish its rows, `sink_seconds` what it took to write into each sink, since the start and the
     dearest first; what several queries share is paid by them in equal parts. `last_error` is what a Spark query or a
     query of the stream has died of last, since the job was started: `why`, and `at` which second since 1970.
+    `tables` tells of each table with REFRESH which `version` is joined, when it was `read`, and, where the last refresh
+    has `failed`, why.
     """
 
     batches: int
@@ -81,6 +83,7 @@ class StreamProgress(Mapping[str, Any]):
     heaviest: dict[str, int] = field(default_factory=dict)
     query_seconds: dict[str, float] = field(default_factory=dict)
     sink_seconds: dict[str, float] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():
@@ -125,6 +128,9 @@ class StreamProgress(Mapping[str, Any]):
         if slow is not None:
             told.append(slow)
             told += [f"most events have {name} ({count:,})" for name, count in [*self.heaviest.items()][:1]]
+        told += [
+            f"table {name!r} is of {own['read']}: {own['failed']}" for name, own in self.tables.items() if own["failed"]
+        ]
         told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)
 

@@ -79,6 +79,7 @@ class StreamTotals:
     sink_us: Counter[str] = field(default_factory=Counter)
     writing: float = 0.0
     written: int = 0
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def update(self) -> None:
         """Add up the batches that Spark has told of since the last time."""

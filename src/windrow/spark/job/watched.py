@@ -82,6 +82,11 @@ class Watched:
             with self._lock:  # whoever asks for figures takes them from there
                 self._streams.setdefault(stream, StreamTotals()).tell(batch, shards)
 
+    def table_read(self, stream: str, table: str, version: str, read_us: int, failed: str | None) -> None:
+        """Tell which version of a table is joined, when it was read, and why it was not read again, if it was not."""
+        told = {"version": version, "read": shown_instant(read_us).isoformat(), "failed": failed}
+        self._streams.setdefault(stream, StreamTotals()).tables[table] = told
+
     def query_stopped(self, stream: str, name: str, why: str) -> None:
         """Tell of a query that has stopped while others go on."""
         self._streams.setdefault(stream, StreamTotals()).stopped[name] = why
@@ -135,6 +140,7 @@ class Watched:
             sink_seconds=_dearest(watched.sink_us),
             stopped=dict(watched.stopped),
             restarts=watched.restarts,
+            tables={name: dict(told) for name, told in watched.tables.items()},
             lag=dict(watched.lag),
             waited=watched.waited.figures() if self._live else None,
             heaviest=dict(heaviest(watched.heavy, TOLD)),

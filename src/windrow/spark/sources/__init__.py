@@ -1,6 +1,9 @@
 """Where rows come from: files and their columns, any streaming DataFrame, heartbeats.
 
 asked          What slicers read of the events of a stream
+delta          Streams that follow a Delta table: Spark notes how far it was read, and what it reads are names of files,
+               or rows
+delta_log      The files of a Delta table by its versions: those that it had at first, and those that each version adds
 failures       Counting what fails: row expressions that overflow, divide by zero or cannot cast give NULL, and are
                counted
 file_columns   Whether files have the columns that are declared of them: Spark would read NULLs for one that is not
@@ -30,5 +33,6 @@ registry       The schemas of Avro messages: one that is given, or those that a 
                numbers
 shares         Which task reads which part of which file: every task is told all names, and comes to the same answer
 source         A stream on Spark, as a session has registered it
+tables         The tables of a session: what they hold, and which of them are read again while a job runs
 ways           Which way the rows of files come to the slicers: read by their tasks, or by Spark, and why
 """

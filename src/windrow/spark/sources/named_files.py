@@ -79,10 +79,9 @@ def name_files(spark: SparkSession, format: str, options: Mapping[str, str], fra
     other = not_by_name(format, options)
     if other is not None:
         return other
-    for name, value in _SETTINGS.items():
-        chosen = spark.conf.get(name, None)
-        if chosen is not None and chosen.lower() != value.lower():
-            return f"{name} is {chosen}"
+    unlike = unlike_settings(spark)
+    if unlike is not None:
+        return unlike
     try:
         reader = spark.readStream.format("binaryFile").options(**options)
         apart = reader.schema(_BINARY).load().columns[4:]
@@ -96,3 +95,12 @@ def name_files(spark: SparkSession, format: str, options: Mapping[str, str], fra
     except (PySparkException, KeyError) as error:
         return f"Spark does not list them: {str(error).splitlines()[0]}"
     return NamedFiles(names, tuple(names.columns[4:]), declared, tuple(lowered.items()))
+
+
+def unlike_settings(spark: SparkSession) -> str | None:
+    """A setting by which Spark reads Parquet files otherwise than tasks do; None if there is none."""
+    for name, value in _SETTINGS.items():
+        chosen = spark.conf.get(name, None)
+        if chosen is not None and chosen.lower() != value.lower():
+            return f"{name} is {chosen}"
+    return None
