@@ -51,7 +51,7 @@ class Declared:
 
     def create_index(self, index: CreateIndex) -> Sink:
         """Register an index that has been read already; returns where its rows go."""
-        bound = bind_index(index, self._compiler.catalog)
+        bound = bind_index(index, self._compiler.catalog, self._compiler.columns_of)
         self.register(index.name, bound.query)
         self._indexes[index.name] = bound
         return index_sink(bound.facts)

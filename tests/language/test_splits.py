@@ -54,16 +54,22 @@ def test_branches_are_streams_of_one_scan(tmp_path) -> None:
     assert found["c"]["x"].to_pylist() == [60.0]
 
 
-def test_a_branch_is_split_and_joined_and_has_no_index(tmp_path) -> None:
+def test_a_branch_is_split_and_joined_and_has_an_index(tmp_path) -> None:
     again = """CREATE STREAM near, twice AS SPLIT far (SELECT x WHERE x < 60), (SELECT ts, x * 2 AS y);
                SELECT y, x FROM near [RANGE 1 SECOND] JOIN twice [RANGE 1 SECOND] ON near.x = twice.y"""
     draft = Draft("local[2]", {})
     Application(draft, TEXT.format(folder=tmp_path, query=again))
-    with pytest.raises(QueryError, match="index the stream that it reads"):
-        Application(
-            Draft("local[2]", {}),
-            TEXT.format(folder=tmp_path, query="CREATE INDEX i ON far [RANGE 9 SECONDS SLIDE 1 SECOND] (x)"),
-        )
+    index = "CREATE INDEX i ON far [RANGE 9 SECONDS SLIDE 1 SECOND] (x) INCLUDE (sid)"
+    draft = Draft("local[2]", {})
+    assert list(Application(draft, TEXT.format(folder=tmp_path, query=index)).sinks) == ["i"]
+    views = {name: to_sql(view) for name, view in draft._views.items()}
+    replay = windrow.Replay(index, positions=EVENTS, views=views)
+    replay.run(flush=True)
+    assert replay.scan("i")["sid"].to_pylist() == [11, 4]
+    answers = "CREATE VIEW counts AS SELECT COUNT(*) AS n FROM far [RANGE 9 SECONDS SLIDE 1 SECOND]"
+    no_rows = f"{answers}; CREATE INDEX i ON counts [RANGE 9 SECONDS SLIDE 1 SECOND] (n)"
+    with pytest.raises(QueryError, match="'counts' has no index"):
+        Application(Draft("local[2]", {}), TEXT.format(folder=tmp_path, query=no_rows))
 
 
 @pytest.mark.parametrize(

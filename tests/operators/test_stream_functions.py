@@ -259,7 +259,7 @@ def test_an_event_that_a_step_fails_with_is_rejected_or_stops() -> None:
     found, outcome = replay.work_off({"s": table_of([*events, (99, "a", 0)])})
     told = [(row["k"], row["x"], row["n"]) for row in found["query"].to_pylist()]
     assert told == [("a", 1, 1), ("b", 2, 1), ("b", 6, 2), ("a", 6, 2), ("b", 14, 3), ("a", 15, 3)]
-    assert outcome.failed == 3
+    assert outcome.refused == 3
     with pytest.raises(FunctionError, match="stream function 'brittle': step failed: ValueError: below 0"):
         windrow.replay("SELECT * FROM brittle(s)", s=table_of(events), functions={"brittle": Brittle}, flush=True)
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+import pyarrow as pa
+
 from windrow.compile.check_wishes import refuse_vain
 from windrow.compile.derive_streams import derive_streams, stream_of
 from windrow.compile.keep_rows import Figures
@@ -20,7 +22,7 @@ from windrow.compile.refuse_large import refuse_large
 from windrow.compile.rule import Arriving
 from windrow.compile.rules import RULES
 from windrow.compile.wishes import Tables, Wishes
-from windrow.errors import SettingsError
+from windrow.errors import QueryError, SettingsError
 from windrow.language import Query, parse_query
 from windrow.language.nodes import STREAM_WINDOW, StreamWindow
 from windrow.plan.bind.bind import bind
@@ -85,6 +87,13 @@ class Compiler:
         """A stream whose events are the answers of a query."""
         return stream_of(name, self.compile_query(MADE_OF, query), query.tree, query.text)
 
+    def columns_of(self, query: Query) -> pa.Schema:
+        """The columns of what a query tells of events, as they are emitted; refuses one over answers."""
+        plan = self.compile_query(MADE_OF, query)
+        if plan.below:
+            raise QueryError("its rows are the answers of a query, and no events")
+        return plan.emitted
+
     def check_branch(self, query: Query) -> None:
         """Refuse a branch of a SPLIT that reads what its stream has not, before any query reads the branch."""
         tree = query.tree.copy()
@@ -135,6 +144,7 @@ class Compiler:
             keeps_rejected,
             live,
             spread=wishes.shards is not None,
+            shards=wishes.in_one,
         )
         local = self.catalog.above or self.catalog.engine
         for rule in RULES.scanned:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from windrow.compile.shard_key import answer_key, shard_key
 from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
-from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, SetNode, Union
-from windrow.plan.nodes.emission import CHANGES, SNAPSHOT
+from windrow.plan.nodes.changes import Apply, Distinct, Expire, Group, Node, Ranked, SetNode, Union
+from windrow.plan.nodes.distributed import SHARD
+from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
@@ -34,7 +35,7 @@ def stages_of(query: ChangePlan) -> list[list[ChangePlan]]:
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
         root = above
     meets = query.emit != SNAPSHOT and not is_told_in_order(root)
-    if meets and answer_key(root) is None and shard_key(root) is not None:
+    if meets and answer_key(root, told_once=query.emit == FINAL) is None and shard_key(root) is not None:
         parts = {}
         root = _apart(root, query.asked, parts)
         stages.append([_part_plan(query, name, part) for name, part in parts.items()])
@@ -58,6 +59,7 @@ def _apart(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
 def _holds_rows(node: Node) -> bool:
     """Whether a sub-plan does anything that is worth a stage."""
     own = isinstance(node, (Distinct, Group, Join, Ranked, SetNode)) and not (isinstance(node, Union) and node.all)
+    own = own or (isinstance(node, Apply) and SHARD in node.keys)
     return own or any(_holds_rows(child) for child in node.children)
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from windrow.compile.deduplicate import AS_IT_IS, shown_as, without_duplicates
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.language import Query, error_at, expression_sql, span_of
+from windrow.language import Query, TimeWindow, error_at, expression_sql, span_of, window_of
 from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
@@ -41,9 +41,13 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
     for call in list(tree.find_all(StreamFunction)):
         told: exp.Expr = call.args["query"]
         if _has_window(told, {}):
+            spread = told.args.get("distribute")  # it is of the answers
+            told.set("distribute", None)
             answers = stream_of(_name(told), plan_of(Query(told.copy(), query.text, query.span)), call, query.text)
             streams[answers.name] = answers
-            call.set("query", exp.select("*").from_(exp.Table(this=exp.to_identifier(answers.name, quoted=True))))
+            told = exp.select("*").from_(exp.Table(this=exp.to_identifier(answers.name, quoted=True)))
+            told.set("distribute", spread)
+            call.set("query", told)
     for source in list(tree.find_all(exp.Subquery, exp.Table)):
         if source.root() is not tree:  # what is within another one is its own affair
             continue
@@ -124,12 +128,27 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
             inner = exp.select("*").from_(exp.Subquery(this=inner.copy(), alias=alias))
     else:
         return None
-    if not _has_window(inner, named):
+    if not _has_window(inner, named) and not (_slides(source) and _is_distributed(inner, named)):
         return None  # the window is that of the rows below
     inner = inner.copy()
     if named and not inner.args.get("with_"):
         inner.set("with_", exp.With(expressions=[common.copy() for common in named.values()]))
     return inner
+
+
+def _slides(source: exp.Expr) -> bool:
+    """Whether a window is folded from panes; of one over time without a slide, rows come and go."""
+    window = window_of(source)
+    return not isinstance(window, TimeWindow) or window.slide_us is not None
+
+
+def _is_distributed(tree: exp.Expr, named: Named) -> bool:
+    """Whether the rows of a query are copies of events for shards, of which each counts."""
+    if tree.find(exp.Distribute) is not None:
+        return True
+    below = [table.name.lower() for table in tree.find_all(exp.Table)]
+    others = {name: {key: common for key, common in named.items() if key != name} for name in below}
+    return any(name in named and _is_distributed(named[name].this, others[name]) for name in below)
 
 
 def _has_window(tree: exp.Expr, named: Named) -> bool:

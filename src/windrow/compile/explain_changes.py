@@ -23,6 +23,7 @@ from windrow.plan.nodes.changes import (
     SetNode,
     Stamp,
 )
+from windrow.plan.nodes.distributed import SHARD, TO_ALL
 from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, LeafKey, Regrouped, StageEnd
@@ -57,6 +58,8 @@ def _spread(key: LeafKey, shards: int) -> list[str]:
     leaf = key.leaf
     by = ", ".join(_text(leaf, name) for name in key.columns if key.columns != EVERYWHERE)
     to = f"spread over {shards} shards by {by}" if by else "all in one shard"
+    if key.columns == (SHARD,):
+        to = f"sent to the shards that DISTRIBUTE BY says: {by}" if by != f"'{TO_ALL}'" else "sent to all shards"
     if key.columns == EVERYWHERE:
         to = "all in each shard, for a join without an equality"
     if isinstance(leaf, Regrouped):

@@ -27,12 +27,15 @@ def join_indexes(query: Query, catalog: Catalog) -> Query:
     tree = query.tree.copy()
     index, request = _sources(tree, query, catalog)
     bound = catalog.indexes[index.name]
-    stream = catalog.streams[bound.stream]
+    stream = catalog.streams.get(bound.stream)
+    if stream is None:
+        what = f"a join with an index over {bound.stream!r}, which is a branch or a view,"
+        raise not_yet(index, what, query.text, "an index over the stream that it reads")
     asking = catalog.streams[request.name]
     condition = f"{_time(index, stream, query)} < {_time(request, asking, query)}"
     window = f"[RANGE {duration_sql(bound.facts.range_us + 1)}]"
-    index.replace(_windowed(index, stream.name, window))
-    request.replace(_windowed(request, request.name, "[RANGE 1 MICROSECOND]"))
+    index.replace(_windowed(index, bound.source, window))
+    request.replace(_windowed(request, identifier_sql(request.name), "[RANGE 1 MICROSECOND]"))
     _meet(tree, parse_expression(condition), request.alias_or_name, query)
     if emit_of(tree) not in (None, INSERTS, "FINAL"):
         raise error_at(tree, "a request is answered once: nothing of it changes", query.text, "leave EMIT out")
@@ -65,11 +68,10 @@ def _time(table: exp.Table, stream: Stream, query: Query) -> str:
     return f"{identifier_sql(table.alias_or_name)}.{identifier_sql(stream.time)}"
 
 
-def _windowed(table: exp.Table, stream: str, window: str) -> exp.Table:
-    """A stream with a window, by the name that FROM gives to `table`."""
-    named = f"{identifier_sql(stream)} {window} AS {identifier_sql(table.alias_or_name)}"
-    found = parse_query(f"SELECT 1 FROM {named}").tree.find(exp.Table)
-    assert isinstance(found, exp.Table)
+def _windowed(table: exp.Table, source: str, window: str) -> exp.Expr:
+    """What is written as `source`, with a window, by the name that FROM gives to `table`."""
+    named = f"{source} {window} AS {identifier_sql(table.alias_or_name)}"
+    found: exp.Expr = parse_query(f"SELECT 1 FROM {named}").tree.args["from_"].this
     found.meta.update(table.meta)
     return found.copy()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from windrow.compile.shard_key import Keys, answer_key, shard_key
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import Apply, Group, Node
+from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
 from windrow.plan.nodes.stage import AnyQuery
@@ -27,7 +28,8 @@ def leaf_keys(queries: Sequence[ChangePlan]) -> tuple[LeafKey, ...]:
     alone: set[Leaf] = set()
     for query in queries:
         leaves = leaves_in(query.root)
-        keys = answer_key(query.root) or (None if goes_by_input(query.root) else shard_key(query.root))
+        own = answer_key(query.root, told_once=query.emit == FINAL)
+        keys = own or (None if goes_by_input(query.root) else shard_key(query.root))
         clash = keys is None or any(leaf in found and found[leaf] != keys[leaf] for leaf in leaves)
         if clash or any(leaf in alone for leaf in leaves):
             alone.update(leaves)

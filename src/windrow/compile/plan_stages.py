@@ -35,6 +35,8 @@ class StageNeeds:
     keeps_rejected: bool = False
     live: bool = False
     spread: bool = True
+    shards: int | None = None
+    """How many DISTRIBUTE BY may name, where all run in one."""
 
 
 def plan_stages(queries: Sequence[AnyQuery], around: StageNeeds) -> StagePlan:
@@ -139,7 +141,7 @@ class _Placed:
         made = name in self.given
         stream = Stream(name, pa.schema([]), "window_end") if made else self.around.streams[name]
         scans = [
-            SpreadScan(number, key.leaf, key.columns)
+            SpreadScan(number, key.leaf, key.columns, self.around.shards)
             for number, key in enumerate(keys)
             if isinstance(key.leaf, Scan) and key.leaf.stream == name
         ]

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from windrow.language import parse_expression
 from windrow.plan.nodes.changes import Apply, Distinct, Group, Node, Project, Ranked, Scan, SetNode, Union
+from windrow.plan.nodes.distributed import SHARD, distributing
 from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, Regrouped, leaves_in
 
@@ -28,8 +29,10 @@ def shard_key(plan: Node) -> Keys | None:
     return next(_ways(plan), None)
 
 
-def answer_key(plan: Node) -> Keys | None:
+def answer_key(plan: Node, *, told_once: bool = False) -> Keys | None:
     """A key of `plan` that equal rows of its answer share, so that what comes and goes in an instant meets.
+
+    Where rows are `told_once`, none goes, and the events of a stream that is distributed stay where they were sent.
 
     >>> import pyarrow as pa
     >>> from windrow.plan.nodes.changes import Column, Computed
@@ -37,12 +40,16 @@ def answer_key(plan: Node) -> Keys | None:
     >>> answer_key(Project(Distinct(sales), (Computed("store", "store", pa.int64()),))) == {sales: ("store",)}
     True
     """
+    if told_once and distributing(plan) is not None:
+        return next(_ways(plan), None)
     return next(_by_any(plan, plan.names), None)
 
 
 def _ways(plan: Node) -> Iterator[Keys]:
     """The ways to spread a plan whose own rows may be anywhere."""
     match plan:
+        case Scan(by=str(by)):
+            yield {plan: (by,)}
         case Scan(read=read) | Regrouped(read=read):
             yield {plan: tuple(column.name for column in read)}
         case Apply(keys=keys) | Group(keys=keys) | Ranked(partition=keys):
@@ -77,12 +84,16 @@ def _by_any(plan: Node, columns: tuple[str, ...]) -> Iterator[Keys]:
 def _by(plan: Node, key: tuple[str, ...]) -> Keys | None:
     """The columns of the scans that `key`, columns of `plan`, are read from, if that spreads the plan right."""
     match plan:
+        case Scan(by=str(by)) if by in key:
+            return {plan: (by,)}
         case Scan() | Regrouped():
             return {plan: key}
         case Project(child=child, outputs=outputs):
             read = {output.name: _column(output.sql) for output in outputs}
             below = tuple(read[name] or "" for name in key)
             return None if "" in below else _by(child, below)
+        case Apply(keys=keys) if SHARD in keys and SHARD not in key:
+            return None  # it is where the user wants it
         case Apply(child=child, keys=keys) | Group(child=child, keys=keys) | Ranked(child=child, partition=keys):
             return _by(child, key) if set(key) <= set(keys) else None
         case Join(on=()):

@@ -28,6 +28,8 @@ class Wishes:
     wanted: Wanted = NOTHING
     room_bytes: float = inf
     shards: int | None = None
+    in_one: int | None = None
+    """How many shards DISTRIBUTE BY may name where all of them run in one process."""
 
     @property
     def keeping(self) -> Keeping:

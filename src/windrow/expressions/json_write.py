@@ -124,6 +124,16 @@ def _usual() -> JsonText:
 _USUAL = _usual()
 
 
+def rows_to_json(rows: pa.RecordBatch) -> pa.Array:
+    """Rows as objects, with their NULLs.
+
+    >>> rows_to_json(pa.record_batch({"k": ["a", None], "x": [1.5, 2.0]})).to_pylist()
+    ['{"k":"a","x":1.5}', '{"k":null,"x":2.0}']
+    """
+    lines = replace(_USUAL, ignore_nulls=False).lines(pa.Table.from_batches([rows]))
+    return pc.utf8_rtrim(lines, "\n")
+
+
 @function("to_json", takes=[NESTED], zoned=True)
 def to_json(value: pa.Array, *, zone: str) -> pa.Array:
     return replace(_USUAL, zone=zone).values(value)

@@ -56,6 +56,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
         "having": AGGREGATE,
         "qualify": OVER,
         CLUSTER: "plan/bind/clusters.py",
+        "distribute": "plan/bind/distribution.py",
     },
     exp.SetOperation: {**_OF_ANY_QUERY, "with_": CHANGES, "this": CHANGES, "expression": CHANGES, "distinct": CHANGES},
     exp.Subquery: {
@@ -85,6 +86,7 @@ CONSUMERS: dict[type[exp.Expr], dict[str, str]] = {
     exp.Order: {"expressions": ORDER},
     exp.Ordered: {"this": ORDER, "desc": ORDER, "nulls_first": ORDER},
     exp.Limit: {"expression": ORDER},
+    exp.Distribute: {"expressions": "plan/bind/distribution.py"},
     exp.Offset: {"expression": REFUSED},
     exp.Distinct: {"expressions": CALLS},
     exp.Star: {},

@@ -14,7 +14,6 @@ from windrow.language.spans import Span, error_at, span_of
 from windrow.language.spelling import did_you_mean
 
 _NAMES = {
-    "distribute": "DISTRIBUTE BY",
     "sort": "SORT BY",
     "laterals": "LATERAL VIEW",
     "sample": "TABLESAMPLE",
@@ -38,7 +37,6 @@ _NAMES = {
 _HINTS = {
     "except_": "name the columns",
     "sort": "use ORDER BY",
-    "distribute": "leave it out",
     "db": "a stream, a table or a name of WITH has one name; in backticks it may have dots",
     "Fetch": "ORDER BY ... LIMIT 10",
     "WithinGroup": "QUANTILE(price, 0.9)",

@@ -88,7 +88,8 @@ def _index(index: CreateIndex) -> str:
     keys, include = (", ".join(identifier_sql(column.name) for column in part) for part in (index.keys, index.include))
     window = f"[RANGE {duration_sql(index.range_us)} SLIDE {duration_sql(index.slide_us)}]"
     begins = f"CREATE INDEX {identifier_sql(index.name)} ON {identifier_sql(index.stream)} {window} ({keys})"
-    return _join(begins, f"INCLUDE ({include})" if include else "")
+    by = expression_sql(index.distribute) if index.distribute is not None else ""
+    return _join(begins, f"INCLUDE ({include})" if include else "", by)
 
 
 def _column(column: ColumnDefinition) -> str:

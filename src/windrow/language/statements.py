@@ -141,7 +141,10 @@ class IndexedColumn:
 
 @dataclass(frozen=True, slots=True)
 class CreateIndex(Written):
-    """`CREATE INDEX name ON stream [RANGE ... SLIDE ...] (keys) INCLUDE (columns)`: live look-ups over a window."""
+    """`CREATE INDEX name ON stream [RANGE ... SLIDE ...] (keys) INCLUDE (columns)`: live look-ups over a window.
+
+    `distribute` is its DISTRIBUTE BY.
+    """
 
     name: str
     stream: str
@@ -149,6 +152,7 @@ class CreateIndex(Written):
     include: tuple[IndexedColumn, ...]
     range_us: int
     slide_us: int
+    distribute: exp.Distribute | None = None
     stream_span: Span = field(default=_NOWHERE, compare=False)
 
 

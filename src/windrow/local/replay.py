@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import pyarrow as pa
 
-from windrow.compile.compile import Wishes, compile_queries
+from windrow.compile.compile import Compiler, Wishes, compile_queries
 from windrow.compile.read_choose import read_choose
 from windrow.errors import SettingsError
 from windrow.indexes.choose import MakeStructure
@@ -68,6 +68,7 @@ def replay(
     choose: Mapping[str, Any] | None = None,
     memory: str | int = DEFAULT_BYTES,
     spill: str | Path | None = None,
+    shards: int = 1,
     **named: Events,
 ) -> pa.Table | dict[str, pa.Table]:
     """All results of a query over tables of events, as the engine would give them batch by batch.
@@ -98,7 +99,7 @@ def replay(
     what, and within which time, events are duplicates: {"clicks": ("id", "1 hour")}. With `correct_for`, such as "1
     minute", windows are answered again for late events, as `-` and `+`. `expiry` is how rows of joins and
     set operators expire, if not as is cheapest; `choose` asks for this and other ways by name, as
-    {"maintenance": "DABA"}.
+    {"maintenance": "DABA"}. `shards` is how many DISTRIBUTE BY may name; here all of them run in one process.
 
     `memory`, such as "64 MB", is how much of the windows may be in memory, as that of a shard; what is beyond it lies
     in blocks, as bytes in memory, or with `spill` in a file of that folder, which is gone when all is done.
@@ -123,10 +124,12 @@ def replay(
     settings |= {"times": times, "deduplicate": deduplicate, "correct_for": correct_for}
     catalog = local_catalog(events, static, **settings, **plugged)
     catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
-    catalog = replace(catalog, indexes={bound.facts.name: bound for bound in read_indexes(indexes, catalog)})
+    columns_of = Compiler(catalog, static.__getitem__, Wishes()).columns_of
+    bound = read_indexes(indexes, catalog, columns_of)
+    catalog = replace(catalog, indexes={index.facts.name: index for index in bound})
     way = read_expiry(expiry)
     wanted = read_choose(choose, expiry=way and way.value)
-    wishes = Wishes(read_memory(memory), wanted)
+    wishes = Wishes(read_memory(memory), wanted, in_one=read_shards(shards))
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
     plans = compile_queries(texts, catalog, static.__getitem__, wishes, derived or {})
     found: dict[str, pa.Table] = {}
@@ -139,6 +142,13 @@ def replay(
             replayed = StageReplay(plan, catalog.streams, events, blocks)
             found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
+
+
+def read_shards(shards: object) -> int:
+    """How many shards there are, unless that is no number of them."""
+    if not isinstance(shards, int) or isinstance(shards, bool) or shards < 1:
+        raise SettingsError(f"shards={shards!r} is not a whole number from 1")
+    return shards
 
 
 class Replay(StageReplay):
@@ -172,6 +182,8 @@ class Replay(StageReplay):
         choose: Mapping[str, Any] | None = None,
         memory: str | int = DEFAULT_BYTES,
         structure: str | MakeStructure | None = None,
+        shards: int = 1,
+        views: Mapping[str, str] | None = None,
         **named: pa.Table,
     ) -> None:
         events = {**(streams or {}), **named}
@@ -190,11 +202,13 @@ class Replay(StageReplay):
             states=states,
             functions=functions,
         )
-        wishes = Wishes(read_memory(memory), read_choose(choose))
-        bound = index_in(query, catalog)
+        wishes = Wishes(read_memory(memory), read_choose(choose), in_one=read_shards(shards))
+        catalog = replace(catalog, views={name: parse_query(view) for name, view in (views or {}).items()})
+        read = dict(tables or {}).__getitem__
+        bound = index_in(query, catalog, Compiler(catalog, read, wishes).columns_of)
         self._index = None if bound is None else ReplayedIndex(bound, structure)
         asked = query if bound is None else bound.query
-        plans = compile_queries({"query": asked}, catalog, dict(tables or {}).__getitem__, wishes)
+        plans = compile_queries({"query": asked}, catalog, read, wishes)
         (plan,) = plans.values()
         super().__init__(plan, catalog.streams, events, blocks)
 

@@ -14,24 +14,24 @@ from windrow.indexes.row_index import RowIndex
 from windrow.language import CreateIndex, Query, parse_query, parse_script
 from windrow.local.ask import aggregate, ask
 from windrow.plan.catalog import Catalog
-from windrow.plan.window_index import BoundIndex, bind_index
+from windrow.plan.window_index import BoundIndex, ColumnsOf, bind_index
 from windrow.runtime.outcome import Outcome
 
 
-def index_in(text: str | Query, catalog: Catalog) -> BoundIndex | None:
+def index_in(text: str | Query, catalog: Catalog, columns_of: ColumnsOf) -> BoundIndex | None:
     """The index that a text declares, if it is no query."""
     if isinstance(text, Query):
         return None
     statements = parse_script(text)
     if len(statements) == 1 and isinstance(statements[0], CreateIndex):
-        return bind_index(statements[0], catalog)
+        return bind_index(statements[0], catalog, columns_of)
     parse_query(text)
     return None
 
 
-def read_indexes(texts: Sequence[str], catalog: Catalog) -> list[BoundIndex]:
+def read_indexes(texts: Sequence[str], catalog: Catalog, columns_of: ColumnsOf) -> list[BoundIndex]:
     """The indexes that some texts declare."""
-    found = [index_in(text, catalog) for text in texts]
+    found = [index_in(text, catalog, columns_of) for text in texts]
     for text, bound in zip(texts, found):
         if bound is None:
             raise SettingsError(f"{text!r} declares no index\nhint: CREATE INDEX name ON stream [...] (columns)")

@@ -28,6 +28,15 @@ class GivenRows:
     columns: Sequence[pa.Array]
 
 
+@dataclass(frozen=True, slots=True)
+class RefusedEvents:
+    """Events that a function has failed with: when they happened, why, and what it was told of each."""
+
+    times: np.ndarray
+    causes: list[str]
+    told: pa.RecordBatch
+
+
 def told_events(node: Apply, changes: Changes) -> pa.RecordBatch:
     """The events by the names that the function has for their columns, and their times."""
     places = {name: i for i, name in enumerate(node.child.names)}

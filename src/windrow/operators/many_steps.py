@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.errors import FunctionError
 from windrow.operators.changes import Changes
 from windrow.operators.function_states import ColumnStates
-from windrow.operators.given_rows import GivenRows, as_columns, failed, made, told_events, what_of
+from windrow.operators.given_rows import GivenRows, RefusedEvents, as_columns, failed, made, told_events, what_of
 from windrow.plan.nodes.changes import Apply
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -20,10 +20,9 @@ _NONE = np.empty(0, np.int64)
 class ManySteps:
     """Calls `step_many` once for all events up to a clock."""
 
-    rejected = 0
-
     def __init__(self, node: Apply, code: type, family: str, blocks: Blocks, snapshot: Snapshot | None) -> None:
         self._node, self._function = node, made(node, code)
+        self.refused: list[RefusedEvents] = []
         try:
             first = self._function.init()
         except Exception as error:

@@ -12,6 +12,7 @@ from windrow.kernels.columns import plain
 from windrow.operators.certain import HeldChanges, clock_of, streams_in, waiting_inputs
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.expire import ExpireRows
+from windrow.operators.given_rows import RefusedEvents
 from windrow.operators.group import GroupRows
 from windrow.operators.net import by_sign, net
 from windrow.operators.operator import Evaluate, Operator
@@ -149,13 +150,19 @@ class Pipeline:
 
     @property
     def overflows(self) -> int:
-        """How many values became NULL, and how many events functions that remember have rejected.
-
-        Sums may be too large, and sub-queries of one value have several rows.
-        """
+        """How many values became NULL: sums may be too large, and sub-queries of one value have several rows."""
         overflows = sum(operator.overflows for operator in self._operators.values() if isinstance(operator, GroupRows))
-        overflows += sum(op.rejected for op in self._operators.values() if isinstance(op, FunctionRows))
         return overflows + sum(op.several for op in self._operators.values() if isinstance(op, SingleRows))
+
+    def take_refused(self) -> list[tuple[str | None, RefusedEvents]]:
+        """The events that functions have failed with since they were last asked for, and of which stream they are."""
+        found: list[tuple[str | None, RefusedEvents]] = []
+        for (node, _), operator in self._operators.items():
+            if isinstance(operator, FunctionRows):
+                streams = streams_in(node)
+                stream = next(iter(streams)) if streams is not None and len(streams) == 1 else None
+                found += [(stream, refused) for refused in operator.take_refused()]
+        return found
 
     @property
     def nbytes(self) -> int:

@@ -16,6 +16,7 @@ from windrow.operators.changes import Changes
 from windrow.operators.function_states import ObjectStates
 from windrow.operators.given_rows import (
     GivenRows,
+    RefusedEvents,
     as_columns,
     failed,
     made,
@@ -47,7 +48,8 @@ class SingleSteps:
         self._line_up()
         self._since: dict[int, tuple[bytes | None, list[tuple[str, Any]]]] = {}
         self._out: list[tuple[int, int, int, int, tuple[Any, ...]]] = []
-        self.rejected = 0
+        self._refused: list[tuple[int, str]] = []
+        self.refused: list[RefusedEvents] = []
 
     def run(self, slots: np.ndarray, changes: Changes, keys: int, clock: int) -> GivenRows:
         """Tell the class of events, of which event i has the key at `slots[i]`, and wake keys up to `clock`."""
@@ -59,6 +61,11 @@ class SingleSteps:
             while dues and dues.get(slot, time + 1) <= time:
                 self._wake(slot)
             tell(slot, time, number, event)
+        if self._refused:
+            numbers = np.array([number for number, _ in self._refused])
+            causes = [cause for _, cause in self._refused]
+            self.refused.append(RefusedEvents(changes.times[numbers], causes, told.take(pa.array(numbers))))
+            self._refused.clear()
         while self._waiting and self._waiting[0][0] <= clock:
             due, slot = self._waiting[0]
             if dues.get(slot) == due:
@@ -128,14 +135,14 @@ class SingleSteps:
         stored, since = self._since[slot]
         try:
             rows = self._rows(self._function.step(state, event))
-        except Exception:
+        except Exception as error:
             assert stored is not None
             state = self._states.state_of(stored)
             for method, argument in since:
                 self._rows(getattr(self._function, method)(state, argument))
             self._states.put(slot, state)
             self._since[slot] = (self._states.bytes_of(slot), [])
-            self.rejected += 1
+            self._refused.append((number, f"{self._node.function}: {type(error).__name__}: {error}"))
             return
         since.append(("step", event))
         self._after(slot, state, time)

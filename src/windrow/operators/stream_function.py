@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.operators.changes import NEVER, Changes
+from windrow.operators.given_rows import RefusedEvents
 from windrow.operators.many_steps import ManySteps
 from windrow.operators.row_table import RowTable
 from windrow.operators.single_steps import SingleSteps
@@ -28,10 +29,10 @@ class FunctionRows:
         steps = ManySteps if hasattr(code, "step_many") else SingleSteps
         self._steps: ManySteps | SingleSteps = steps(node, code, f"{family}.states", blocks, snapshot.get("states"))
 
-    @property
-    def rejected(self) -> int:
-        """How many events the class failed with."""
-        return self._steps.rejected
+    def take_refused(self) -> list[RefusedEvents]:
+        """The events that the class has failed with since they were last asked for."""
+        refused, self._steps.refused = self._steps.refused, []
+        return refused
 
     @property
     def nbytes(self) -> int:

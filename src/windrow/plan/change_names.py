@@ -73,7 +73,8 @@ def _step(node: Node) -> tuple[str, str]:
             reach = "for ever" if node.range_us is None else f"range {span(node.range_us)}"
             texts = ", ".join(node.texts)
             told = f"{quoted(node.stream)} ({_columns(node.read)}: {texts}) {reach}"
-            return "scan", told if node.where is None else f"{told} where {node.where}"
+            told = told if node.where is None else f"{told} where {node.where}"
+            return "scan", told if node.by is None else f"{told} distributed by {quoted(node.by)}"
         case Regrouped():
             return "regrouped", f"{node.part} ({_columns(node.read)})"
         case StageEnd():

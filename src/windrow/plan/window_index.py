@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from windrow.errors import QueryError, SettingsError
 from windrow.indexes.facts import TIME, IndexFacts, is_orderable
-from windrow.language import CreateIndex, Query, duration_sql, identifier_sql, parse_query
+from windrow.language import CreateIndex, Query, duration_sql, expression_sql, identifier_sql, parse_query
 from windrow.language.spelling import closest
 from windrow.language.statements import IndexedColumn
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.sink import INDEX, Sink
+
+ColumnsOf = Callable[[Query], pa.Schema]
+"""The columns that a query emits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,14 @@ class BoundIndex:
 
     facts: IndexFacts
     stream: str
+    distribute: str | None = None
+    """Its DISTRIBUTE BY, as text."""
+
+    @property
+    def source(self) -> str:
+        """What its rows are read from, as it stands in FROM."""
+        stream = identifier_sql(self.stream)
+        return stream if self.distribute is None else f"(SELECT * FROM {stream} {self.distribute})"
 
     @property
     def query(self) -> Query:
@@ -33,12 +44,14 @@ class BoundIndex:
         """
         names = ", ".join(identifier_sql(name) for name in self.facts.schema.names)
         window = f"[RANGE {duration_sql(self.facts.range_us)}]"
-        return parse_query(f"SELECT {names} FROM {identifier_sql(self.stream)} {window} EMIT FINAL")
+        return parse_query(f"SELECT {names} FROM {self.source} {window} EMIT FINAL")
 
 
-def bind_index(index: CreateIndex, catalog: Catalog) -> BoundIndex:
+def bind_index(index: CreateIndex, catalog: Catalog, columns_of: ColumnsOf) -> BoundIndex:
     """What an index is over, of what a catalog knows; refuses what cannot be."""
     stream = catalog.streams.get(index.stream)
+    if stream is None and index.stream in catalog.views:
+        stream = _branch(index, columns_of)
     if stream is None:
         raise _error(index, f"unknown stream {index.stream!r}", index.stream_span, _way_out(index.stream, catalog))
     if stream.made_of is not None:
@@ -52,7 +65,23 @@ def bind_index(index: CreateIndex, catalog: Catalog) -> BoundIndex:
             message = f"{column.name} is {field.type}, which has no order that keys could be in"
             raise _error(index, message, (column.start, column.end), "name it behind INCLUDE")
     keys = tuple(field.name for field in fields[: len(index.keys)])
-    return BoundIndex(IndexFacts(index.name, keys, pa.schema(fields), index.range_us, index.slide_us), stream.name)
+    facts = IndexFacts(index.name, keys, pa.schema(fields), index.range_us, index.slide_us)
+    return BoundIndex(facts, stream.name, None if index.distribute is None else expression_sql(index.distribute))
+
+
+def _branch(index: CreateIndex, columns_of: ColumnsOf) -> Stream:
+    """The events of a stream as a branch of a SPLIT, or a view like one, has them."""
+    try:
+        told = columns_of(rows_of(index.stream))
+    except QueryError as error:
+        way_out = "a view whose rows are events of a stream can have an index"
+        raise _error(index, f"{index.stream!r} has no index: {error.message}", index.stream_span, way_out) from None
+    return Stream(index.stream, pa.schema(list(told)[2:]), None)
+
+
+def rows_of(stream: str) -> Query:
+    """All events of a stream, each once."""
+    return parse_query(f"SELECT * FROM {identifier_sql(stream)} [RANGE 1 SECOND] EMIT FINAL")
 
 
 def index_sink(facts: IndexFacts) -> Sink:
@@ -69,7 +98,13 @@ def facts_of(name: str, sink: Sink, emitted: pa.Schema) -> IndexFacts:
 
 
 def declared_index(
-    name: str, stream: str, keys: Sequence[str], include: Sequence[str], range_us: int, slide_us: int
+    name: str,
+    stream: str,
+    keys: Sequence[str],
+    include: Sequence[str],
+    range_us: int,
+    slide_us: int,
+    distribute: str | None = None,
 ) -> CreateIndex:
     """An index as Python declares it."""
     for what, names in (("keys", keys), ("include", include)):
@@ -81,7 +116,9 @@ def declared_index(
     if twice:
         raise SettingsError(f"an index has a column only once, and {twice[0]!r} is there twice")
     own, others = (tuple(IndexedColumn(column) for column in names) for names in (keys, include))
-    return CreateIndex(name, stream, own, others, range_us, slide_us)
+    by = None if distribute is None else parse_query(f"SELECT * FROM s DISTRIBUTE BY {distribute}").tree
+    clause = None if by is None else by.args.get("distribute")
+    return CreateIndex(name, stream, own, others, range_us, slide_us, clause)
 
 
 def _field(index: CreateIndex, column: IndexedColumn, stream: Stream) -> pa.Field:
@@ -101,8 +138,6 @@ def _field(index: CreateIndex, column: IndexedColumn, stream: Stream) -> pa.Fiel
 def _way_out(name: str, catalog: Catalog) -> str:
     if name in catalog.tables:
         return f"{name!r} is a table, and does not change: an index is over the window of a stream"
-    if name in catalog.views:
-        return f"{name!r} is a view, or a branch of a SPLIT: index the stream that it reads"
     return f"known streams: {', '.join(catalog.streams) or 'none'}"
 
 

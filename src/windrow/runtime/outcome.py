@@ -34,13 +34,14 @@ class Outcome:
     answered; `corrected` those for which windows were answered again; `duplicates` those that DEDUPLICATE BY has left
     out; `impossible` those of years before 1 or after 9999, `ahead` those too far ahead of their batch; `failed` values
     that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the events
-    that a clustering has no place for, since a coordinate is missing; `seam` those that a history and the stream after
-    it both have, read from the one that is not to give them; `dropped` what went since the clock was set back: groups
-    in panes, and rows that waited. `clocks` are those of the streams that have come further, with the newest event of
-    each. Of the windows that were answered, `alone` counts those that no other shard has anything of, and
-    `shared` tells the others by name, so that one that several shards answer is counted once. `now` is the stopwatch of
-    whoever runs the batch, if there is one, and `spent` what each query took by it: how long a batch takes is no part
-    of its results. `weight` is how many events came, and whose.
+    that a clustering has no place for, since a coordinate is missing; `unsent` those that DISTRIBUTE BY sends to a
+    shard that there is not; `refused` those that functions which remember have failed with; `seam` those that a history
+    and the stream after it both have, read from the one that is not to give them; `dropped` what went since the clock
+    was set back: groups in panes, and rows that waited. `clocks` are those of the streams that have come further, with
+    the newest event of each. Of the windows that were answered, `alone` counts those that no other shard has anything
+    of, and `shared` tells the others by name, so that one that several shards answer is counted once. `now` is the
+    stopwatch of whoever runs the batch, if there is one, and `spent` what each query took by it: how long a batch takes
+    is no part of its results. `weight` is how many events came, and whose.
     """
 
     results: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
@@ -58,6 +59,8 @@ class Outcome:
     failed: int = 0
     unplaced: int = 0
     seam: int = 0
+    unsent: int = 0
+    refused: int = 0
     dropped: int = 0
     alone: int = 0
     shared: list[np.ndarray] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TALLIES = ("untimed", "unreadable", "impossible", "ahead", "failed", "unplaced", "seam")
+TALLIES = ("untimed", "unreadable", "impossible", "ahead", "failed", "unplaced", "unsent", "seam")
 """What a map task counts of its events, and adds to one payload: see `Outcome`."""
 
 HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT, EARLIER = "", "counts", "rejected", "flush", "heartbeat", "earlier"
@@ -36,5 +36,6 @@ class Payload:
     ahead: int = 0
     failed: int = 0
     unplaced: int = 0
+    unsent: int = 0
     seam: int = 0
     stream: str = ""

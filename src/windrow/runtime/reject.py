@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow.expressions.json_write import rows_to_json
+from windrow.operators.given_rows import RefusedEvents
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.runtime.late import Answered, late_events
 
@@ -15,7 +17,7 @@ TIME, RAW, UNREADABLE, ARRIVED = "time", "raw", "unreadable", "arrived"
 """Columns of what slicers read: when an event happened, the event as it came, whether it could not be read, and when
 its batch arrived."""
 
-LATE, UNPLACED = "late", "no point"
+LATE, UNPLACED, UNSENT, REFUSED = "late", "no point", "no shard", "function failed"
 CAUSES = {"untimed": "no time", "unreadable": UNREADABLE, "impossible": "impossible time", "ahead": "ahead"}
 """Why an event cannot be used whatever the clock, by what counts it."""
 
@@ -78,14 +80,14 @@ class Usable:
         self.timed = self.timed & ~bad
 
 
-def raw_rows(batch: pa.RecordBatch, usable: Usable, unplaced: np.ndarray | None = None) -> pa.RecordBatch:
-    """All events of `batch` with the cause for which each may be rejected: a usable one if it is late or unplaced.
+def raw_rows(batch: pa.RecordBatch, usable: Usable, unusable: Mapping[str, np.ndarray]) -> pa.RecordBatch:
+    """All events of `batch` with the cause for which each may be rejected: a usable one if it is late or `unusable`.
 
     An impossible time is left out: who reads the rejected events may have nothing that holds it.
     """
     causes = usable.causes()
-    if unplaced is not None:
-        causes[unplaced] = UNPLACED
+    for cause, found in unusable.items():
+        causes[found] = cause
     times = pc.if_else(pa.array(causes == CAUSES["impossible"]), None, batch.column(TIME))
     columns = {"cause": pa.array(causes, pa.string()), "time": times, "row": batch.column(RAW)}
     return pa.record_batch(columns).filter(pa.array(causes != SEAM))
@@ -98,6 +100,13 @@ def rejected_of(rows: pa.RecordBatch, stream: str, answered: Sequence[Answered])
     late, _ = late_events(times, answered)
     found = rows.filter(pa.array(bad | late))
     return found.append_column("stream", pa.array([stream] * found.num_rows, pa.string()))
+
+
+def refused_rows(refused: RefusedEvents, stream: str) -> pa.RecordBatch:
+    """Rejected events that a function has failed with: why, and the columns that it was told, as JSON."""
+    columns = {"cause": pa.array([f"{REFUSED}: {cause}" for cause in refused.causes], pa.string())}
+    columns |= {"time": pa.array(refused.times), "row": rows_to_json(refused.told)}
+    return pa.record_batch(columns | {"stream": pa.array([stream] * len(refused.causes), pa.string())})
 
 
 def late_rows(rows: pa.RecordBatch, stream: str) -> pa.RecordBatch:

@@ -124,14 +124,16 @@ class Session(SessionStreams, SessionPlugins):
         range: str,
         slide: str,
         include: Sequence[str] = (),
+        distribute: str | None = None,
     ) -> None:
         """Keep the events of the last `range` of a stream in order of `keys`, with the columns of `include`.
 
         A running job is asked by `job.lookup`, `job.scan`, `job.aggregate` and `job.ask`; `windrow ask` asks it from
-        another terminal. What has expired goes by panes as long as `slide`.
+        another terminal. What has expired goes by panes as long as `slide`. `distribute` says to which shard an event
+        goes, as DISTRIBUTE BY does.
         """
         lengths = (parse_duration(range), parse_duration(slide))
-        self.create_index(declared_index(name, stream, keys, include, *lengths))
+        self.create_index(declared_index(name, stream, keys, include, *lengths, distribute))
 
     def sql(self, text: str) -> DataFrame:
         """The results of one query, as a streaming DataFrame like any other; it may be registered as a stream."""

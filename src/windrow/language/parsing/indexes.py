@@ -35,8 +35,10 @@ class IndexParser(OptionsParser):
             if names.index(column.name.lower()) < number:
                 message = f"an index has a column only once, and {column.name!r} is there twice"
                 raise QueryError(message, text=self.sql, at=column.start, end=column.end)
+        by = self._parse_distribution() if self._match(TokenType.DISTRIBUTE_BY) else None
         return CreateIndex(
             *(name, stream, keys, include, window.range_us, window.slide_us),
+            distribute=by,
             text=self.sql,
             span=self._span_since(index),
             name_span=name_span,

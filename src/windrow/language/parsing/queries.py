@@ -31,6 +31,7 @@ class QueryParser(StreamFunctionParser):
     QUERY_MODIFIER_PARSERS: ClassVar[Any] = {
         **StreamFunctionParser.QUERY_MODIFIER_PARSERS,
         TokenType.WINDOW: lambda self: (QUERY_WINDOW, self._parse_query_window()),
+        TokenType.DISTRIBUTE_BY: lambda self: ("distribute", self._parse_distribute_clause()),
         TokenType.CLUSTER_BY: lambda self: (CLUSTER, self._parse_cluster_clause()),
     }
 
@@ -115,6 +116,10 @@ class QueryParser(StreamFunctionParser):
             self._fail("named windows are not part of the language", name, hint)
         length = self._parse_duration("window")
         return remember_span(QueryWindow(this=length), *self._span_since(index))
+
+    def _parse_distribute_clause(self) -> exp.Distribute:
+        self._advance()
+        return self._parse_distribution()
 
     def _parse_cluster_clause(self) -> exp.Expr:
         index = self._index

@@ -29,6 +29,10 @@ class StreamFunctionParser(TableFunctionParser):
             keys = self._parse_csv(self._parse_disjunction)
             if not keys:
                 self._fail("expected columns after PARTITION BY", hint=_EXAMPLE)
+        if self._match(TokenType.DISTRIBUTE_BY):
+            if query.args.get("distribute") is not None:
+                self._fail("the query says already where its rows go", hint="one DISTRIBUTE BY")
+            query.set("distribute", self._parse_distribution())
         if self._word() == "ORDER BY":
             self._fail("events come to a stream function in order of their time", hint="leave ORDER BY out")
         self._expect(")", after=f"what {function.name} reads")
@@ -46,8 +50,19 @@ class StreamFunctionParser(TableFunctionParser):
             return False
         if ahead[2].token_type in (TokenType.TABLE, TokenType.L_PAREN):
             return True
-        ends = (TokenType.PARTITION_BY, TokenType.R_PAREN)
+        ends = (TokenType.PARTITION_BY, TokenType.DISTRIBUTE_BY, TokenType.R_PAREN)
         return ahead[2].token_type in _NAMES and ahead[3].token_type in ends
+
+    def _parse_distribution(self) -> exp.Distribute:
+        """What follows DISTRIBUTE BY: a number of a shard, an array of them, or ALL."""
+        index = self._index
+        if self._match(TokenType.ALL):
+            where: exp.Expr | None = exp.var("ALL")
+        else:
+            where = self._parse_disjunction()
+        if where is None:
+            self._fail("expected a shard after DISTRIBUTE BY", hint="DISTRIBUTE BY sid % 4, an array of shards, or ALL")
+        return remember_span(exp.Distribute(expressions=[where]), *self._span_since(index))
 
     def _parse_events(self) -> exp.Expr:
         """The query whose rows the function reads: all columns of a stream, or a sub-query."""

@@ -17,6 +17,7 @@ constant_arguments     The arguments of aggregates that take a constant beside w
                        a duration
 contradictions         Conditions that no row can meet: `x > 5 AND x < 3`
 corrected              CORRECT FOR: which queries can be answered again for late events, and why others cannot
+distribution           DISTRIBUTE BY: to which shards the events of a stream go, for functions that remember and indexes
 edges                  `window_start` and `window_end` as columns of what FROM names in a query over changes
 emitted                What is sent of a query over changes, beside which of them: at which pace, when a condition
                        begins, of nothing

@@ -14,6 +14,7 @@ from windrow.plan.bind.edges import Windows
 from windrow.plan.bind.typing import checked_condition
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.changes import Column, Computed, Node, Project, Scan
+from windrow.plan.nodes.distributed import SHARD
 
 
 @dataclass(slots=True)
@@ -26,11 +27,16 @@ class Base:
     range_us: int | None
     windows: Windows | None = None
     reads: dict[str, Column] = field(default_factory=dict)
+    by: exp.Expr | None = None
+    """What says to which shards an event goes."""
 
     def node(self, scope: Scope) -> Node:
         reads = dict(sorted(self.reads.items()))
         where = None if self.where is None else checked_condition(self.where, self.stream.schema, scope)
-        return Scan(self.stream.name, tuple(reads.values()), self.range_us, tuple(reads), where)
+        if self.by is None:
+            return Scan(self.stream.name, tuple(reads.values()), self.range_us, tuple(reads), where)
+        texts, columns = (*reads, expression_sql(self.by)), (*reads.values(), Column(SHARD, pa.int64()))
+        return Scan(self.stream.name, columns, self.range_us, texts, where, SHARD)
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from windrow.plan.bind.check_from import check_aliases, check_conditions, check_
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.common_slide import common_slide
+from windrow.plan.bind.distribution import bind_distribution
 from windrow.plan.bind.edges import Windows, longest
 from windrow.plan.bind.emitted import check_condition, check_without_slide, every_of, with_condition, with_empty
 from windrow.plan.bind.final import final_plan
@@ -30,6 +31,7 @@ from windrow.plan.bind.joined_queries import ONE_ROW
 from windrow.plan.bind.joins import JoinStep, all_of, bind_joins, conjuncts_of, refuse_impossible
 from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import check_qualifiers
+from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.plain_select import is_plain, names_edges
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
@@ -117,6 +119,7 @@ class _Binder:
         tables = [tree.args["from_"].this, *(join.this for join in tree.args.get("joins") or [])]
         check_aliases(tables, self.scope)
         bound = [(table.alias_or_name, self._source(table, named, window)) for table in tables]
+        self._distribute(tree, bound)
         refuse_cluster_calls(tree, {name for _, source in bound for name in source.columns}, self.scope)
         tree = self._without_sub_queries(tree, bound, named, window)
         written = tree.args.get("joins") or []
@@ -139,6 +142,25 @@ class _Binder:
             check_conditions(rest, plan.columns, self.scope)
             plan = Select(plan, expression_sql(all_of(rest)))
         return selected(plan)
+
+    def _distribute(self, tree: exp.Select, bound: list[tuple[str, Source]]) -> None:
+        """Let the events of the only stream of a SELECT go where its DISTRIBUTE BY says."""
+        clause = tree.args.get("distribute")
+        if clause is None:
+            return
+        source = bound[0][1]
+        if aggregates(tree, self.scope) or tree.args.get("distinct") or not isinstance(source, Base) or len(bound) > 1:
+            message = "DISTRIBUTE BY says where each event of one stream goes; groups and joins go by their own keys"
+            raise error_at(clause, message, self.scope.text, "SELECT ... FROM stream WHERE ... DISTRIBUTE BY sid % 4")
+        bound[0] = (bound[0][0], self._distributed(tree, source))
+
+    def _distributed(self, select: exp.Select, source: Base) -> Base:
+        """The same events, of which DISTRIBUTE BY of `select` says where they go, if it has one."""
+        by = bind_distribution(select, source.columns, source.stream.schema, self.scope)
+        if by is not None and source.by is not None:
+            way_out = "leave one of the two DISTRIBUTE BY out"
+            raise not_yet(select.args["distribute"], "a stream that is distributed twice", self.scope.text, way_out)
+        return source if by is None else replace(source, by=by)
 
     def _without_sub_queries(
         self, tree: exp.Select, bound: list[tuple[str, Source]], named: Named, window: object
@@ -242,6 +264,7 @@ class _Binder:
         if not isinstance(source, Base) or (own is None and names_edges(select, source)):
             return None
         check_qualifiers(select, source.columns, self.scope.text)
+        source = self._distributed(select, source)
         rows = filtered(select, BoundRows(source.stream, dict(source.columns), source.where, None), self.scope)
         rows = projected(select, rows, self.scope)
         return replace(source, columns=rows.columns, where=rows.where)

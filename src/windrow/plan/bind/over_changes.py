@@ -34,6 +34,8 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
             return True
         if isinstance(node, exp.Select) and (node.args.get("distinct") or _asks_others(node)):
             return True
+        if isinstance(node, exp.Distribute):  # copies of events are rows
+            return True
     joining = [select for select in tree.find_all(exp.Select) if select.args.get("joins")]
     windows = [window for table in tree.find_all(exp.Table, exp.Subquery) if (window := window_of(table))]
     if not windows or any(isinstance(window, TimeWindow) and window.slide_us is None for window in windows):

@@ -8,9 +8,11 @@ from windrow.language import error_at
 from windrow.language.nodes import StreamFunction
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.change_sources import Derived
+from windrow.plan.bind.distribution import with_shard, without_shard
 from windrow.plan.bind.names import unknown_name
 from windrow.plan.bind.waits import appends
 from windrow.plan.nodes.changes import Apply, Node, Scan
+from windrow.plan.nodes.distributed import SHARD, distributing
 
 
 def bind_function(call: StreamFunction, told: Derived, scope: Scope) -> Derived:
@@ -30,8 +32,13 @@ def bind_function(call: StreamFunction, told: Derived, scope: Scope) -> Derived:
         message = f"{written.name} returns {twice[0]!r}, which is also a column of PARTITION BY: it comes by itself"
         raise error_at(call, message, scope.text, "leave it out of what the function returns, or rename it")
     names = (written.name.lower(), tuple(told.columns.items()), tuple(keys.values()))
-    plan = Apply(told.plan, *names, function.returns, function.rejects)
-    return Derived(plan, keys | {column.name: column.name for column in function.returns})
+    columns = keys | {column.name: column.name for column in function.returns}
+    if distributing(told.plan) is None:
+        return Derived(Apply(told.plan, *names, function.returns, function.rejects), columns)
+    # each shard has states of its own, so that a copy of an event counts in each that it was sent to
+    reads, by = names[1], (SHARD, *keys.values())
+    plan: Node = Apply(with_shard(told.plan), names[0], reads, by, function.returns, function.rejects)
+    return Derived(without_shard(plan), columns)
 
 
 def _key(node: exp.Expr, told: Derived, scope: Scope) -> str:

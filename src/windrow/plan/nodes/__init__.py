@@ -6,6 +6,8 @@ aggregates       Aggregates of a plan: an answer, and the partial that a pane mu
 change_plan      One query over changes: the streams that it reads, its plan, what is sent of it, and at which instants
 changes          Plans over changes: answers that change with every arrival and every expiry
 clusters         What a pane keeps for CLUSTER BY, and what can be asked of a cluster
+distributed      Streams of which the user says to which shards each event goes: a copy for each, with the number of its
+                 shard
 emission         What is sent of a window's answer: all of it, what differs from the window before, or what late events
                  correct
 groupings        GROUPING SETS: the key by which groups of one grouping are told from those of another

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow.plan.change_names import asked_text, change_answer_text
 from windrow.plan.name_parts import short
-from windrow.plan.nodes.changes import TIME, Apply, Node, Project, Select
+from windrow.plan.nodes.changes import TIME, Apply, Node, Project, Scan, Select
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.run_names import run_name
@@ -141,7 +141,10 @@ def leading_names(emit: str) -> tuple[str, ...]:
 
 
 def is_told_in_order(plan: Node) -> bool:
-    """Whether rows only come, as a function gives them one after the other: none is taken back, and none is netted."""
-    if isinstance(plan, Apply):
+    """Whether rows only come, as a function gives them one after the other: none is taken back, and none is netted.
+
+    So do the copies of the events of a stream that is distributed.
+    """
+    if isinstance(plan, Apply) or (isinstance(plan, Scan) and plan.by is not None and plan.range_us is None):
         return True
     return isinstance(plan, Select | Project | TableJoin) and is_told_in_order(plan.child)

@@ -75,7 +75,8 @@ class Node:
 class Scan(Node):
     """The events of a stream, each for `range_us` from its time on; None means for ever.
 
-    `texts` are the row expressions that its columns hold, and `where` one that tells which events there are at all.
+    `texts` are the row expressions that its columns hold, and `where` one that tells which events there are at all. The
+    column `by`, if there is one, says to which shards an event goes: its rows are a copy for each, with its number.
     """
 
     stream: str
@@ -83,6 +84,7 @@ class Scan(Node):
     range_us: int | None
     texts: tuple[str, ...] = ()
     where: str | None = None
+    by: str | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

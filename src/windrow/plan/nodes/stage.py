@@ -9,11 +9,22 @@ import pyarrow as pa
 from windrow.plan.change_names import asked_text
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import Apply, Node
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.regrouped import LeafKey
 from windrow.plan.nodes.stream_plan import StreamPlan
 
 AnyQuery = QueryPlan | ChangePlan
+
+
+def rejects_events(query: AnyQuery) -> bool:
+    """Whether a function that remembers, of a query or of what it is made of, leaves out events that it fails with."""
+    own = isinstance(query, ChangePlan) and _rejects(query.root)
+    return own or any(rejects_events(inner) for _, inner in query.below)
+
+
+def _rejects(plan: Node) -> bool:
+    return (isinstance(plan, Apply) and plan.rejects) or any(map(_rejects, plan.children))
 
 
 @dataclass(frozen=True, slots=True)

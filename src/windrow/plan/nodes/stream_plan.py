@@ -35,6 +35,8 @@ class SpreadScan:
     number: int
     scan: Scan
     columns: tuple[str, ...]
+    shards: int | None = None
+    """How many shards DISTRIBUTE BY may name, where that is not how many there are: replay runs all in one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from windrow.runtime.changes.together import Together
 from windrow.runtime.late import Answered
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
+from windrow.runtime.reject import refused_rows
 from windrow.runtime.slice.scans import ROWS
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
@@ -133,6 +134,10 @@ class Pipelines:
         overflows = together.pipeline.overflows
         changed = together.advance(rows, until, ended)
         outcome.failed += together.pipeline.overflows - overflows
+        sources = next(iter(together.queries.values())).sources
+        for stream, refused in together.pipeline.take_refused():
+            outcome.refused += len(refused.causes)
+            outcome.rejected.append(refused_rows(refused, stream if stream in sources else sources[0]))
         for name, query in together.queries.items():
             if isinstance(query.root, StageEnd):
                 outcome.parts.append((query.name, changed[name]))

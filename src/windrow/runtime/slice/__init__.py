@@ -3,6 +3,7 @@
 chunk              A chunk of events, and what several spaces want to know of it, found out once
 classes            Rows by which predicates they pass: as many classes as the data shows, never two to the number of
                    predicates
+distribution       To which shards events go, as DISTRIBUTE BY says: to one, to several, or to all
 entries            Entries: what panes hold of groups, before anything is sent
 events             Events of one stream into panes and rows for the shards: what a map task does, before anything is
                    shuffled

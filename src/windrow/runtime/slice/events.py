@@ -22,7 +22,7 @@ from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.keys import encode_keys, spread
 from windrow.runtime.payload import COUNTS, HEADER, HEARTBEAT, REJECTED, TALLIES, Payload
-from windrow.runtime.reject import ARRIVED, TIME, Bounds, Usable, raw_rows
+from windrow.runtime.reject import ARRIVED, TIME, UNPLACED, UNSENT, Bounds, Usable, raw_rows
 from windrow.runtime.slice.chunk import Chunk
 from windrow.runtime.slice.entries import Lifted
 from windrow.runtime.slice.expression_column import expression_column
@@ -113,14 +113,19 @@ class Slicer:
         timed = usable.timed
         if self._plan.timing is Timing.IDLE:
             self._arrived = pc.max(batch.column(ARRIVED)).as_py()
-        unplaced = self._fold(batch, usable) if timed.any() else np.zeros(len(timed), bool)
+        unplaced, unsent = self._fold(batch, usable) if timed.any() else (np.zeros(len(timed), bool),) * 2
         add_tallies(self._tallies, usable, batch)
         self._tallies["unplaced"] += int(unplaced.sum())
+        self._tallies["unsent"] += int(unsent.sum())
         if self._plan.keeps_rejected:
-            self._packed.append(self._payload(self._own, REJECTED, raw_rows(batch, usable, unplaced)))
+            rejected = raw_rows(batch, usable, {UNPLACED: unplaced, UNSENT: unsent})
+            self._packed.append(self._payload(self._own, REJECTED, rejected))
 
-    def _fold(self, batch: pa.RecordBatch, usable: Usable) -> np.ndarray:
-        """Fold events into one entry a pane and group, for each space; returns which a clustering has no place for."""
+    def _fold(self, batch: pa.RecordBatch, usable: Usable) -> tuple[np.ndarray, np.ndarray]:
+        """Fold events into one entry a pane and group, for each space.
+
+        Returns which a clustering has no place for, and which go to a shard that there is not.
+        """
         known, timed = usable.times, usable.timed
         chunk = Chunk(batch, self._names, known, timed)
         newest = int(known.max())
@@ -131,13 +136,14 @@ class Slicer:
             self._cells.append((np.array([newest]), np.array([int(timed.sum())])))
         if self._counted is not self._cells:
             self._counted.append(_cells(chunk, self._counted_cuts))
-        for shard, name, sent in self._scans.sent(batch, timed):
+        unsent = np.zeros(len(timed), bool)
+        for shard, name, sent in self._scans.sent(batch, timed, unsent):
             self._packed.append(self._payload(shard, name, sent))
         unplaced = self._fold_rows(chunk, None)
         for rows in self._plan.joined:
             for joined, events in self._joins.chunks(rows, chunk):
                 unplaced[events[self._fold_rows(joined, rows)]] = True
-        return unplaced
+        return unplaced, unsent
 
     def _fold_rows(self, chunk: Chunk, rows: JoinedRows | None) -> np.ndarray:
         """The same for the spaces that count `rows`: the events themselves, or what they are joined to."""

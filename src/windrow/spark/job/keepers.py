@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from windrow.places.place import AnyPlace, Place, place_of
-from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.stage import AnyQuery, rejects_events
 from windrow.spark.job.checkpoint import read_back, write_whole
 
 Keepers = dict[str, str]
@@ -14,16 +14,20 @@ Keepers = dict[str, str]
 
 
 def choose_keepers(queries: Iterable[AnyQuery], before: Mapping[str, str]) -> Keepers:
-    """The keeper of each stream: the one before, as long as it runs; else the one with windows over it; else the first.
+    """The keeper of each stream: the one before, as long as it runs; else one whose functions reject events; else the
+    one with windows over it; else the first.
 
     Each Spark query comes to an event in its own batch, so a keeper that changed would miss events, or keep them twice.
     """
     readers: dict[str, list[str]] = {}
+    rejecting: dict[str, str] = {}
     for query in queries:
         for stream in query.sources:
             readers.setdefault(stream, []).append(query.run)
+            if rejects_events(query):
+                rejecting.setdefault(stream, query.run)
     return {
-        stream: next((one for one in (before.get(stream), stream) if one in known), known[0])
+        stream: next((one for one in (before.get(stream), rejecting.get(stream), stream) if one in known), known[0])
         for stream, known in readers.items()
     }
 

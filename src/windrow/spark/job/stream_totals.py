@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from windrow.runtime.reject import CAUSES, LATE, UNPLACED
+from windrow.runtime.reject import CAUSES, LATE, REFUSED, UNPLACED, UNSENT
 from windrow.runtime.weigh import heaviest
 from windrow.spark.job.measures import METRICS, Observed, added_up, observed_in, shard_measures, total_measures
 from windrow.spark.job.progress import ShardProgress
@@ -25,6 +25,9 @@ from windrow.spark.stages.slide import COUNTS
 
 REMEMBERED = 256
 """So many of the heaviest groups are remembered from batch to batch, to find those that are told."""
+
+_REJECTED = {"late": LATE, **CAUSES, "unplaced": UNPLACED, "unsent": UNSENT, "refused": REFUSED}
+"""Why events are rejected, by what counts them."""
 
 RECENT = 100
 """So many batches make up the figures for speed and delay."""
@@ -123,7 +126,7 @@ class StreamTotals:
         self.batches += 1
         events = measures["events"] if self.by_name else _events(batch, self.control)
         self.events += events
-        for name, cause in {"late": LATE, **CAUSES, "unplaced": UNPLACED}.items():
+        for name, cause in _REJECTED.items():
             if counts[name]:
                 self.rejected[cause] = self.rejected.get(cause, 0) + counts[name]
         self.in_part += counts["late_in_part"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-COUNTED = ("late", "late_in_part", "corrected", "duplicates", *TALLIES, "alone", "dropped")
+COUNTED = ("late", "late_in_part", "corrected", "duplicates", *TALLIES, "refused", "alone", "dropped")
 COUNTS = (*COUNTED, "groups", "clock")
 SHARED = "shared"
 """The windows that other shards may have answered too, by name."""
