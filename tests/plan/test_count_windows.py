@@ -57,13 +57,29 @@ def test_window_row_is_a_column_of_count_windows_only():
         plan_of(["SELECT window_row FROM ticks [RANGE 5 SECONDS SLIDE 1 SECOND] GROUP BY k"], SCHEMA)
 
 
-def test_each_level_in_rows_has_a_space_that_another_query_shares():
-    texts = [query("ROWS 100, 10 SLIDES 10, 2"), query("ROWS 10 SLIDE 2")]
+def test_windows_that_count_the_same_rows_share_panes_and_levels_are_such_windows():
+    texts = [query("ROWS 100, 10 SLIDES 10, 2"), query("ROWS 10 SLIDE 2"), query("ROWS 21 SLIDE 7")]
     plan = plan_of(texts, SCHEMA)
-    assert [space.window.rows for space in plan.spaces] == [10, 100]
-    assert [len(plan.queries_of(space)) for space in plan.spaces] == [2, 1]
+    (space,) = plan.spaces
+    assert [(window.range_us, window.slide_us) for window in space.windows] == [(10, 2), (100, 10), (21, 7)]
+    assert len(plan.queries_of(space)) == 3
     text = explain_plans([StagePlan.of(plan)], shards=1)
-    assert "level 0 of query q0" in text and "level 1 of query q0" in text and text.count("query q0") == 3
+    assert "cut at the edges of 3 windows, which lie every 2, 7 rows" in text and "shared by 3 queries" in text
+    assert "window [ROWS 100 SLIDE 10]" in text and "schedule:" in text and text.count("query q0") == 1
+
+
+APART = [
+    ("ROWS 10 SLIDE 2", "GROUP BY k"),
+    ("ROWS UNBOUNDED SLIDE 2", ""),
+    ("RANGE 1 SECOND SLIDE 2 ROWS", ""),
+    ("PARTITION BY k ROWS 10 SLIDE 2", ""),
+]
+
+
+@pytest.mark.parametrize(("window", "rest"), APART)
+def test_windows_over_other_rows_or_without_known_edges_have_a_space_of_their_own(window: str, rest: str):
+    plan = plan_of([query("ROWS 10 SLIDE 2"), query(window, rest)], SCHEMA)
+    assert [len(plan.queries_of(space)) for space in plan.spaces] == [1, 1]
 
 
 def test_what_rows_are_partitioned_by_is_a_key_once():

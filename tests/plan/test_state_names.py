@@ -50,6 +50,7 @@ from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import Fold, Key, RowSpace, Space
 from windrow.plan.state_names import VERSIONS, answer_text, compared_text, need_text, partial_text
 from windrow.plan.window_names import window_text
@@ -138,6 +139,16 @@ SPACES = {
         "rows/1 of [rows 9 slide 3 rows] ticks by symbol string keeping count/1(*); float_sum/1(price double)",
         "1246aec3a9624c7e",
     ),
+    RowPanes(
+        "ticks",
+        CountWindow(counted="x > 0"),
+        None,
+        (SYMBOL,),
+        (ROWS.partial, PRICE),
+        (),
+        None,
+        (fold(TimeWindow(9, 3)),),
+    ): ("row panes/1 of ticks by symbol string counting x > 0", "00d90ad85e82e05d"),
     RowSpace("ticks", PredicateWindow(opens="a", closes="b"), None, (), (ROWS.partial,), ("accumulate",)): (
         "opened windows/1 of [from a to b] ticks keeping count/1(*)",
         "72d26ceb12e0b62c",

@@ -43,7 +43,7 @@ keep_rows               Whether the panes of a space keep partials or rows: both
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes
                         need no join
 nest_windows            Windows of one or several queries that nest are read from one chain, where that is cheaper
-number_rows             Queries whose windows count rows: a space for each, over one numbering of the stream
+number_rows             Queries whose windows count rows: those over the same rows share panes, others have a space each
 over_events             OVER in order of time, with a frame: each event with what is folded of those before it, by
                         windows that there are
 over_frames             OVER as it is written: which function is called, over which frame, and what of it cannot be

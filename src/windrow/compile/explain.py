@@ -15,6 +15,7 @@ from windrow.compile.explain_summary import summary
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.language import duration_sql
 from windrow.plan.memory import size_text
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.nodes.stream_plan import StreamPlan, texts_in
@@ -66,7 +67,7 @@ def _stream(
     for space in plan.spaces:
         kept = keeping.lines(space, figures) if isinstance(space, Space) else []
         lines += space_lines(space, plan.queries_of(space), shards, kept, plan.wanted)
-        if isinstance(space, Space):
+        if isinstance(space, Space | RowPanes):
             lines.append(schedule_line(space.windows, plan.wanted.get("schedule"), schedules))
     lines += choice_lines(plan)
     lines.append(f"  a shard keeps at most {size_text(plan.memory_bytes)} in memory; the rest is read when needed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from windrow.language import duration_sql
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.early_rows import EarlyRows
@@ -32,6 +33,29 @@ def row_space_lines(space: RowSpace, shards: int) -> list[str]:
         homes = f"all {shards} shards" if shards > 1 and space.keys else "the shard"
         lines.append(f"      numbers: {homes} get the times of all rows, and number them once the clock has passed")
     return lines
+
+
+def row_panes_lines(space: RowPanes, shards: int) -> list[str]:
+    """How rows are numbered, and cut into panes, for all windows that count them."""
+    lines = [f"    panes: {_shared_panes(space)}"]
+    lines += [line[2:] for line in _counted(space.window)]
+    homes = f"all {shards} shards" if shards > 1 and space.keys else "the shard"
+    return [*lines, f"    numbers: {homes} get the times of all rows, and number them once the clock has passed"]
+
+
+def _shared_panes(space: RowPanes) -> str:
+    if len(space.windows) == 1:
+        return _panes(space.counts_as(space.windows[0]))
+    slides = sorted({comb.slide_us for comb in space.cuts.combs})
+    shown = ", ".join(map(str, slides[:4])) + (", ..." if len(slides) > 4 else "")
+    return f"cut at the edges of {len(space.windows)} windows, which lie every {shown} rows, not at a common divisor"
+
+
+def row_panes_state_line(space: RowPanes) -> str:
+    """What is in the blocks of windows that share panes, each once for all of them."""
+    times = "the times of the rows that panes begin with"
+    held = f"rows that wait for the clock, panes, and {times}, in blocks of RocksDB"
+    return f"{held}; a batch touches the newest and the leaving"
 
 
 def _counted(window: CountWindow) -> list[str]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 
 from windrow.compile.choose_maintenance import FoldingCost, alternatives
 from windrow.compile.choose_row_maintenance import row_alternatives
 from windrow.compile.explain_query import query_lines
-from windrow.compile.explain_rows import row_space_lines, row_state_line
+from windrow.compile.explain_rows import (
+    count_window_text,
+    row_panes_lines,
+    row_panes_state_line,
+    row_space_lines,
+    row_state_line,
+)
 from windrow.compile.explain_windows import panes_text, window_text
 from windrow.compile.nest_windows import nest_windows
 from windrow.plan.bind.typing import type_name
@@ -16,10 +22,12 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.emission import CORRECTED
 from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.windows.parts import level_of
 from windrow.plan.windows.row_levels import NestedRows
+from windrow.plan.windows.time_window import TimeWindow
 
 MOST_WINDOWS = 20
 """So many windows and queries of a space are told one by one."""
@@ -42,9 +50,15 @@ def space_lines(
     keys = ", ".join(f"{key.sql} {type_name(key.type)}" for key in space.keys)
     spread = f"spread over {shards} shards by hash" if shards > 1 else "in one shard"
     lines.append(f"    group by {keys}: {spread}" if keys else "    one group, in one shard")
-    lines += _rows(space, shards, asked) if isinstance(space, RowSpace) else _shared(space, queries, kept, asked)
-    told = [query for query in queries if not isinstance(query.window, NestedRows)]
-    nested = [query for query in queries if isinstance(query.window, NestedRows)]
+    if isinstance(space, RowPanes):
+        lines += row_panes_lines(space, shards)
+        lines += _folds(space.panes, queries, asked, lambda window: count_window_text(space.counts_as(window)))
+        lines.append(f"    state: {row_panes_state_line(space)}")
+    else:
+        lines += _rows(space, shards, asked) if isinstance(space, RowSpace) else _shared(space, queries, kept, asked)
+    apart = isinstance(space, RowSpace) and not isinstance(space, RowPanes)  # each level has a space
+    told = [query for query in queries if not apart or not isinstance(query.window, NestedRows)]
+    nested = [query for query in queries if apart and isinstance(query.window, NestedRows)]
     for query in nested:
         level = level_of(query.window, space.window)  # type: ignore[arg-type, union-attr]
         lines.append(f"    level {level} of query {query.name}")
@@ -58,7 +72,22 @@ def space_lines(
 
 def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], asked: Set[str]) -> list[str]:
     """How windows over time are folded from the panes that they share."""
-    lines = [f"    panes: {panes_text(space)}", "    each pane keeps, for each group:"]
+    lines = [f"    panes: {panes_text(space)}", *_folds(space, queries, asked, window_text, kept)]
+    return [
+        *lines,
+        "    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree",
+    ]
+
+
+def _folds(
+    space: Space,
+    queries: Sequence[QueryPlan],
+    asked: Set[str],
+    written: Callable[[TimeWindow], str],
+    kept: Sequence[str] = (),
+) -> list[str]:
+    """What panes keep, and how the windows that share them are folded; `written` says how a window is."""
+    lines = ["    each pane keeps, for each group:"]
     lines += [f"      {partial}{once(_asking(partial, space, queries))}" for partial in space.partials]
     lines += [f"    {line}" for line in kept]
     shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
@@ -70,10 +99,9 @@ def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], ask
             alternatives(p, fold.window, cuts, chains.get((fold.window, p)), sharing[p], again=again)
             for p in fold.partials
         ]
-        lines += [f"    window {window_text(fold.window)}", *_ways(fold.partials, fold.maintenance, ways, asked)]
+        lines += [f"    window {written(fold.window)}", *_ways(fold.partials, fold.maintenance, ways, asked)]
     if len(space.folds) > len(shown):
         lines.append(f"    and {len(space.folds) - len(shown)} more windows, folded likewise")
-    lines.append("    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree")
     return lines
 
 

@@ -8,6 +8,7 @@ from windrow.compile.keep_rows import Figures, value_bytes
 from windrow.errors import MemoryLimitError
 from windrow.plan.memory import too_large
 from windrow.plan.nodes.aggregates import LISTS, Partial
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 
@@ -30,6 +31,11 @@ def refuse_large(plan: StreamPlan, shards: int, figures: Figures) -> None:
 
 def _lists(space: Space | RowSpace, figures: Figures) -> Iterator[float]:
     """The bytes of each list that is held."""
+    if isinstance(space, RowPanes):
+        for fold in space.folds:
+            held = fold.window.range_us or 0
+            yield from (held * _bytes(partial) for partial in fold.partials if _is_list(partial))
+        return
     if isinstance(space, RowSpace):
         if space.window.rows is not None and not space.partition:
             yield from (space.window.rows * _bytes(partial) for partial in space.partials if _is_list(partial))

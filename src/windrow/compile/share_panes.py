@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from windrow.compile.choose_maintenance import EXACT, alternatives, chosen
 from windrow.compile.nest_windows import chains_that_pay, nest_windows
@@ -37,7 +37,7 @@ def share_panes(queries: Sequence[QueryPlan], wanted: Wanted = NOTHING) -> tuple
 
 def _space(queries: Sequence[QueryPlan], grows: bool, wanted: Wanted) -> Space:
     asked: dict[TimeWindow, dict[Partial, None]] = {}
-    wishes: dict[tuple[TimeWindow, Partial], tuple[str, str]] = {}
+    wishes: Wishes = {}
     for query in queries:
         assert isinstance(query.window, TimeWindow)
         for part in parts_of(query.window):
@@ -45,12 +45,25 @@ def _space(queries: Sequence[QueryPlan], grows: bool, wanted: Wanted) -> Space:
                 continue
             asked.setdefault(part, {}).update(dict.fromkeys(query.partials))
             for partial in query.partials:
-                _ask(wishes, (part, partial), query)
+                ask(wishes, (part, partial), query)
+    again = any(query.emit == CORRECTED for query in queries)
+    first = queries[0]
+    return Space(first.stream, first.where, first.keys, folds_of(asked, wishes, wanted, again=again), rows=first.rows)
+
+
+Wishes = dict[tuple[TimeWindow, Partial], tuple[str, str]]
+"""What was asked for by name, of each partial of each window, and by which query."""
+
+
+def folds_of(
+    asked: Mapping[TimeWindow, Mapping[Partial, None]], wishes: Wishes, wanted: Wanted, *, again: bool = False
+) -> tuple[Fold, ...]:
+    """How each window is folded that shares panes with the others, on whichever axis they lie."""
     cuts = Cuts.of(asked)
     chains = nest_windows(asked)
     nested = chains_that_pay(chains, cuts)
     sharing = Counter(partial for partials in asked.values() for partial in partials)
-    folds, again = [], any(query.emit == CORRECTED for query in queries)
+    folds = []
     for window, partials in asked.items():
         ways = []
         for partial in partials:
@@ -63,13 +76,10 @@ def _space(queries: Sequence[QueryPlan], grows: bool, wanted: Wanted) -> Space:
             pays = (window, partial) in nested and not asked_for
             ways.append("stairs" if stairs or pays else found.name)
         folds.append(Fold(window, tuple(partials), tuple(ways)))
-    first = queries[0]
-    return Space(first.stream, first.where, first.keys, tuple(folds), rows=first.rows)
+    return tuple(folds)
 
 
-def _ask(
-    wishes: dict[tuple[TimeWindow, Partial], tuple[str, str]], place: tuple[TimeWindow, Partial], query: QueryPlan
-) -> None:
+def ask(wishes: Wishes, place: tuple[TimeWindow, Partial], query: QueryPlan) -> None:
     """Note what a query asks of what it may share with others."""
     wish = query.choose.get("maintenance")
     if wish is None:

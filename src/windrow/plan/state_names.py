@@ -23,15 +23,18 @@ from windrow.plan.windows.session_window import SessionWindow
 if TYPE_CHECKING:
     from windrow.plan.nodes.joined_rows import JoinedRows, TableStep
     from windrow.plan.nodes.query_plan import QueryPlan
+    from windrow.plan.nodes.row_panes import NumberedPanes
     from windrow.plan.nodes.spaces import Key, RowSpace, Space
 
 PANES, TOTALS, ROWS, OPENED, SESSIONS = "panes", "totals", "rows", "opened windows", "sessions"
+ROW_PANES = "row panes"
 ANSWER = "last answer"
 
 VERSIONS = {
     PANES: 1,
     TOTALS: 1,
     ROWS: 1,
+    ROW_PANES: 1,
     OPENED: 1,
     SESSIONS: 1,
     ANSWER: 1,
@@ -138,6 +141,12 @@ def row_space_text(space: RowSpace) -> str:
     kind = {PredicateWindow: OPENED, SessionWindow: SESSIONS}.get(type(space.window), ROWS)
     held = f"{window_text(space.window)} {counted_rows(space.stream, space.rows, space.where, space.keys)}"
     return f"{versioned(kind)} of {held} keeping {_all(space.partials)}"
+
+
+def row_panes_text(space: NumberedPanes) -> str:
+    """Panes of numbered rows, for all windows that count them."""
+    counted = "" if space.counted is None else f" counting {space.counted}"
+    return f"{versioned(ROW_PANES)} of {counted_rows(space.stream, space.rows, space.where, space.keys)}{counted}"
 
 
 def row_place_text(space: RowSpace) -> str:

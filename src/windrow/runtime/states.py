@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from windrow.compile.choose_maintenance import NAMES
 from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -12,6 +13,7 @@ from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.passed import Passing
 from windrow.runtime.rows.predicate_space import PredicateSpaceState
+from windrow.runtime.rows.row_panes import RowPanesState
 from windrow.runtime.rows.row_space import RowSpaceState
 from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.time.space import SpaceState
@@ -32,6 +34,9 @@ def state_of(
     state: KeptSpace
     if isinstance(space, Space):
         state = SpaceState(space, plan.queries_of(space), blocks, user, snapshot, since, schedule, plan.correct_us)
+    elif isinstance(space, RowPanes):
+        queries = plan.queries_of(space)
+        state = RowPanesState(space, queries, blocks, user, snapshot, since, rows, schedule, _asked(space, plan))
     elif isinstance(space.window, PredicateWindow):
         state = PredicateSpaceState(space, blocks, user, snapshot, since)
     elif isinstance(space.window, SessionWindow):
@@ -39,9 +44,13 @@ def state_of(
     elif space.partition:
         state = PartitionSpaceState(space, blocks, user, snapshot, since)
     else:
-        wishes = {query.choose.over(plan.wanted).get("maintenance") for query in plan.queries_of(space)}
-        asked = any(NAMES.get(way, way) in wishes for way in space.maintenance)
-        state = RowSpaceState(space, blocks, user, snapshot, since, rows, schedule, asked)
+        state = RowSpaceState(space, blocks, user, snapshot, since, rows, schedule, _asked(space, plan))
     if isinstance(state, Passing) and any(query.emit != SNAPSHOT for query in plan.queries_of(space)):
         state.passed = []
     return state
+
+
+def _asked(space: RowSpace, plan: StreamPlan) -> bool:
+    """Whether the way that its windows are folded was asked for by name."""
+    wishes = {query.choose.over(plan.wanted).get("maintenance") for query in plan.queries_of(space)}
+    return any(NAMES.get(way, way) in wishes for way in space.ways)

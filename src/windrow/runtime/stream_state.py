@@ -18,6 +18,7 @@ from windrow.runtime.payload import CLOCK, COUNTS, HEADER, REJECTED, Payload
 from windrow.runtime.reject import late_rows, rejected_of
 from windrow.runtime.rows.partition_space import PartitionSpaceState
 from windrow.runtime.rows.passed import Passing
+from windrow.runtime.rows.rows_apart import refuse_rows_apart
 from windrow.runtime.rows.session_space import SessionSpaceState
 from windrow.runtime.set_aside import SetAside
 from windrow.runtime.share import Share
@@ -63,6 +64,8 @@ class StreamState:
         self.spaces: dict[AnySpace, KeptSpace] = {}
         self._aside = SetAside(blocks, kept.get("aside"), forgets)
         live = kept.get("spaces", {}) | kept.get("differences", {})
+        if not kept.get("rows_shared"):
+            refuse_rows_apart(plan, live)
         states = self._aside.sorted_out(live, plan.held, kept.get("held", {}), self.clock)
         unseen = None if self.newest is None else self.newest + 1  # of times before it, some events have gone by
         known = {}
@@ -187,6 +190,7 @@ class StreamState:
         kept: dict[str, Any] = {"newest": self.newest, "clock": self.clock, "rows": self._rows, "spaces": spaces}
         kept |= {"wall": self._wall.snapshot(), "settled_to": self._settled_to}
         kept |= {"told_since": self._told_since} if self._told_since else {}
+        kept |= {"rows_shared": True} if self.plan.row_spaces else {}
         return kept | {"differences": self._told.snapshot(), "aside": self._aside.snapshot(), "held": self.plan.held}
 
     def space_of(self, query: QueryPlan) -> SpaceState:

@@ -49,10 +49,7 @@ class Held(Subtract):
         self._older = older
 
     def answer(self, panes: range, width: int) -> list[Fields]:
-        older, self._older = self._older, None
-        if older is not None and older.low is not None and self._panes.reaches(older.low):
-            self.low, self.high, self.window = older.low, older.high, older.window
-            self._leave(panes.start)  # before slots go that nobody has any more
+        self._go_on(panes.start)  # before slots go that nobody has any more
         if self._room is None:
             return super().answer(panes, width)
         if self._spilled or self.low is None:  # nothing is folded yet, and it may be more than there is room for
@@ -76,6 +73,17 @@ class Held(Subtract):
                 yield entries.slots, entries.partials[place]["values"]
 
         return [SpilledWindow(partial(parts, place), width, room) for place in range(len(self._kernels))]
+
+    def drop(self, before: int) -> None:
+        self._go_on(before)
+        super().drop(before)
+
+    def _go_on(self, before: int) -> None:
+        """Take the window of the older view, without the panes before `before`, while these are still there."""
+        older, self._older = self._older, None
+        if older is not None and older.low is not None and self._panes.reaches(older.low):
+            self.low, self.high, self.window = older.low, older.high, older.window
+            self._leave(before)
 
     def save(self, version: int) -> None:
         pass

@@ -20,6 +20,8 @@ query_plan       One query as it runs: frozen, so that equal plans are equal val
                  workers
 regrouped        Where rows of a plan over changes go to other shards: below it runs in one stage, above it in the next
 result_columns   The columns of answers and of results, for each kind of window
+row_panes        Panes on the axis of row numbers: what all queries share that count the same rows, whatever their
+                 windows
 run_names        Names for what runs in one Spark query: the streams that it reads, and in how many stages
 spaces           What is kept of a stream: panes, or rows, for all queries that count the same rows by the same keys
 stage            What a stage runs: windows that are folded over its streams, and pipelines of operators over changes

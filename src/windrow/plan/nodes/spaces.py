@@ -15,7 +15,7 @@ from windrow.plan.state_names import joined_text, row_place_text, row_space_text
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.predicate_window import PredicateWindow
-from windrow.plan.windows.row_levels import row_parts
+from windrow.plan.windows.row_levels import row_parts, shares_panes
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.plan.windows.time_window import TimeWindow
@@ -172,7 +172,9 @@ class RowSpace:
         return self.maintenance
 
     def answers(self, query: QueryPlan) -> bool:
-        """Whether a query is answered from its rows."""
+        """Whether a query is answered from its rows; those that share panes are not."""
+        if isinstance(query.window, CountWindow) and shares_panes(query.window) and query.clusters is None:
+            return False
         asked = (query.rows, query.where, query.keys, query.partials)
         alike = (self.rows, self.where, self.keys, self.partials) == asked
         return alike and isinstance(query.window, CountWindow) and self.window in row_parts(query.window)

@@ -75,5 +75,18 @@ def row_parts(window: CountWindow) -> tuple[CountWindow, ...]:
     return (*(each.closes for each in early), *early)
 
 
+def shares_panes(window: CountWindow) -> bool:
+    """Whether all its windows begin and end at numbers that are known beforehand, so that others may share its panes.
+
+    Windows without bound keep no panes, and early answers, keys, conditions and sessions have an axis of their own.
+
+    >>> shares_panes(CountWindow(rows=9, slide_rows=3)), shares_panes(CountWindow(rows=9, slide_us=1))
+    (True, False)
+    """
+    if isinstance(window, PredicateWindow | SessionWindow) or window.partition or window.unique:
+        return False
+    return window.every_us is None and all(part.bounded and part.axis is not None for part in row_parts(window))
+
+
 def _lengths(level: CountWindow) -> tuple[int, int]:
     return level.rows or 0, level.slide_rows or 0

@@ -10,10 +10,12 @@ import pyarrow as pa
 
 from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
-from windrow.plan.windows.row_levels import NestedRows
+from windrow.plan.windows.row_levels import NestedRows, row_parts
+from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.changed_items import changed_items
 from windrow.runtime.answers.corrections import told_again, told_first
@@ -28,6 +30,7 @@ from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.rows.passed import Passing
+from windrow.runtime.rows.row_panes import RowPanesState
 from windrow.runtime.share import Share
 from windrow.runtime.time.corrected import Correction
 from windrow.runtime.time.space import SpaceState
@@ -45,7 +48,7 @@ class QueryAnswers:
 
     def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, Snapshot]) -> None:
         self._user = dict(plan.user_code)
-        self._asking: dict[tuple[str, TimeWindow | None], list[QueryPlan]] = {}
+        self._asking: dict[tuple[str, TimeWindow | CountWindow | None], list[QueryPlan]] = {}
         for space in plan.spaces:
             for query in plan.queries_of(space):
                 for window in _answered_apart(space, query):
@@ -74,10 +77,12 @@ class QueryAnswers:
         else:
             outcome.answer(_kind(name, answers), answers.told_apart)
         told: dict[str, list[pa.RecordBatch]] = {}
-        for query in self._asking[name, answers.window]:  # type: ignore[index]
+        for query in self._asking[name, answers.window]:
             mine = answers
             if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
                 mine = answers.since(state.first_end(query, answers.window))
+            elif isinstance(state, RowPanesState):
+                mine = state.told(query, answers)
             elif isinstance(space, RowSpace):
                 mine = replace(answers, window=space.window)
             if query.joins_levels and isinstance(space, RowSpace):
@@ -140,8 +145,12 @@ class QueryAnswers:
         """Note which windows of a space were due, for those who are told that one has become empty."""
         windows, state.passed = state.passed or [], []
         for name, query in dict(self._changing[space.name]).items():
-            level = level_of(query.window, space.window) if isinstance(query.window, NestedRows) else None
+            assert isinstance(query.window, CountWindow)
             for one in windows:
+                window = one.window or space.window
+                if one.window is not None and window not in row_parts(query.window):
+                    continue
+                level = level_of(query.window, window) if isinstance(query.window, NestedRows) else None
                 places = Places.of(one.ends, one.rows, one.instants, by_row=True)
                 self._lines[name].pass_by(state.keys_of(one), level, places)
 
@@ -210,10 +219,12 @@ class QueryAnswers:
         outcome.add(query.name, batches)
 
 
-def _answered_apart(space: AnySpace, query: QueryPlan) -> Sequence[TimeWindow | None]:
+def _answered_apart(space: AnySpace, query: QueryPlan) -> Sequence[TimeWindow | CountWindow | None]:
     """The windows of a query that a space answers one by one."""
     if isinstance(space, Space) and isinstance(query.window, TimeWindow):
         return space.parts_of(query.window)
+    if isinstance(space, RowPanes) and isinstance(query.window, CountWindow):
+        return row_parts(query.window)
     return (None,)
 
 
@@ -243,4 +254,6 @@ def _following(window: TimeWindow, clock: int, newest: int | None) -> Following:
 
 def _kind(space: str, answers: Answers) -> str:
     """A name for the windows of a space that are answered, the same in all shards."""
-    return f"{space}.{answers.window.label}" if isinstance(answers.window, TimeWindow) else space
+    if isinstance(answers.window, CountWindow):
+        return f"{space}.{answers.window.rows}-{answers.window.slide_rows}"
+    return space if answers.window is None else f"{space}.{answers.window.label}"

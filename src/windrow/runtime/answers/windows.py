@@ -56,6 +56,15 @@ class Answers:
             return self.ends + 1
         return self.ends if self.instants is None else self.instants
 
+    def part(self, chosen: np.ndarray) -> Answers:
+        """Some of the rows of windows that count rows."""
+        if len(chosen) == len(self.ends):
+            return self
+        assert self.rows is not None
+        rows, partials = self.rows[chosen], tuple(take(fields, chosen) for fields in self.partials)
+        count = 1 + int(np.count_nonzero(np.diff(rows))) if len(rows) else 0
+        return replace(self.taken(chosen), count=count, rows=rows, partials=partials)
+
     def since(self, first_end: int) -> Answers:
         """The answers of windows that end at `first_end` or later."""
         chosen = np.flatnonzero(self.ends >= first_end)

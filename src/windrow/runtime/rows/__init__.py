@@ -1,5 +1,8 @@
 """Windows over rows: of the whole stream, of each key, from condition to condition, and sessions.
 
+arriving_rows    Rows that come to a shard: the times of all, then those that are of its own groups
+due_in_panes     The windows over shared panes of rows that are due: found by the schedule, folded one by one or many at
+                 once
 fold_rows        Windows over rows, folded one after the other or many at once
 key_counts       How many rows each key has had, and when the first and the last of them happened
 key_numbers      A few numbers of each key, by slot
@@ -21,10 +24,12 @@ pending_rows     Rows that wait for the clock to pass their time
 predicate_rows   Rows that open and close windows, in order of time
 predicate_space  One space of windows that open and close at rows with a condition
 row_order        The order of a stream's rows: each gets its number once all rows before it are known
+row_panes        Windows that count the same rows: one numbering and one log of panes for all of them
 row_space        One space of windows that count a stream's rows: rows are numbered, and panes lie on the axis of their
                  numbers
 row_times        When the rows happened that windows begin with
 row_windows      Which windows over rows are due
+rows_apart       State of windows that count rows as it was before they shared panes
 session_numbers  Which rows, or pieces of sessions, are of one session
 session_space    One space of session windows: rows that follow each other closely; what closes a gap merges two
                  sessions

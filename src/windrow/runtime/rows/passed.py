@@ -7,15 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from windrow.plan.windows.row_window import CountWindow
+
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Windows that were due: of the keys in slots `owners`, or of all rows; else as answers have it."""
+    """Windows that were due: of the keys in slots `owners`, or of all rows; else as answers have it.
+
+    `window` tells which it is where several share panes.
+    """
 
     owners: np.ndarray | None
     ends: np.ndarray
     rows: np.ndarray | None = None
     instants: np.ndarray | None = None
+    window: CountWindow | None = None
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -95,6 +95,11 @@ class PendingRows:
         self._pending = [rows for rows in staying if rows.num_rows]
         return sum(int(rows.num_rows) for rows in waiting) - sum(int(rows.num_rows) for rows in staying)
 
+    def change(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> None:
+        """Let rows wait with other columns: what they are asked for has changed."""
+        for block in self._blocks:
+            self._set(block, change(self._kept.get(block.number)), block.low)
+
     def keep(self, share: Share, by: Sequence[int]) -> None:
         """Let go of the rows that are not of `share`; the keys at the places `by` tell whose a row is."""
         waiting = [rows.filter(pa.array(_are_of(rows, share, by))) for rows in self._pending]
@@ -148,8 +153,8 @@ class PendingRows:
                 self._set(self._blocks[-1], rows.slice(start, BLOCK_ROWS))
         self._pending = []
 
-    def _set(self, block: _Block, rows: pa.RecordBatch) -> None:
-        block.low, block.rows = int(_times(rows).min()), rows.num_rows
+    def _set(self, block: _Block, rows: pa.RecordBatch, low: int | None = None) -> None:
+        block.low, block.rows = int(_times(rows).min()) if low is None else low, rows.num_rows
         self._kept.put(block.number, rows)
 
     def _distances(self) -> dict[int, float]:

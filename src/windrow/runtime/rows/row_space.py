@@ -14,14 +14,14 @@ from windrow.plan.windows.cuts import Cuts, covered
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import Rewound
 from windrow.runtime.group_slots import GroupSlots
+from windrow.runtime.rows.arriving_rows import arriving_rows
 from windrow.runtime.rows.fold_rows import FoldRows
 from windrow.runtime.rows.passed import Passed, Passing
-from windrow.runtime.rows.pending_rows import TIME, PendingRows
+from windrow.runtime.rows.pending_rows import PendingRows
 from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.rows.row_times import RowTimes
 from windrow.runtime.rows.row_windows import DueWindows, due_windows
 from windrow.runtime.share import Share
-from windrow.runtime.slice.rows import ROW
 from windrow.runtime.time.folds import Folds
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.entries import Entries, fields_of
@@ -104,24 +104,9 @@ class RowSpaceState(Passing):
         self._folds.adopt(older._folds)
 
     def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Let rows wait for their numbers; those before `clock` are late and get none.
-
-        A task's payloads come as it packed them: the times of some rows, then those of the rows that are of this shard.
-        """
-        oldest = max((bound for bound in (clock, self._since) if bound is not None), default=None)
-        times, first = np.empty(0, np.int64), 0
-        for batch in payloads:
-            if ROW not in batch.schema.names:
-                times = batch.column(TIME).to_numpy()
-                if self._since is not None:  # older than some that came before the space: they count, and that is all
-                    early = times < self._since if clock is None else (times < self._since) & (times >= clock)
-                    self._order.count += int(early.sum())
-                first = self._order.arrive(times, oldest)
-                continue
-            rows = batch.column(ROW).to_numpy()
-            columns = {name: column for name, column in zip(batch.schema.names, batch.columns) if name != ROW}
-            own = pa.record_batch({TIME: pa.array(times[rows]), ARRIVAL: pa.array(first + rows)} | columns)
-            self._rows.add(own if oldest is None else own.filter(pa.array(times[rows] >= oldest)))
+        """Let rows wait for their numbers; those before `clock` are late and get none."""
+        for own in arriving_rows(payloads, self._order, clock, self._since):
+            self._rows.add(own)
 
     def answer(
         self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None

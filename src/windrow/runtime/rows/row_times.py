@@ -61,6 +61,22 @@ class RowTimes:
         held = self._log.between(int(positions[0]), int(positions[-1]) + 1)
         return held.partials[0]["time"][np.searchsorted(held.panes, positions)]
 
+    def found(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for positions of which some may not be held, and which are: what others have as a time says nothing.
+
+        >>> from windrow.storage.blocks import MemoryBlocks
+        >>> times = RowTimes("times", MemoryBlocks())
+        >>> times.add(np.array([2, 6]), np.array([50, 80]))
+        >>> [part.tolist() for part in times.found(np.array([2, 4, 6]))]
+        [[50, 80, 80], [True, False, True]]
+        """
+        times, known = np.zeros(len(positions), np.int64), np.zeros(len(positions), bool)
+        held = self._log.between(int(positions[0]), int(positions[-1]) + 1) if len(positions) else None
+        if held is not None and len(held):
+            places = np.minimum(np.searchsorted(held.panes, positions), len(held) - 1)
+            times, known = held.partials[0]["time"][places], held.panes[places] == positions
+        return times, known
+
     def first_after(self, limits: np.ndarray, since: int) -> np.ndarray:
         """The first position from `since` on with a time after each of `limits`, which are in order.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from windrow.kernels import Fields
+from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.row_window import CountWindow
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.rows.row_order import Numbered
@@ -36,12 +37,22 @@ class DueWindows:
         instants = None if self.instants is None else self.instants[windows]
         return DueWindows(self.highs[windows], self.ends[windows], instants, self.lows[windows], self.starts[windows])
 
-    def answers(self, windows: np.ndarray, slots: np.ndarray, partials: Sequence[Fields]) -> Answers:
-        """The answers of the groups in `slots`, each in the window at the same place of `windows`, in order."""
+    def answers(
+        self,
+        windows: np.ndarray,
+        slots: np.ndarray,
+        partials: Sequence[Fields],
+        kept: tuple[Partial, ...] = (),
+        window: CountWindow | None = None,
+    ) -> Answers:
+        """The answers of the groups in `slots`, each in the window at the same place of `windows`, in order.
+
+        Where several windows share panes, `window` tells which it is, and `kept` what `partials` are.
+        """
         instants = None if self.instants is None else self.instants[windows]
         count = 1 + int(np.count_nonzero(np.diff(windows)))
         ends, highs = self.ends[windows], self.highs[windows]
-        return Answers(count, self.starts[windows], ends, slots, tuple(partials), highs, instants)
+        return Answers(count, self.starts[windows], ends, slots, tuple(partials), highs, instants, kept, window)
 
 
 def due_windows(
