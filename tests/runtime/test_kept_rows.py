@@ -83,4 +83,5 @@ def test_partials_are_kept_while_they_have_room_and_then_what_takes_less():
     assert Keeping("rows").decided(space).keeps == ROWS
     lines = Keeping(room_bytes=10**6).lines(space, replace(sparse, measured=True))
     assert "100 events a second and 100,000 groups are measured" in lines[0]
-    assert lines[1].startswith("rows would take less: Session(keep='rows')")
+    assert lines[1].startswith("rows would take less by now, and are kept from the next start on")
+    assert Keeping(room_bytes=10**6).decided(space, replace(sparse, measured=True)).keeps == ROWS

@@ -11,6 +11,7 @@ import typer
 from windrow.cli.figures import line_of, shown_name, size
 from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import place_of
+from windrow.plan.stream_statistics import StreamStatistics
 from windrow.spark.job.status import status_of
 
 
@@ -44,6 +45,9 @@ def lines_of(found: dict[str, Any]) -> list[str]:
         if figures.get("lag"):
             behind = ", ".join(f"{partition} {count:,}" for partition, count in figures["lag"].items())
             lines.append(f"{shown_name(run)}: not read yet: {behind}")
+    for streams in found["statistics"].values():
+        for stream, own in streams.items():
+            lines += [f"{stream}: measured: {line}" for line in StreamStatistics.of(own).lines()]
     last = ", ".join(f"{name} {number}" for name, number in found["batches"].items())
     lines.append(f"last batch: {last or 'none'}; checkpoint {size(found['bytes'])}")
     return lines

@@ -9,8 +9,9 @@ from windrow.errors import SettingsError
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.wanted import Wanted
 
-TOGETHER = ("schedule", "index", "keep", "eviction", "phantoms", "classes")
-"""What a shard, or a map task, has one of for all queries of a scan. Maintenance and expiry are each query's own."""
+TOGETHER = ("schedule", "index", "eviction", "phantoms", "classes")
+"""What a shard, or a map task, has one of for all queries of a scan. Maintenance, expiry and what panes keep are each
+query's own."""
 
 
 def agreed(queries: Iterable[QueryPlan]) -> Wanted:

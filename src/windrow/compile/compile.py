@@ -130,8 +130,8 @@ class Compiler:
     ) -> StagePlan:
         """Compiles queries that share one scan of their streams; returns the last stage, which holds those before it.
 
-        `live` is a job that goes on by itself. With the `figures` of a stream, windows that cannot fit into memory are
-        refused.
+        `live` is a job that goes on by itself. By the `figures` of a stream it is chosen what panes keep, and windows
+        that cannot fit into memory are refused.
         """
         wishes, tables = self.wishes, {name: self._tables(name) for name in tables_of(queries)}
         around = StageNeeds(
@@ -145,6 +145,7 @@ class Compiler:
             live,
             spread=wishes.shards is not None,
             shards=wishes.in_one,
+            figures=figures,
         )
         local = self.catalog.above or self.catalog.engine
         for rule in RULES.scanned:

@@ -20,7 +20,6 @@ from windrow.compile.nest_windows import nest_windows
 from windrow.plan.bind.typing import type_name
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.emission import CORRECTED
-from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
@@ -114,7 +113,7 @@ def _rows(space: RowSpace, shards: int, asked: Set[str]) -> list[str]:
 
 def _asking(partial: Partial, space: Space, queries: Sequence[QueryPlan]) -> list[str]:
     """The queries that need what a pane keeps."""
-    return [query.name for query in queries if partial in {kept_as(asked, space.keeps) for asked in query.partials}]
+    return [query.name for query in queries if partial in {space.kept(asked) for asked in query.partials}]
 
 
 def _ways(

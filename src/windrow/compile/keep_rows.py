@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -10,8 +11,10 @@ import pyarrow as pa
 from windrow.compile.rows_or_partials import Choice, Workload, choose_rows_or_partials
 from windrow.errors import SettingsError
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.nodes.kept import FROM_VALUES, PARTIALS, ROWS
+from windrow.plan.nodes.kept import FROM_VALUES, PARTIALS, ROWS, other_way
+from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.stream_statistics import StreamStatistics
 
 ENTRY_BYTES = 16
 """The pane and the group of an entry, or of a row."""
@@ -19,29 +22,56 @@ ENTRY_BYTES = 16
 PARTIAL_BYTES = {"count": 8, "integer_sum": 24, "float_sum": 40, "decimal_sum": 32, "moments": 40, "min": 9, "max": 9}
 PARTIAL_BYTES |= {"truth": 24, "distinct_sketch": 4096, "digest": 1024}
 OTHER_BYTES = 32
+GROUPS = 100.0
+"""So many are assumed."""
+
 VALUE_BYTES = 24
 """A text or another value of no fixed width is taken to have so many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is known of a stream: events in a second of its own time, and groups."""
+    """What is known of a stream: events in a second of its own time, and groups; of `streams`, all that was measured.
+
+    >>> print(Figures())
+    1,000 events a second and 100 groups are assumed
+    """
 
     rate: float = 1000.0
-    groups: float = 100.0
+    groups: float = GROUPS
     measured: bool = False
+    groups_a_pane: float | None = None
+    streams: tuple[tuple[str, StreamStatistics], ...] = ()
+
+    def of(self, space: Space) -> Figures:
+        """The same of the rows that a space counts, by its keys."""
+        known = dict(self.streams).get(space.stream)
+        if known is None or known.rate is None:
+            return Figures() if self.streams else self
+        own = known.groupings.get(space.grouping)
+        if own is None:
+            return replace(self, rate=known.rate, groups=GROUPS if space.keys else 1.0, measured=False)
+        return replace(self, rate=known.rate * own.share, groups=own.groups, groups_a_pane=own.groups_a_pane)
+
+    def width(self, stream: str, text: str | None) -> float | None:
+        """The bytes of a value, if they were measured."""
+        known = dict(self.streams).get(stream)
+        return None if known is None or text is None else known.widths.get(text)
 
     def __str__(self) -> str:
-        how = "measured" if self.measured else "assumed"
-        return f"{self.rate:,.0f} events a second and {self.groups:,.0f} groups are {how}"
+        rate = f"{self.rate:,.4g}" if self.rate < 1000 else f"{self.rate:,.0f}"
+        rate, groups = f"{rate} events a second", f"{self.groups:,.0f} groups"
+        if self.streams and not self.measured:
+            return f"{rate} are measured, {groups} assumed"
+        return f"{rate} and {groups} are {'measured' if self.measured else 'assumed'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How it is decided what panes keep: as the user says, or else by what both take.
+    """How it is decided what panes keep: as the user says, or else by what both take, as far as that was measured.
 
-    As long as partials fit into `room_bytes`, they are kept: they are quicker to fold. A plan that runs must not change
-    with every measurement, so that it is made from assumed figures; measured ones are for `explain`.
+    As long as partials fit into `room_bytes`, they are kept: they are quicker to fold. A plan that runs does not change
+    with every measurement: it is made when a job starts, or when queries come and go.
     """
 
     override: str | None = None
@@ -51,28 +81,50 @@ class Keeping:
         if self.override not in (None, ROWS, PARTIALS):
             raise SettingsError(f"keep={self.override!r} is neither 'rows' nor 'partials'")
 
-    def decided(self, space: Space) -> Space:
-        """The space, which keeps what was chosen."""
-        choice = self.choice(space, Figures())
-        return space if choice is None else replace(space, keeps=choice.chosen)
+    def decided(self, space: Space, figures: Figures | None = None, queries: Sequence[QueryPlan] = ()) -> Space:
+        """The space, which keeps what was chosen; what is asked for by one of its `queries` goes before all else."""
+        choice = self.choice(space, figures or Figures())
+        if choice is None:
+            return space
+        others = tuple(one for one, wish in asked_ways(queries).items() if wish != choice.chosen and one in space.asked)
+        return replace(space, keeps=choice.chosen, kept_otherwise=others)
 
     def choice(self, space: Space, figures: Figures) -> Choice | None:
         """Both estimates and the choice; None where there is none to make."""
         work = workload(space, figures)
         if work is None:
             return None
-        return choose_rows_or_partials(work, self.override, self.room_bytes, str(figures))
+        return choose_rows_or_partials(work, self.override, self.room_bytes, str(figures.of(space)))
 
     def lines(self, space: Space, figures: Figures) -> list[str]:
-        """What is said of it: the estimates, and whether measured figures would have led elsewhere."""
+        """What is said of it: the estimates, and whether measured figures would lead elsewhere."""
         choice = self.choice(space, figures)
         if choice is None:
             return []
         lines = [str(replace(choice, chosen=space.keeps))]
+        if space.kept_otherwise:
+            names = ", ".join(map(str, space.kept_otherwise))
+            lines.append(f"as queries ask for it, {other_way(space.keeps)} of {names}")
         if choice.chosen != space.keeps:
-            lines.append(f"{choice.chosen} would take less: Session(keep={choice.chosen!r}); then answers go on from")
-            lines.append("the first window that is known in full")
+            lines.append(f"{choice.chosen} would take less by now, and are kept from the next start on, or with")
+            lines.append(f"Session(keep={choice.chosen!r}); no window is lost by it")
         return lines
+
+
+def asked_ways(queries: Sequence[QueryPlan]) -> dict[Partial, str]:
+    """By partial that can be kept in two ways, which of them a query has asked for by itself."""
+    found: dict[Partial, tuple[str, str]] = {}
+    for query in queries:
+        wish = query.choose.get("keep")
+        for partial in query.partials:
+            if wish is not None and partial.kind in FROM_VALUES:
+                other, known = found.setdefault(partial, (query.name, wish))
+                if known != wish:
+                    raise SettingsError(
+                        f"queries {other!r} and {query.name!r} share {partial} of the same rows and keys, and ask for"
+                        f" {known} and {wish}: panes keep one of them for both"
+                    )
+    return {partial: wish for partial, (_, wish) in found.items()}
 
 
 PARTIALS_FIRST = Keeping()
@@ -85,19 +137,21 @@ def workload(space: Space, figures: Figures) -> Workload | None:
     made = [partial for partial in partials if partial.kind in FROM_VALUES]
     if space.unbounded or not made:
         return None
+    known = figures.of(space)
     range_us = max(window.range_us or 0 for window in space.windows)
     slide_us = range_us / space.cuts.panes_in(range_us)
-    groups = figures.groups if space.keys else 1.0
+    groups = known.groups if space.keys else 1.0
     partial_bytes = ENTRY_BYTES / len(made) + sum(PARTIAL_BYTES.get(p.kind, OTHER_BYTES) for p in made) / len(made)
     columns = {(partial.argument, partial.filter): partial for partial in made}
-    row_bytes = ENTRY_BYTES + sum(8 + value_bytes(partial) for partial in columns.values())
+    widths = ((figures.width(space.stream, partial.argument), value_bytes(partial)) for partial in columns.values())
+    row_bytes = ENTRY_BYTES + sum(8 + (assumed if seen is None else seen) for seen, assumed in widths)
     return Workload(
         range_us=range_us,
         slide_us=round(slide_us) or 1,
-        rate=figures.rate,
+        rate=known.rate,
         aggregates=len(made),
         groups=groups,
-        groups_a_slide=min(groups, figures.rate * slide_us / 1e6),
+        groups_a_slide=min(groups, known.groups_a_pane or known.rate * slide_us / 1e6),
         row_bytes=row_bytes,
         partial_bytes=partial_bytes,
         state_bytes=partial_bytes,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from windrow.compile.cut_into_stages import stages_of
-from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
+from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.plan_changes import leaf_keys, tables_of, users_in
 from windrow.compile.plan_stream import plan_stream
 from windrow.plan.catalog import Stream
@@ -37,6 +37,7 @@ class StageNeeds:
     spread: bool = True
     shards: int | None = None
     """How many DISTRIBUTE BY may name, where all run in one."""
+    figures: Figures | None = None
 
 
 def plan_stages(queries: Sequence[AnyQuery], around: StageNeeds) -> StagePlan:
@@ -156,6 +157,7 @@ class _Placed:
             scans=scans,
             keeps_rejected=around.keeps_rejected and not made,
             live=around.live and not made,
+            figures=None if made else around.figures,
         )
         return replace(plan, static=tuple((table, around.tables[table]) for table in plan.tables))
 

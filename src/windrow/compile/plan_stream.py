@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from windrow.compile.agree import agreed, with_index
-from windrow.compile.keep_rows import PARTIALS_FIRST, Keeping
+from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.rules import RULES
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
@@ -27,14 +26,14 @@ def plan_stream(
     scans: Sequence[SpreadScan] = (),
     keeps_rejected: bool = False,
     live: bool = False,
+    figures: Figures | None = None,
 ) -> StreamPlan:
     """What runs over one scan of `stream`, which all `queries` and pipelines with `scans` read.
 
-    `live` is a job that goes on as events arrive.
+    `live` is a job that goes on as events arrive; `figures` are what is known of its streams.
     """
     wanted = agreed(queries).over(wanted)
     queries = [with_index(query, wanted) for query in queries]
-    keeping = keeping if wanted.get("keep") is None else replace(keeping, override=wanted.get("keep"))
     known = user_code or {}
     used = sorted({name for query in queries for partial in query.partials for name in partial.users})
     user = tuple((name, known[name]) for name in used)
@@ -43,7 +42,12 @@ def plan_stream(
         stream.name,
         stream.lateness_us,
         tuple(queries),
-        tuple(keeping.decided(space) if isinstance(space, Space) else space for space in spaces),
+        tuple(
+            keeping.decided(space, figures, [query for query in queries if space.answers(query)])
+            if isinstance(space, Space)
+            else space
+            for space in spaces
+        ),
         keeps_rejected,
         user,
         stream.timing,

@@ -19,6 +19,7 @@ from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
 from windrow.runtime.share import Share
 from windrow.runtime.slice.joined_chunks import JoinedChunks
+from windrow.runtime.slice.sample import Sample
 from windrow.storage.blocks import Snapshot
 
 Joins = Callable[[StreamPlan], JoinedChunks]
@@ -30,6 +31,10 @@ class AnySlicer(Protocol):
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in some events: their times, and the row expressions that the plan names, as columns."""
+
+    @property
+    def sample(self) -> Sample:
+        """What it has seen of them in passing."""
 
     def payloads(self) -> list[Payload]:
         """What goes to the shards, now that all events of the task have come."""

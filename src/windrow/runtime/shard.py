@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from windrow.errors import MemoryLimitError, StateError
 from windrow.plan.memory import too_large
@@ -18,6 +19,7 @@ from windrow.runtime.set_aside import streams_away
 from windrow.runtime.share import Share
 from windrow.runtime.split import refuse_unsplit, unsplit_in
 from windrow.runtime.stream_state import NoRoomForError, StreamState
+from windrow.runtime.time.space import SpaceState
 from windrow.runtime.wall_clock import newest_event
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode
@@ -157,6 +159,19 @@ class Shard:
         """How many groups the windows hold, over all spaces, and how many queries the pipelines answer."""
         held = sum(len(space.groups) for state in self.streams.values() for space in state.spaces.values())
         return held + self._pipelines.queries
+
+    def groupings(self, arrived: Mapping[str, int]) -> dict[str, list[Any]]:
+        """Of each grouping of the windows over time: its stream, groups, entries in panes, panes, and what `arrived`.
+
+        That is by the name of a space, how many events it has taken in of a batch.
+        """
+        found = {}
+        for name, stream in self.streams.items():
+            for space, state in stream.spaces.items():
+                if isinstance(state, SpaceState) and not state.space.unbounded:
+                    counted = (len(state.groups), len(state.log), state.panes, arrived.get(space.name, 0))
+                    found[state.space.grouping] = [name, *counted]
+        return found
 
     @property
     def bytes_in_memory(self) -> int:

@@ -35,6 +35,7 @@ class Weight:
 
     events: int = 0
     groups: Counter[str] = field(default_factory=Counter)
+    by_space: dict[str, int] = field(default_factory=dict)
     _weighed: set[tuple[str, ...]] = field(default_factory=set)
 
     def add(self, space: Space | RowSpace, entries: Sequence[pa.RecordBatch]) -> None:
@@ -44,6 +45,7 @@ class Weight:
             return
         counts = np.concatenate([_counts(space, batch) for batch in own])
         self.events = max(self.events, int(counts.sum()))
+        self.by_space[space.name] = int(counts.sum())
         names = tuple(key.sql.replace("`", "") for key in space.keys)
         if not names or names in self._weighed:
             return

@@ -39,6 +39,7 @@ from windrow.spark.job.look_after import LOGGER
 from windrow.spark.job.recovery import Recovery
 from windrow.spark.job.refresh_tables import Refresher
 from windrow.spark.job.runs import Runs
+from windrow.spark.job.statistics import figures_of, kept_statistics
 from windrow.spark.job.status_note import StatusNote
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.sources.source import Source
@@ -81,15 +82,17 @@ class Start:
             running = {name: sinks[name] for name in queries}
             check_places(running)
             kept = kept_in(checkpoint, self.shards, self.expiry)
+            known = {run: figures_of(streams) for run, streams in kept_statistics(checkpoint).items()}
+            figures = {**self.figures, **known}
             asked = self._asked()
-            told = self._drift(checkpoint, queries, asked)
+            told = self._drift(checkpoint, queries, asked, figures)
             if strict:
                 check_drift(str(checkpoint), told)
             keep_expiry(checkpoint, queries, kept.expiry)
-            known = (self.sources, self.compiler, rejected, is_live(trigger), self.figures)
+            given = (self.sources, self.compiler, rejected, is_live(trigger), figures)
             refused = NO_ANSWERS if is_connect(self.spark) else None
             answers = Answers(kept.job, keep_all=keep_answers, refused=refused)
-            runs = Runs(self.spark, checkpoint, kept, *known, partial(check_hold, hold), answers)
+            runs = Runs(self.spark, checkpoint, kept, *given, partial(check_hold, hold), answers)
             job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside, self.tables)
             job.drift = told
             job.indexes = JobIndexes(checkpoint, ask, aggregate)
@@ -99,7 +102,7 @@ class Start:
         try:
             note_queries(checkpoint, asked)
             job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
-            note = StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active)
+            note = StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active, job.keep_statistics)
             job.at_end(note.end)
             job.when_over(note.over)
             if self.tables.refreshes:
@@ -115,15 +118,20 @@ class Start:
         return {name: query_parts(query, lateness) for name, query in self.queries.items()}
 
     def _drift(
-        self, checkpoint: Place, queries: Mapping[str, AnyQuery], asked: Mapping[str, Mapping[str, str]]
+        self,
+        checkpoint: Place,
+        queries: Mapping[str, AnyQuery],
+        asked: Mapping[str, Mapping[str, str]],
+        figures: Mapping[str, Figures],
     ) -> list[str]:
         """What differs from the queries that the checkpoint has run, in words, which the log gets too."""
         edits, before = QueryEdits.read(checkpoint), noted_queries(checkpoint)
         names = differing(before, asked, edits)
         runs = dict.fromkeys(query.run for query in queries.values()) if names else {}
         together = {run: [query for query in queries.values() if query.run == run] for run in runs}
-        figures = {run: self.figures.get(run, Figures()) for run in runs}
-        plans = [self.compiler.compile_scan(each, figures=figures[run]) for run, each in together.items()]
+        plans = [
+            self.compiler.compile_scan(each, figures=figures.get(run, Figures())) for run, each in together.items()
+        ]
         firsts = first_windows(self.spark, checkpoint, plans, names)
         told = drift(str(checkpoint), before, asked, edits, firsts)
         for line in told:

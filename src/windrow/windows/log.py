@@ -84,6 +84,11 @@ class PaneLog:
     def __len__(self) -> int:
         return sum(block.entries for block in self._blocks)
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The oldest pane that is held, and the newest; where there is none, one after the other."""
+        return (self._blocks[0].first, self._blocks[-1].last) if self._blocks else (0, -1)
+
     def add(self, entries: Entries) -> Entries:
         """Add new entries; returns those whose pane and slot were not there before."""
         entries = reduced(self.kernels, entries)

@@ -12,6 +12,11 @@ FROM_VALUES = frozenset(
 """Partials that can be made of the values that are not NULL, whenever they are asked for."""
 
 
+def other_way(keeps: str) -> str:
+    """What panes keep that do not keep `keeps`."""
+    return PARTIALS if keeps == ROWS else ROWS
+
+
 def kept_as(partial: Partial, keeps: str) -> Partial:
     """What panes keep for `partial`: itself, or the values of its argument, which several can be made of.
 

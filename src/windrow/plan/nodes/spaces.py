@@ -10,8 +10,8 @@ import pyarrow as pa
 from windrow.plan.name_parts import short
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.kept import PARTIALS, kept_as
-from windrow.plan.state_names import joined_text, row_place_text, row_space_text, space_text
+from windrow.plan.nodes.kept import PARTIALS, kept_as, other_way
+from windrow.plan.state_names import counted_rows, joined_text, row_place_text, row_space_text, space_text
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -46,7 +46,8 @@ class Space:
     """Panes of one stream: who is counted (`where`), by what (`keys`), and the windows that are folded from them.
 
     All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
-    what any of them asks for. The rows are the stream's own, or those of a join of it with tables (`rows`).
+    what any of them asks for. The rows are the stream's own, or those of a join of it with tables (`rows`). Panes keep
+    rows or partials (`keeps`), and of what is `kept_otherwise` the other of both, since a query has asked for it.
     """
 
     stream: str
@@ -55,6 +56,7 @@ class Space:
     folds: tuple[Fold, ...]
     keeps: str = PARTIALS
     rows: JoinedRows | None = None
+    kept_otherwise: tuple[Partial, ...] = ()
 
     @property
     def name(self) -> str:
@@ -68,6 +70,11 @@ class Space:
     def held(self) -> str:
         """What its state holds, in words."""
         return space_text(self)
+
+    @property
+    def grouping(self) -> str:
+        """Which rows it counts by what, in words."""
+        return counted_rows(self.stream, self.rows, self.where, self.keys)
 
     @property
     def place(self) -> str:
@@ -122,8 +129,20 @@ class Space:
     @property
     def partials(self) -> tuple[Partial, ...]:
         """What a pane keeps, the number of rows first."""
-        asked = (partial for fold in self.folds for partial in fold.partials)
-        return tuple(dict.fromkeys(kept_as(partial, self.keeps) for partial in asked))
+        return tuple(dict.fromkeys(self.kept(partial) for partial in self.asked))
+
+    @property
+    def asked(self) -> tuple[Partial, ...]:
+        """The partials that windows are folded from, each once."""
+        return tuple(dict.fromkeys(partial for fold in self.folds for partial in fold.partials))
+
+    def kept(self, partial: Partial) -> Partial:
+        """What panes keep for `partial`."""
+        return kept_as(partial, other_way(self.keeps) if partial in self.kept_otherwise else self.keeps)
+
+    def not_kept(self, partial: Partial) -> Partial:
+        """What panes would keep for `partial` if they kept rows for partials, or partials for rows."""
+        return kept_as(partial, self.keeps if partial in self.kept_otherwise else other_way(self.keeps))
 
 
 @dataclass(frozen=True, slots=True)

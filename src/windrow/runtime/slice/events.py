@@ -31,6 +31,7 @@ from windrow.runtime.slice.lift import lift
 from windrow.runtime.slice.measure import Measured
 from windrow.runtime.slice.places import histogram
 from windrow.runtime.slice.rows import counted_rows, row_entries
+from windrow.runtime.slice.sample import Sample
 from windrow.runtime.slice.scans import LeafRows
 from windrow.runtime.slice.sessions import session_entries
 from windrow.runtime.slice.split_chunks import FAILED
@@ -67,6 +68,7 @@ class Slicer:
         partials = {partial for space in plan.spaces for partial in space.partials}
         self._kernels = {partial: kernel_of(partial, user) for partial in partials}
         self._cuts, self._counted_cuts = plan.cuts, plan.counted_cuts
+        self.sample = Sample(plan.stream, plan.expressions, list(self._names.values()))
         self._scans = LeafRows(plan.scans, self._names, self._shards)
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
@@ -111,6 +113,7 @@ class Slicer:
             return
         usable = Usable(batch, self._plan.ahead_us, self._bounds)
         timed = usable.timed
+        self.sample.add(batch, usable.times if timed.any() else np.empty(0, np.int64))
         if self._plan.timing is Timing.IDLE:
             self._arrived = pc.max(batch.column(ARRIVED)).as_py()
         unplaced, unsent = self._fold(batch, usable) if timed.any() else (np.zeros(len(timed), bool),) * 2

@@ -10,6 +10,7 @@ fold           One window of a space: which of its answers are due, and what the
 folds          The maintenances of a space, each over the kernels that it was chosen for
 history        What a space holds of the past: since when each partial is kept, and how time was cut
 kept_partials  Where the partials of a space are found among those that its panes keep
+kept_ways      Where panes hold what windows ask for: in rows or in partials, and after a change of mind in both
 open_folds     All that a space has folded: opened from its snapshots, and forgotten where panes have changed under it
 shared_folds   Maintenances that several windows of a space read: one tree, and lattices and chains of windows that fit
                together

@@ -11,7 +11,7 @@ from windrow.kernels import Fields, Kernel, take
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.late import took
-from windrow.runtime.time.kept_partials import KeptPartials, made_of
+from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, from_columns, joined, nothing, to_columns
@@ -80,7 +80,7 @@ class Belated:
         for partial in folded:
             whole[partial] = {name: column.copy() for name, column in folded[partial].items()}
             kernel = kept.kernel(partial)
-            newer = made_of(take(self._entries.partials[kept.place(partial)], taken), kernel)
+            newer = take(kept.fields(self._entries.partials, partial), taken)
             kernel.combine(whole[partial], self._entries.slots[taken], newer)
         return whole
 

@@ -12,7 +12,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
 from windrow.runtime.time.fold import FoldState
-from windrow.runtime.time.kept_partials import KeptPartials, made_of
+from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.view import StateView
 from windrow.windows.entries import Entries
 from windrow.windows.log import PaneLog
@@ -98,7 +98,7 @@ def _correction(
 
 
 def _seen(entries: Entries, kept: KeptPartials, partials: tuple[Partial, ...]) -> Entries:
-    own = (made_of(entries.partials[kept.place(partial)], kept.kernel(partial)) for partial in partials)
+    own = (kept.fields(entries.partials, partial) for partial in partials)
     return Entries(entries.panes, entries.slots, tuple(own))
 
 

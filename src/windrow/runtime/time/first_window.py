@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.nodes.kept import kept_as
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.history import History
+from windrow.runtime.time.kept_ways import Ways, kept_ways
 from windrow.storage.blocks import Snapshot
 
 
@@ -23,26 +23,32 @@ class FirstWindows:
     def __init__(
         self, space: Space, queries: Sequence[QueryPlan], history: History, known: Mapping[str, int], since: int | None
     ) -> None:
-        self._space, self._history = space, history
-        anew = {query.need for query in queries if not history.has(kept_for(query, space))}
-        history.begin(space, since)
+        self._history, self._ways = history, kept_ways(space, history)
+        anew = {query.need for query in queries if not self._goes_on(query, space)}
+        history.begin(space, since, self._ways.values())
         self._firsts: dict[str, int] = {}
         self._needs: dict[TimeWindow, list[str]] = {}
         self._asked: list[tuple[QueryPlan, TimeWindow]] = []
         self._need: dict[tuple[str, TimeWindow], str] = {}
         self.keeps_otherwise = False
-        """Whether panes keep rows now where they kept partials, or the other way: what is folded is of no use."""
+        """Whether panes begin anew to keep what is asked for: what is folded is of no use."""
         for query in queries:
             assert isinstance(query.window, TimeWindow)
             for part in space.parts_of(query.window):
                 need = self._need[query.name, part] = query.need_of(part)
                 if query.need in anew or need not in known:
-                    self._firsts[need] = history.first_window(part.closes, kept_for(query, space))
+                    self._firsts[need] = history.first_window(part.closes, kept_for(query, self._ways))
                 else:
                     self._firsts[need] = known[need]
                 self.keeps_otherwise |= query.need in anew and need in known
                 self._needs.setdefault(part, []).append(need)
                 self._asked.append((query, part))
+
+    def _goes_on(self, query: QueryPlan, space: Space) -> bool:
+        """Whether panes have kept what a query asks for already, and where they keep it now no less is known."""
+        alone = [partial for partial in query.partials if self._ways[partial] == (space.kept(partial),)]
+        younger = (self._history.is_younger(space.kept(one), space.not_kept(one)) for one in alone)
+        return self._history.has(kept_for(query, self._ways)) and not any(younger)
 
     def of_query(self, query: QueryPlan, part: TimeWindow) -> int:
         """The number of the first window of `part` that `query` is answered for."""
@@ -56,16 +62,16 @@ class FirstWindows:
     def rewind(self, stop: int) -> None:
         """Panes from `stop` on are gone, and come again: windows over them are answered again."""
         for query, part in self._asked:
-            need, known = query.need_of(part), self._history.first_window(part.closes, kept_for(query, self._space))
+            need, known = query.need_of(part), self._history.first_window(part.closes, kept_for(query, self._ways))
             self._firsts[need] = max(known, min(self._firsts[need], part.closes.first_from(stop)))
 
     def snapshot(self) -> dict[str, int]:
         return self._firsts
 
 
-def kept_for(query: QueryPlan, space: Space) -> list[Partial]:
-    """What panes keep for a query."""
-    return [kept_as(partial, space.keeps) for partial in query.partials]
+def kept_for(query: QueryPlan, ways: Ways) -> list[tuple[Partial, ...]]:
+    """What panes keep for a query, each partial in one way or in two."""
+    return [ways[partial] for partial in query.partials]
 
 
 def first_window(query: QueryPlan, part: TimeWindow, space: Space, kept: Snapshot) -> int:

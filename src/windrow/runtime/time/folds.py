@@ -37,7 +37,7 @@ class Folds:
         for name in dict.fromkeys(ways):
             members = tuple(i for i, chosen in enumerate(ways) if chosen == name)
             names, kernels = tuple(log.names[i] for i in members), tuple(log.kernels[i] for i in members)
-            view = StateView(log, members, names, kernels)
+            view = StateView(log, tuple((i,) for i in members), names, kernels)
             own = f"{name}-{'-'.join(names)}"
             kept = (snapshot or {}).get(own)
             place = f"{family}.{own}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from typing import Any
 
 import numpy as np
 
-from windrow.plan.instants import BEFORE_ALL
+from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.calendar import Calendar
@@ -30,28 +30,65 @@ class History:
     def __init__(self, snapshot: Snapshot | None = None) -> None:
         snapshot = snapshot or {"partials": {}, "cuts": [], "kept_from": BEFORE_ALL}
         self._partials: dict[str, int] = dict(snapshot["partials"])
+        self._plans: int = snapshot.get("plans", 0)
+        self._begun: dict[str, int] = dict(snapshot.get("begun", {}))
+        self._left: dict[str, int] = dict(snapshot.get("left", {}))
+        """With the how manieth plan events have begun to go into a column, and with which they go there no more."""
         self._cuts = [(since, _read_cuts(*cuts)) for since, *cuts in snapshot["cuts"]]
         self.kept_from: int = snapshot["kept_from"]
 
-    def begin(self, space: Space, since: int | None) -> None:
-        """From `since` on, events are cut and kept as `space` has it; None is the start of the stream."""
-        since = BEFORE_ALL if since is None else since
-        kept = {partial.name for partial in space.partials}
-        self._partials = {name: begun for name, begun in self._partials.items() if name in kept}
+    def begin(self, space: Space, since: int | None, ways: Iterable[Sequence[Partial]]) -> None:
+        """From `since` on, events are cut as `space` has it, and kept in these `ways`, of which the last are filled.
+
+        None is the start of the stream.
+        """
+        since, ways = BEFORE_ALL if since is None else since, list(ways)
+        kept = {partial.name for each in ways for partial in each}
+        left = kept - {each[-1].name for each in ways}
+        self._partials = {
+            name: begun
+            for name, begun in self._partials.items()
+            if name in kept and (name in left or name not in self._left)  # what is filled again begins anew
+        }
+        if kept != self._partials.keys() or left != self._left.keys():
+            self._plans += 1
+            self._begun = {name: self._begun.get(name, 0) if name in self._partials else self._plans for name in kept}
+            self._left = {name: self._left.get(name, self._plans) for name in left}
         for name in kept:
             self._partials.setdefault(name, since)
         if not self._cuts or self._cuts[-1][1] != space.cuts:
             self._cuts.append((since, space.cuts))
 
-    def has(self, partials: Sequence[Partial]) -> bool:
-        """Whether all of `partials` were kept already, since whenever."""
-        return all(partial.name in self._partials for partial in partials)
+    def fills(self, partial: Partial) -> bool:
+        """Whether events go into a column, since whenever."""
+        return partial.name in self._partials and partial.name not in self._left
 
-    def first_window(self, window: TimeWindow, partials: Sequence[Partial]) -> int:
+    def has_left(self, partial: Partial) -> bool:
+        """Whether a column is there only for the panes from before a change."""
+        return partial.name in self._left
+
+    def follows(self, new: Partial, old: Partial) -> bool:
+        """Whether events have gone into `new` since they do not go into `old`, and older panes are still there."""
+        changed = old.name in self._left and self._begun.get(new.name, 0) == self._left[old.name]
+        return changed and self.kept_from < self._partials[new.name]
+
+    def is_younger(self, new: Partial, old: Partial) -> bool:
+        """Whether panes are still there that `old` has something of, and `new` has not."""
+        older = self._partials.get(old.name, AFTER_ALL)
+        return self.fills(new) and max(older, self.kept_from) < self._partials[new.name]
+
+    def has(self, kept: Iterable[Sequence[Partial]]) -> bool:
+        """Whether all were kept already, since whenever, each in one of its ways."""
+        return all(any(map(self.fills, ways)) for ways in kept)
+
+    def _since(self, ways: Sequence[Partial]) -> int:
+        return min(self._partials[partial.name] for partial in ways)
+
+    def first_window(self, window: TimeWindow, kept: Sequence[Sequence[Partial]]) -> int:
         """The first window that all its events are known of, and of all that follow it."""
         if window.range_us is None:
             return BEFORE_ALL
-        low = max([self.kept_from, *(self._partials[partial.name] for partial in partials)])
+        low = max([self.kept_from, *map(self._since, kept)])
         sure = self._cuts[-1][0]  # from here on, time is cut at the window's own edges
         if max(low, sure) == BEFORE_ALL:
             return BEFORE_ALL
@@ -62,9 +99,9 @@ class History:
         broken = np.flatnonzero(~whole)
         return int(numbers[broken[-1]]) + 1 if len(broken) else first
 
-    def first_edge(self, start: int, granules: Cuts, partials: Sequence[Partial]) -> int:
+    def first_edge(self, start: int, granules: Cuts, kept: Sequence[Sequence[Partial]]) -> int:
         """The first edge of `granules` from `start` on that was cut, and after which all events are known."""
-        edge = granules.edge_from(max([start, self.kept_from, *(self._partials[partial.name] for partial in partials)]))
+        edge = granules.edge_from(max([start, self.kept_from, *map(self._since, kept)]))
         while edge < self._cuts[-1][0] and not self.is_cut(edge):
             edge = granules.edge_from(edge + 1)
         return edge
@@ -89,7 +126,8 @@ class History:
 
     def snapshot(self) -> Snapshot:
         cuts = [[since, *_written_cuts(cut)] for since, cut in self._cuts]
-        return {"partials": self._partials, "cuts": cuts, "kept_from": self.kept_from}
+        changed = {"plans": self._plans, "begun": self._begun, "left": self._left}
+        return {"partials": self._partials, "cuts": cuts, "kept_from": self.kept_from, **changed}
 
     def _cut_at(self, instants: np.ndarray) -> np.ndarray:
         """At which of `instants` a pane ended, as time was cut when they went by."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,24 +10,38 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, Kernel, Rows, identity
 from windrow.kernels.collected import PIECES, Collected, all_rows
 from windrow.plan.nodes.aggregates import Partial
-from windrow.plan.nodes.kept import kept_as
-from windrow.plan.nodes.spaces import Space
+from windrow.runtime.time.kept_ways import Ways, stored
 
 
 class KeptPartials:
     """For each partial that windows ask for: its place among the columns that panes keep, and its kernel."""
 
-    def __init__(self, space: Space, user: Mapping[str, type]) -> None:
-        order = {partial: i for i, partial in enumerate(space.partials)}
-        asked = dict.fromkeys(partial for fold in space.folds for partial in fold.partials)
-        self._places = {partial: order[kept_as(partial, space.keeps)] for partial in asked}
-        self._kernels = {partial: kernel_of(partial, user) for partial in asked}
+    def __init__(self, ways: Ways, user: Mapping[str, type]) -> None:
+        order = {partial: i for i, partial in enumerate(stored(ways))}
+        self._places = {partial: tuple(order[way] for way in kept) for partial, kept in ways.items()}
+        self._kernels = {partial: kernel_of(partial, user) for partial in ways}
 
-    def place(self, partial: Partial) -> int:
+    def places(self, partial: Partial) -> tuple[int, ...]:
+        """Where it is among the columns: in one, or after a change of mind in two, the older first."""
         return self._places[partial]
+
+    def fields(self, columns: Sequence[Fields], partial: Partial) -> Fields:
+        """A partial of each entry, of which panes keep `columns`."""
+        return fields_in(columns, self._places[partial], self._kernels[partial])
 
     def kernel(self, partial: Partial) -> Kernel:
         return self._kernels[partial]
+
+
+def fields_in(columns: Sequence[Fields], places: Sequence[int], kernel: Kernel) -> Fields:
+    """The partials of `kernel` that are in the columns at `places`: of each entry, what all of them hold together."""
+    first, *more = (made_of(columns[place], kernel) for place in places)
+    if not more:
+        return first
+    whole = {name: column.copy() for name, column in first.items()}
+    for newer in more:
+        kernel.combine(whole, np.arange(len(next(iter(newer.values())))), newer)
+    return whole
 
 
 def made_of(kept: Fields, kernel: Kernel) -> Fields:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
-from windrow.kernels import Fields, take
+from windrow.kernels import Fields, identity, take
 from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -28,6 +28,7 @@ from windrow.runtime.time.due_windows import DueWindows
 from windrow.runtime.time.first_window import FirstWindows, kept_for
 from windrow.runtime.time.history import History
 from windrow.runtime.time.kept_partials import KeptPartials
+from windrow.runtime.time.kept_ways import kept_ways, stored
 from windrow.runtime.time.open_folds import OpenFolds
 from windrow.runtime.time.turns import Turns
 from windrow.runtime.time.view import StateView
@@ -61,16 +62,17 @@ class SpaceState:
         self.space, self._correct_us = space, correct_us
         self._cuts = space.cuts
         snapshot = snapshot or {}
-        self._partials = space.partials
+        self._history = History(snapshot.get("history"))
+        self._ways = kept_ways(space, self._history)
+        self._partials, self._filled = stored(self._ways), {kept[-1].name for kept in self._ways.values()}
         self._kernels = {partial.name: kernel_of(partial, user) for partial in self._partials}
         self.groups = GroupSlots(space.keys, space.name, blocks, snapshot.get("groups"))
         linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
         self._known_beside = len(self._belated)
-        self._history = History(snapshot.get("history"))
         self._firsts = FirstWindows(space, queries, self._history, snapshot.get("firsts", {}), since)
-        self._kept = KeptPartials(space, user)
+        self._kept = KeptPartials(self._ways, user)
         folded: dict[str, Snapshot] = snapshot.get("folds", {})
         if self._firsts.keeps_otherwise:  # what was folded cannot be taken out of windows any more
             for name in folded:
@@ -120,7 +122,10 @@ class SpaceState:
             if len(panes):
                 keys = [batch.column(f"key_{i}") for i in range(len(self.space.keys))]
                 slots = self.groups.slots_of(keys, len(panes))
-                partials = tuple(fields_of(kernel, name, batch) for name, kernel in self._kernels.items())
+                partials = tuple(
+                    fields_of(kernel, name, batch) if name in self._filled else identity(kernel, len(panes))
+                    for name, kernel in self._kernels.items()
+                )
                 parts.append(Entries(panes, slots, partials))
         if parts:
             self._enter(joined(parts), clock)
@@ -257,7 +262,7 @@ class SpaceState:
 
     def known_from(self, start: int, granules: Cuts, query: QueryPlan) -> int:
         """The first edge of `granules` from `start` on after which all that `query` asks for is there."""
-        return self._history.first_edge(start, granules, kept_for(query, self.space))
+        return self._history.first_edge(start, granules, kept_for(query, self._ways))
 
     def folded(
         self, windows: Sequence[TimeWindow], panes: range, partials: tuple[Partial, ...]
@@ -270,6 +275,12 @@ class SpaceState:
         folded = self._belated.added(windows, panes, self._kept, dict(zip(partials, found)))
         present = np.flatnonzero(folded[partials[0]]["n"])
         return present, tuple(take(folded[partial], present) for partial in partials)
+
+    @property
+    def panes(self) -> int:
+        """About how many panes there are between the oldest that is held and the newest."""
+        first, last = self.log.reach
+        return self._cuts.panes_in(last + 1 - first) if first <= last else 0
 
     @property
     def bytes_held(self) -> int:

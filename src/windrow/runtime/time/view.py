@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from windrow.kernels import Kernel
 from windrow.plan.nodes.aggregates import Partial
-from windrow.runtime.time.kept_partials import KeptPartials, made_of
+from windrow.runtime.time.kept_partials import KeptPartials, fields_in
 from windrow.windows.entries import Entries
 from windrow.windows.log import PaneLog
 
@@ -17,13 +17,13 @@ class StateView:
     """A log as one maintenance sees it: with its own partials only, be they kept or made of the rows that are."""
 
     log: PaneLog
-    members: tuple[int, ...]
+    members: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
     kernels: tuple[Kernel, ...]
 
     @classmethod
     def of(cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...]) -> StateView:
-        members = tuple(kept.place(partial) for partial in partials)
+        members = tuple(kept.places(partial) for partial in partials)
         return cls(log, members, tuple(partial.name for partial in partials), tuple(map(kept.kernel, partials)))
 
     def between(self, first: int, stop: int) -> Entries:
@@ -36,5 +36,5 @@ class StateView:
         return map(self._seen, self.log.parts(first, stop))
 
     def _seen(self, entries: Entries) -> Entries:
-        own = (made_of(entries.partials[i], kernel) for i, kernel in zip(self.members, self.kernels))
+        own = (fields_in(entries.partials, places, kernel) for places, kernel in zip(self.members, self.kernels))
         return Entries(entries.panes, entries.slots, tuple(own))

@@ -53,6 +53,7 @@ spark_query       One Spark query of a job: whether it runs, when its batch is d
                   stopped
 state_at          Any horizon of a query with levels, from the state that a stream's last finished batch has left in its
                   checkpoint
+statistics        The statistics of streams while they run, and as their checkpoint keeps them for the next start
 status            How a job is doing, or did when it ended, from what its checkpoint holds: nothing is written, and
                   nobody is asked
 status_note       How a job is doing, noted in its checkpoint now and then: who looks from outside disturbs nobody, also

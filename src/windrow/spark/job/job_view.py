@@ -17,10 +17,12 @@ from windrow.errors import SettingsError
 from windrow.places.place import Place
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.sink import Sink
+from windrow.plan.stream_statistics import StreamStatistics
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.spark.job.job_indexes import JobIndexes
 from windrow.spark.job.progress import Progress
 from windrow.spark.job.running import Running
+from windrow.spark.job.statistics import keep_statistics
 from windrow.spark.job.watched import Watched
 
 
@@ -45,6 +47,20 @@ class JobView:
     def measured(self) -> dict[str, Figures]:
         """What is known of the streams by now, for what is chosen by it."""
         return self._running.measured()
+
+    def statistics(self) -> dict[str, StreamStatistics]:
+        """What each stream is like: its rate, groups, widths, disorder. The checkpoint keeps it for the next start.
+
+        Of several Spark queries that read a stream, the first that knows something of it tells.
+        """
+        found: dict[str, StreamStatistics] = {}
+        for streams in self._running.statistics().values():
+            found = {**streams, **found}
+        return found
+
+    def keep_statistics(self) -> None:
+        """Note what is known of the streams in the checkpoint."""
+        keep_statistics(self._place, self._running.statistics())
 
     @property
     def queries(self) -> list[str]:

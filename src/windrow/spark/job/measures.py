@@ -7,6 +7,7 @@ durations and sizes are observed in the stage that measures them, and left out o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,14 +18,19 @@ METRICS = "windrow"
 """The observation that has the counts of a batch; those that only measure are called by it and their stage. Results
 that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
-SLICE_MEASURES = ("scan_us", "slice_us", "events")
-HEAVIEST = "heaviest"
+SEEN, HEAVIEST, GROUPINGS = "seen", "heaviest", "groupings"
+TEXTS = (SEEN, HEAVIEST, GROUPINGS)
+"""Measures that are JSON: what a map task has seen in passing, the groups of a shard with most events, and how many
+groups there are of each grouping."""
+
+SLICE_MEASURES = ("scan_us", "slice_us", "events", SEEN)
 SHARD_MEASURES = (
-    "number", "slide_us", "state_us", "received", "arrived", "memory", "held", "state_written", "moved", HEAVIEST
+    "number", "slide_us", "state_us", "received", "arrived", "memory", "held", "state_written", "moved", HEAVIEST,
+    GROUPINGS,
 )  # fmt: skip
 SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "ran")
 """`received` are bytes of payloads, `arrived` the events that they stand for, `held` the groups of all windows;
-`heaviest` has the groups with most events, as JSON, and all others are numbers; `moved` is 1 where a shard had to be
+all but those of TEXTS are numbers; `moved` is 1 where a shard had to be
 read, since another worker ran it last; `ran` is 1 in the one row of a shard that carries its measures."""
 Observed = dict[str, dict[str, Any]]
 """What was observed of a batch: values by their name, by the name of the observation."""
@@ -36,13 +42,13 @@ BY_SHARD = "by_shard"
 def measured(rows: DataFrame, stage: str, measures: Sequence[str], metrics: str) -> DataFrame:
     """The rows of `stage` without their columns `measures`, which are added up on the side."""
     totals = [F.sum(name).alias(name) for name in summed(measures)]
-    each = [by_shard()] if "ran" in measures else []
+    each = [by_shard()] if "ran" in measures else [F.collect_list(F.when(F.col(SEEN) != "", F.col(SEEN))).alias(SEEN)]
     return rows.observe(f"{metrics} {stage}", *totals, *each).drop(*measures)
 
 
 def summed(measures: Sequence[str]) -> list[str]:
     """Those of `measures` that are numbers."""
-    return [name for name in measures if name != HEAVIEST]
+    return [name for name in measures if name not in TEXTS]
 
 
 def by_shard() -> Column:
@@ -57,7 +63,7 @@ def measured_ddl(ddl: str, measures: Sequence[str]) -> str:
     >>> measured_ddl("shard INT", ("slide_us",))
     'shard INT, slide_us BIGINT'
     """
-    return ", ".join((ddl, *(f"{name} {'STRING' if name == HEAVIEST else 'BIGINT'}" for name in measures)))
+    return ", ".join((ddl, *(f"{name} {'STRING' if name in TEXTS else 'BIGINT'}" for name in measures)))
 
 
 def total_measures(observed: Observed) -> dict[str, int]:
@@ -73,6 +79,11 @@ def total_measures(observed: Observed) -> dict[str, int]:
 def shard_measures(observed: Observed) -> list[dict[str, Any]]:
     """What each shard has measured in each stage of a batch."""
     return [dict(shard) for values in observed.values() for shard in values.get(BY_SHARD) or ()]
+
+
+def seen_by_tasks(observed: Observed) -> list[dict[str, Any]]:
+    """What the map tasks of a batch have seen in passing."""
+    return [json.loads(seen) for values in observed.values() for seen in values.get(SEEN) or ()]
 
 
 def added_up(shards: Sequence[Mapping[str, Any]], counts: Sequence[str]) -> dict[str, Any]:

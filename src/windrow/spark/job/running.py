@@ -19,6 +19,7 @@ from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.file_names import file_name
 from windrow.spark.job.forget_state import forgetting, remember, state_of
 from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
+from windrow.spark.job.statistics import ByRun, figures_of, kept_statistics, over
 from windrow.spark.job.stream_run import StreamRun, Trigger
 from windrow.spark.job.watched import Watched
 
@@ -62,6 +63,7 @@ class Running:
         """Nothing runs yet: `start` begins."""
         self.planner, self._trigger, self._place, self._watched = planner, trigger, place, watched
         self.plans, self.sinks = dict(plans), dict(sinks)
+        self._known = kept_statistics(place)
         planner.share_out(list(self.plans.values()))
         self.queries: dict[str, StreamingQuery] = {}
         self.runs = {stream: self.run_of(stream) for stream in self.streams()}
@@ -100,11 +102,12 @@ class Running:
 
     def measured(self) -> dict[str, Figures]:
         """What is known of the streams by now, for what is chosen by it."""
-        return {
-            stream: Figures(figures.stream_rate, figures.groups, measured=True)
-            for stream, figures in self._watched.progress().items()
-            if figures.stream_rate
-        }
+        return {run: figures_of(streams) for run, streams in self.statistics().items() if streams}
+
+    def statistics(self) -> ByRun:
+        """What the streams of each run are like: as measured, and of what was not seen yet as the checkpoint has it."""
+        now = self._watched.statistics()
+        return {run: over(now.get(run, {}), self._known.get(run, {})) for run in {**self._known, **now}}
 
     def run_of(self, stream: str) -> StreamRun:
         """What runs for all queries of a stream."""

@@ -9,6 +9,7 @@ from windrow.places.place import AnyPlace, place_of
 from windrow.spark.job.batches import last_committed
 from windrow.spark.job.checkpoint import QueryEdits, read_back
 from windrow.spark.job.hold import check_free
+from windrow.spark.job.statistics import kept_statistics
 from windrow.spark.job.status_note import STATUS
 
 
@@ -33,6 +34,10 @@ def status_of(checkpoint: AnyPlace) -> dict[str, Any]:
         "stopped": dict(edits.stopped),
         "dropped": list(edits.dropped),
         "streams": noted.get("streams", {}),
+        "statistics": {
+            run: {name: own.to_dict() for name, own in streams.items()}
+            for run, streams in kept_statistics(place).items()
+        },
         "batches": {},
         "bytes": 0,
     }

@@ -27,7 +27,10 @@ class StatusNote:
         progress: Callable[[], Progress],
         queries: Callable[[], list[str]],
         lives: Callable[[], bool],
+        keep_statistics: Callable[[], None] = lambda: None,
     ) -> None:
+        """`keep_statistics` notes what streams are like, beside how they do."""
+        self._keep_statistics = keep_statistics
         self._place, self._progress = place_of(checkpoint) / STATUS, progress
         self._queries, self._lives, self._ended = queries, lives, Event()
         self._every = EVERY_SECONDS if self._place.is_local else ELSEWHERE_SECONDS
@@ -61,6 +64,7 @@ class StatusNote:
     def _write(self, state: str) -> None:
         with suppress(Exception):  # what cannot be written now is written later; the checkpoint may be gone already
             write_whole(self._place, self.said(state))
+            self._keep_statistics()
             self._state = state
 
     def said(self, state: str) -> dict[str, Any]:

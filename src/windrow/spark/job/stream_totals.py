@@ -14,9 +14,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.runtime.reject import CAUSES, LATE, REFUSED, UNPLACED, UNSENT
 from windrow.runtime.weigh import heaviest
-from windrow.spark.job.measures import METRICS, Observed, added_up, observed_in, shard_measures, total_measures
+from windrow.spark.job.measures import (
+    METRICS,
+    Observed,
+    added_up,
+    observed_in,
+    seen_by_tasks,
+    shard_measures,
+    total_measures,
+)
 from windrow.spark.job.progress import ShardProgress
 from windrow.spark.job.reports import Reports
+from windrow.spark.job.statistics import Gathered
 from windrow.spark.job.waited import Waited
 from windrow.spark.sources.history import FilesLeft
 from windrow.spark.sources.kafka_lag import lag_of
@@ -76,6 +85,7 @@ class StreamTotals:
     waited: Waited = field(default_factory=Waited)
     shards: dict[int, ShardProgress] = field(default_factory=dict)
     heavy: Counter[str] = field(default_factory=Counter)
+    gathered: Gathered = field(default_factory=Gathered)
     missing: int = 0
     told: dict[int, dict[str, Any]] = field(default_factory=dict)
     query_us: Counter[str] = field(default_factory=Counter)
@@ -145,6 +155,8 @@ class StreamTotals:
         )
         by_shard = shard_measures(observed)
         _add_shards(self.shards, by_shard)
+        self.gathered.add_tasks(seen_by_tasks(observed))
+        self.gathered.add_shards(by_shard)
         for measure in by_shard:
             self.heavy.update(dict(json.loads(measure["heaviest"])))
         self.heavy = Counter(dict(heaviest(self.heavy, REMEMBERED)))

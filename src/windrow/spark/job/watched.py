@@ -13,6 +13,8 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.plan.instants import shown_instant
+from windrow.plan.stream_statistics import StreamStatistics
+from windrow.runtime.reject import LATE
 from windrow.runtime.weigh import heaviest
 from windrow.spark.job.progress import Progress, StreamProgress
 from windrow.spark.job.rates import delays, row_rates, stream_rate
@@ -146,6 +148,17 @@ class Watched:
             heaviest=dict(heaviest(watched.heavy, TOLD)),
             shards={number: replace(shard) for number, shard in sorted(watched.shards.items())},
         )
+
+    def statistics(self) -> dict[str, dict[str, StreamStatistics]]:
+        """What the streams of each run are like, as far as it was measured."""
+        found = {}
+        for run, watched in list(self._streams.items()):
+            self._update(watched)
+            recent = list(watched.recent)
+            delay = delays(recent) if self._live else None
+            late = watched.rejected.get(LATE, 0)
+            found[run] = watched.gathered.statistics(stream_rate(recent), late, delay)
+        return found
 
     def _update(self, watched: StreamTotals) -> None:
         with self._lock:  # a stream's own thread and whoever asks for figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -19,7 +20,7 @@ from windrow.runtime.slice.events import Slicer
 from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.split_chunks import FAILED, SplitChunks
 from windrow.spark.expressions import guarded
-from windrow.spark.job.measures import METRICS, SLICE_MEASURES, measured, measured_ddl
+from windrow.spark.job.measures import METRICS, SEEN, SLICE_MEASURES, measured, measured_ddl
 from windrow.spark.sources.asked import Asked, asked_of
 from windrow.spark.sources.failures import failures
 from windrow.spark.sources.heartbeat import NOW_SQL
@@ -150,7 +151,8 @@ def sliced(
         payloads = slicer.payloads()
         cut += time.perf_counter_ns() - mark
         if payloads:
-            yield packed(payloads, {"scan_us": scan // 1000, "slice_us": cut // 1000, "events": events})
+            measures = {"scan_us": scan // 1000, "slice_us": cut // 1000, "events": events}
+            yield packed(payloads, measures | {SEEN: json.dumps(slicer.sample.told())})
         set_loaded_aside()
 
     payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))

@@ -162,6 +162,7 @@ def slide_batch(
         "received": sum(len(payload.body) for payload in payloads),
         "arrived": outcome.weight.events,
         "heaviest": json.dumps(outcome.weight.heaviest),
+        "groupings": json.dumps(shard.groupings(outcome.weight.by_space)),
         "memory": shard.bytes_in_memory,
         "held": shard.groups,
         "moved": int(blocks.was_read),

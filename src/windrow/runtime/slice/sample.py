@@ -1,0 +1,67 @@
+"""What a map task sees of its events in passing: widths, different values, disorder. It decides nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from windrow.runtime.keys import spread
+
+LOOKED_AT = 1 << 9
+"""So many rows of a task are looked at for different values: to look at all would cost more than to fold them."""
+
+IN_ORDER = 1 << 16
+"""So many rows of a chunk are looked at for their order."""
+
+SMALLEST = 64
+"""So many of the smallest hashes of a column are told: how dense they are says how many values there are."""
+
+HASHES = 1 << 32
+
+
+class Sample:
+    """Adds up what is seen of the chunks of one task."""
+
+    def __init__(self, stream: str, texts: Sequence[str], columns: Sequence[str]) -> None:
+        self._stream, self._columns = stream, dict(zip(texts, columns))
+        self._events, self._behind = 0, 0
+        self._bytes = dict.fromkeys(texts, 0)
+        self._hashes: dict[str, list[int]] = {}
+
+    def add(self, batch: pa.RecordBatch, times: np.ndarray) -> None:
+        """Look at a chunk of events, at `times`."""
+        self._events += batch.num_rows
+        own = {text: batch.column(name) for text, name in self._columns.items() if name in batch.schema.names}
+        for text, column in own.items():
+            self._bytes[text] += column.nbytes
+        if len(self._hashes) < len(own):
+            self._hashes = {text: smallest(column.slice(0, LOOKED_AT)) for text, column in own.items()}
+        first = times[:IN_ORDER]
+        self._behind = max(self._behind, int((np.maximum.accumulate(first) - first).max(initial=0)))
+
+    def told(self) -> dict[str, Any]:
+        """As plain values."""
+        known = {"stream": self._stream, "events": self._events, "behind": self._behind}
+        return known | {"bytes": self._bytes, "hashes": self._hashes}
+
+
+def smallest(column: pa.Array) -> list[int]:
+    """The smallest hashes of the different values of a column."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+        return []
+    found: list[int] = np.unique(spread([column.drop_null().unique()], HASHES))[:SMALLEST].tolist()
+    return found
+
+
+def about_how_many(hashes: Sequence[int]) -> int:
+    """How many different values there are whose smallest hashes are these (Bar-Yossef et al. 2002).
+
+    >>> about_how_many([5, 9]), about_how_many(range(0, 64_000_000, 1_000_000))
+    (2, 4295)
+    """
+    return len(hashes) if len(hashes) < SMALLEST else round((SMALLEST - 1) * HASHES / (hashes[-1] + 1))
