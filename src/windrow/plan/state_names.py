@@ -170,6 +170,13 @@ def compared_text(query: QueryPlan) -> str:
     return f"{versioned(ANSWER)} of {window_text(query.window)} {rows}{clusters}: {asked}"
 
 
+def followed_text(space: RowSpace, query: QueryPlan) -> str:
+    """The clusters of the last windows of a space of rows, by which those of the next ones get their numbers."""
+    assert query.clusters is not None
+    asked = "" if query.asked is None else f" as {query.asked.method}"
+    return f"last clusters of {partial_text(query.clusters)}{asked} in {row_space_text(space)}"
+
+
 def answer_text(query: QueryPlan) -> str:
     """All that makes the answer of a query, by which a sink that holds it knows its own."""
     shown = ", ".join(f"{output.sql} as {quoted(output.name)}" for output in query.outputs)

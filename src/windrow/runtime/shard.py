@@ -121,6 +121,7 @@ class Shard:
         for name, state in self.streams.items():
             elsewhere = [space for space in state.spaces if not share.holds(space)]
             compared = [f"changes-{query.compared}" for space in elsewhere for query in state.plan.queries_of(space)]
+            compared += state.plan.followed(elsewhere)
             for part in [*(space.name for space in elsewhere), *compared]:
                 for parts in (kept["streams"][name]["spaces"], kept["streams"][name]["differences"]):
                     if parts.pop(part, None) is not None:

@@ -17,7 +17,10 @@ from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type, type_name
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import HULL, ClusterPartial, cluster_answer
-from windrow.plan.windows.time_window import TimeWindow
+from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.windows.row_window import CountWindow
+
+_SLIDING = "a slide: [ROWS 100 SLIDE 1], or [RANGE 10 SECONDS SLIDE 1 ROWS], has the clusters after every row"
 
 CALLS = ("CENTER", "RADIUS", "COUNT", "CONVEX_HULL")
 
@@ -92,8 +95,12 @@ def bind_clusters(tree: exp.Select, source: BoundRows, scope: Scope) -> ClusterS
     clause = tree.args.get("cluster")
     if clause is None:
         return None
-    if not isinstance(source.window, TimeWindow):
-        raise not_yet(clause, "CLUSTER BY over windows that count rows", scope.text)
+    window = source.window
+    if isinstance(window, CountWindow) and window.every_us is not None:
+        raise not_yet(clause, "EMIT EVERY with CLUSTER BY over windows that count rows", scope.text, _SLIDING)
+    if isinstance(window, CountWindow) and scope.emit != SNAPSHOT:
+        what = "EMIT CHANGES of clusters of windows that count rows, which is what windows without a slide send,"
+        raise not_yet(clause, what, scope.text, _SLIDING)
     alias = clause.args["alias"]
     if alias.name.lower() in {name.lower() for name in source.columns}:
         message = f"there is a column {alias.name!r} already"

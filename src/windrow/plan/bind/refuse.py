@@ -103,8 +103,10 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     if tree.args.get("order") and not tree.args.get("limit"):
         message = "rows that come and go have no order: ORDER BY says which are the first ones, and needs LIMIT"
         raise error_at(tree.args["order"], message, text, "ORDER BY ... LIMIT 10, or leave ORDER BY out")
-    clauses = {**_CLAUSES, "cluster": f"CLUSTER BY{_ELSEWHERE}"}
-    for clause, name in clauses.items():
+    if tree.args.get("cluster"):
+        hint = "a slide: [RANGE 10 MINUTES SLIDE 1 MINUTE], or [RANGE 10 MINUTES SLIDE 1 ROWS] for every row"
+        raise not_yet(tree.args["cluster"], f"CLUSTER BY{_ELSEWHERE}", text, hint, tree=tree)
+    for clause, name in _CLAUSES.items():
         found = tree.args.get(clause)
         if found and clause not in ("joins", "distinct"):
             raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from windrow.plan.memory import DEFAULT_BYTES
+from windrow.plan.name_parts import short
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.groupings import plain_keys
@@ -16,7 +17,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Key, RowSpace, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
-from windrow.plan.state_names import compared_text
+from windrow.plan.state_names import compared_text, followed_text
 from windrow.plan.timing import Timing
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -37,6 +38,11 @@ class SpreadScan:
     columns: tuple[str, ...]
     shards: int | None = None
     """How many shards DISTRIBUTE BY may name, where that is not how many there are: replay runs all in one."""
+
+
+def followed_name(space: RowSpace, query: QueryPlan) -> str:
+    """The name of what is held of the clusters of a space of rows."""
+    return f"clusters-{short(followed_text(space, query))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,17 @@ class StreamPlan:
     def held(self) -> dict[str, str]:
         """What its state holds, in words, by the name of each part of it."""
         compared = {f"changes-{q.compared}": compared_text(q) for q in self.queries if q.is_compared}
-        return {space.name: space.held for space in self.spaces} | compared
+        return {space.name: space.held for space in self.spaces} | compared | self.followed(self.spaces)
+
+    def followed(self, spaces: Iterable[Space | RowSpace]) -> dict[str, str]:
+        """What is held, in words by name, of the clusters of spaces of rows, to follow them from window to window."""
+        return {
+            followed_name(space, query): followed_text(space, query)
+            for space in spaces
+            if isinstance(space, RowSpace)
+            for query in self.queries_of(space)
+            if query.clusters is not None
+        }
 
     def queries_of(self, space: Space | RowSpace) -> tuple[QueryPlan, ...]:
         """The queries that `space` answers."""

@@ -15,6 +15,7 @@ line_differences  Answers as changes, where each key or each level has windows o
 look_up           Answers with what tables have to tell of their groups
 places            Where an answer stands among those that it is compared with
 query_answers     What queries are told of the windows that a shard answers: rows, or how these differ from those before
+row_followers     The clusters of windows that count rows, followed from window to window of each group
 rows              Answers as the rows of a query
 top               ORDER BY and LIMIT within each window
 window_rows       The rows that windows hold, as their answers

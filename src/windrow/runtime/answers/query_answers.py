@@ -12,7 +12,7 @@ from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
-from windrow.plan.nodes.stream_plan import StreamPlan
+from windrow.plan.nodes.stream_plan import StreamPlan, followed_name
 from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows, row_parts
 from windrow.plan.windows.row_window import CountWindow
@@ -23,6 +23,7 @@ from windrow.runtime.answers.differences import Differences
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.line_differences import Following, LineDifferences
 from windrow.runtime.answers.places import Places
+from windrow.runtime.answers.row_followers import RowFollower
 from windrow.runtime.answers.rows import answer_rounding, answer_rows
 from windrow.runtime.answers.window_rows import row_by_row
 from windrow.runtime.answers.windows import Answers
@@ -67,6 +68,12 @@ class QueryAnswers:
                 self._differences[name] = Differences(query, place, blocks, known)
             else:
                 self._lines[name] = LineDifferences(query, place, blocks, known)
+        self._followers: dict[str, RowFollower] = {}
+        for space in plan.row_spaces:
+            for query in plan.queries_of(space):
+                if query.clusters is not None and (name := followed_name(space, query)) not in self._followers:
+                    place, known = f"{name}.clusters", kept.get(name)
+                    self._followers[name] = RowFollower(space, query, place, self._user, blocks, known)
         self._nested: dict[str, tuple[QueryPlan, list[Answers]]] = {}
         self._nested_rows: dict[str, tuple[QueryPlan, RowLevels]] = {}
 
@@ -77,6 +84,7 @@ class QueryAnswers:
         else:
             outcome.answer(_kind(name, answers), answers.told_apart)
         told: dict[str, list[pa.RecordBatch]] = {}
+        followed: dict[str, Answers] = {}
         for query in self._asking[name, answers.window]:
             mine = answers
             if isinstance(state, SpaceState) and isinstance(answers.window, TimeWindow):
@@ -85,6 +93,11 @@ class QueryAnswers:
                 mine = state.told(query, answers)
             elif isinstance(space, RowSpace):
                 mine = replace(answers, window=space.window)
+                if query.clusters is not None:
+                    own = followed_name(space, query)
+                    if own not in followed:
+                        followed[own] = self._followers[own].with_clusters(mine, state.groups)
+                    mine = followed[own]
             if query.joins_levels and isinstance(space, RowSpace):
                 if query.name not in self._nested_rows:
                     self._nested_rows[query.name] = (query, RowLevels(query))
@@ -198,14 +211,19 @@ class QueryAnswers:
 
     def nbytes(self, space: AnySpace) -> int:
         """What the last answers take that new ones are compared with."""
-        return sum(self._all()[name].nbytes for name in self._compared(space))
+        followers = [] if isinstance(space, Space) else self._of(space)
+        return sum(part.nbytes for part in [*(self._all()[name] for name in self._compared(space)), *followers])
 
     def save(self, version: int) -> None:
-        for differences in self._all().values():
-            differences.save(version)
+        for part in (*self._all().values(), *self._followers.values()):
+            part.save(version)
 
     def snapshot(self) -> Snapshot:
-        return {f"changes-{name}": differences.snapshot() for name, differences in self._all().items()}
+        compared = {f"changes-{name}": differences.snapshot() for name, differences in self._all().items()}
+        return compared | {name: follower.snapshot() for name, follower in self._followers.items()}
+
+    def _of(self, space: RowSpace) -> list[RowFollower]:
+        return [follower for follower in self._followers.values() if follower.space == space]
 
     def _all(self) -> dict[str, Differences | LineDifferences]:
         return {**self._differences, **self._lines}

@@ -98,7 +98,6 @@ class Answers:
         """The clusters that `query` asks for, if it does, with the numbers that it is told."""
         if query.clusters is None:
             return None
-        assert isinstance(query.window, TimeWindow)
         return self.clusters[query.clusters, query.asked, query.window.every_us]
 
     def taken(self, rows: np.ndarray) -> Answers:
@@ -107,6 +106,7 @@ class Answers:
             self,
             starts=None if self.starts is None else self.starts[rows],
             ends=self.ends[rows],
+            rows=None if self.rows is None else self.rows[rows],
             instants=None if self.instants is None else self.instants[rows],
             slots=self.slots[rows],
             partials=(),

@@ -151,7 +151,7 @@ class Slicer:
     def _fold_rows(self, chunk: Chunk, rows: JoinedRows | None) -> np.ndarray:
         """The same for the spaces that count `rows`: the events themselves, or what they are joined to."""
         self._pack_rows(chunk, rows)
-        unplaced = np.zeros(len(chunk), bool)
+        unplaced = self._unplaced_rows(chunk, rows)
         for together in self._sharing(chunk, rows):
             parts = lift(chunk, together, self._kernels)
             parts = parts or [lift(chunk, [space], self._kernels)[0] for space in together]
@@ -160,6 +160,15 @@ class Slicer:
                     self._pack(space, lifted)
                     unplaced |= _unplaced(space, lifted, chunk)
         return unplaced
+
+    def _unplaced_rows(self, chunk: Chunk, rows: JoinedRows | None) -> np.ndarray:
+        """Which events a clustering of windows over rows has no place for; as rows they count all the same."""
+        found = np.zeros(len(chunk), bool)
+        for space in self._plan.row_spaces:
+            for partial in space.partials:
+                if space.rows == rows and isinstance(partial, ClusterPartial):
+                    found |= _without_place(partial, space.where, chunk)
+        return found
 
     def _sharing(self, chunk: Chunk, rows: JoinedRows | None) -> list[list[Space]]:
         spaces = tuple(space for space in self._plan.time_spaces if space.rows == rows)
@@ -244,10 +253,15 @@ def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:
     found = np.zeros(len(chunk), bool)
     for partial in space.partials:
         if isinstance(partial, ClusterPartial) and lifted.partials[partial]["rejected"].any():
-            _, good = points_of([chunk.column(text) for text in partial.coordinates])
-            counted = chunk.timed if space.where is None else chunk.timed & chunk.passed(space.where)
-            found |= counted & ~good
+            found |= _without_place(partial, space.where, chunk)
     return found
+
+
+def _without_place(partial: ClusterPartial, where: str | None, chunk: Chunk) -> np.ndarray:
+    _, good = points_of([chunk.column(text) for text in partial.coordinates])
+    counted: np.ndarray = chunk.timed if where is None else chunk.timed & chunk.passed(where)
+    unplaced: np.ndarray = counted & ~good
+    return unplaced
 
 
 def add_tallies(tallies: dict[str, int], usable: Usable, batch: pa.RecordBatch) -> None:
