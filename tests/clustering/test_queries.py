@@ -14,7 +14,7 @@ from drawn_examples import examples
 from runtime.core import Core, plan_of, rows_of
 from windrow.compile.choose_phantoms import can_share
 from windrow.compile.share_clusters import share_clusters
-from windrow.errors import NotSupportedYet, QueryError
+from windrow.errors import QueryError
 from windrow.local.replay import Replay
 
 SECOND = 10**6
@@ -323,7 +323,7 @@ BAD = {
     "USING C_BIRCH(-5)": "the radius must be a positive number, not -5",
     "USING C_BIRCH('wide')": "the radius must be a positive number",
     "USING C_BIRCH(5, 0)": "k, the number of clusters, must be a whole number from 1 on, not 0",
-    "USING BIRCH(5)": "unknown clustering 'BIRCH'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, K_MEANS",
+    "USING BIRCH(5)": "unknown clustering 'BIRCH'; known are: C_BIRCH, DBSCAN, DENSITY_GRID, EXTRA_N, K_MEANS",
     "USING C_BIRCH(x)": "the parameters of a clustering are constants",
     "USING C_BIRCH": "write C_BIRCH(radius)",
     "USING C_BIRCH(k => 2)": "with k, radius must be given too",
@@ -363,11 +363,6 @@ def test_a_query_that_makes_no_sense_is_told_where(text: str):
     with pytest.raises(QueryError) as caught:
         windrow.replay(text, cars=cars(5))
     assert WRONG[text] in caught.value.message
-
-
-def test_windows_that_count_rows_are_not_clustered_yet():
-    with pytest.raises(NotSupportedYet):
-        windrow.replay("SELECT cid FROM cars [ROWS 10 SLIDE 2] CLUSTER BY x AS cid USING C_BIRCH(5)", cars=cars(5))
 
 
 def test_rows_that_pass_the_same_predicates_are_summarised_once(monkeypatch: pytest.MonkeyPatch):
