@@ -1,13 +1,21 @@
-"""Kafka: events per second of a job that reads JSON, beside Spark that reads and decodes the same topic only."""
+"""Kafka: events per second of a job that reads JSON, beside Spark that only decodes it; and what metrics cost.
+
+`python -m benchmarks.kafka quick`; live delays from topic to topic are `python -m benchmarks.kafka_live`.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+from urllib.request import urlopen
 
 import duckdb
 from lab.broker import Broker, missing, running_broker
@@ -17,6 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 import windrow
+from windrow.serve.metrics_port import MetricsPort
+from windrow.spark.job import status_note
 from windrow.spark.packages import with_packages
 from windrow.spark.settings import local_spark
 
@@ -25,6 +35,7 @@ from .size import Size
 CARDS = 100
 SCHEMA = "card STRING, amount DOUBLE, ts TIMESTAMP"
 QUERY = "SELECT card, SUM(amount) AS total, COUNT(*) AS n FROM tx [RANGE 1 MINUTE SLIDE 1 SECOND] GROUP BY card"
+NEVER = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +63,82 @@ def events(count: int) -> list[bytes]:
     ]
 
 
-def read_and_decode(spark: SparkSession, broker: Broker, topic: str, folder: Path, batch: int) -> float:
-    """Seconds that Spark takes to read and decode the topic, into nothing, once it is warm."""
-    rows = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker.address)
-    rows = rows.option("subscribe", topic).option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", batch)
-    decoded = rows.load().select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("e")).select("e.*")
-    query = (
-        decoded.writeStream.format("noop").option("checkpointLocation", str(folder)).trigger(availableNow=True).start()
-    )
-    query.awaitTermination()
-    return _seconds([progress["durationMs"]["triggerExecution"] for progress in query.recentProgress])
+class Bench:
+    """Reads one topic again and again, in one Spark."""
+
+    def __init__(self, spark: SparkSession, broker: Broker, folder: Path, count: int, batch: int) -> None:
+        self._spark, self._broker, self._folder, self._batch = spark, broker, folder, batch
+        self._count, self.timed, self._runs = count, count - batch, 0
+        self._topic = broker.topic(2)
+        # by turns, or batches would have one partition ahead of the other, and events late
+        broker.send(self._topic, ({"value": event, "partition": i % 2} for i, event in enumerate(events(count))))
+
+    def decode(self) -> float:
+        """Seconds that Spark takes to read and decode the topic, into nothing, once it is warm."""
+        rows = self._spark.readStream.format("kafka").option("kafka.bootstrap.servers", self._broker.address)
+        rows = rows.option("subscribe", self._topic).option("startingOffsets", "earliest")
+        rows = rows.option("maxOffsetsPerTrigger", self._batch)
+        decoded = rows.load().select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("e")).select("e.*")
+        writing = decoded.writeStream.format("noop").option("checkpointLocation", str(self._place() / "checkpoint"))
+        query = writing.trigger(availableNow=True).start()
+        query.awaitTermination()
+        return _seconds([progress["durationMs"]["triggerExecution"] for progress in query.recentProgress])
+
+    def answer(self, *, watched: bool = True) -> float:
+        """Seconds that a job with one query takes for the same, once it is warm; its answers are DuckDB's.
+
+        Where it is `watched`, it notes its status, and its metrics are asked for each second; else neither.
+        """
+        session, place = windrow.Session(self._spark, shards=2), self._place()
+        options = {"maxOffsetsPerTrigger": self._batch}
+        session.stream_kafka("tx", self._broker.address, self._topic, schema=SCHEMA, time="ts", options=options)
+        session.query("sums", QUERY)
+        sinks = {"sums": windrow.sink("parquet", path=place / "sums")}
+        every = status_note.EVERY_SECONDS if watched else NEVER
+        with patch.object(status_note, "EVERY_SECONDS", every):
+            job = session.start(str(place / "checkpoint"), sinks, "available now")
+        with scraped(job, every=1.0 if watched else NEVER):
+            job.wait()
+        query = next(iter(job._running.queries.values()))
+        took = _seconds([progress["durationMs"]["triggerExecution"] for progress in query.recentProgress])
+        job.stop()
+        self._check(place / "sums")
+        return took
+
+    def _place(self) -> Path:
+        self._runs += 1
+        place = self._folder / f"run-{self._runs}"
+        place.mkdir()
+        return place
+
+    def _check(self, out: Path) -> None:
+        """Answers are what the events say, before anything is told."""
+        ((answered,),) = duckdb.sql(f"SELECT SUM(n) FROM read_parquet('{out}/*.parquet')").fetchall()
+        ends = self._count // 1000 - 1  # the last second is not over
+        expected = sum(min(end, 60) * 1000 for end in range(1, ends + 1))
+        assert answered == expected, (answered, expected)
+        last = f"epoch(window_end) = 1767225600 + {ends}"
+        ((total,),) = duckdb.sql(f"SELECT SUM(total) FROM read_parquet('{out}/*.parquet') WHERE {last}").fetchall()
+        assert total == sum(i % 1000 for i in range(max(0, ends - 60) * 1000, ends * 1000))
 
 
-def run_job(spark: SparkSession, broker: Broker, topic: str, folder: Path, batch: int) -> tuple[float, Path]:
-    """Seconds that a job takes for the same, once it is warm, and where its answers are."""
-    session = windrow.Session(spark, shards=2)
-    options = {"maxOffsetsPerTrigger": batch}
-    session.stream_kafka("tx", broker.address, topic, schema=SCHEMA, time="ts", options=options)
-    session.query("sums", QUERY)
-    out = folder / "sums"
-    job = session.start(str(folder / "checkpoint"), {"sums": windrow.sink("parquet", path=out)}, "available now")
-    job.wait()
-    query = next(iter(job._running.queries.values()))
-    took = _seconds([progress["durationMs"]["triggerExecution"] for progress in query.recentProgress])
-    job.stop()
-    return took, out
+@contextmanager
+def scraped(job: windrow.Job, every: float) -> Iterator[None]:
+    """Metrics are served, and asked for so often."""
+    ended, port = threading.Event(), MetricsPort("127.0.0.1:0")
+    port.tell(job.progress)
+
+    def scrape() -> None:
+        while not ended.wait(every):
+            with urlopen(f"http://{port.address}/metrics", timeout=30) as answer:
+                assert b"windrow_events_total" in answer.read()
+
+    asking = threading.Thread(target=scrape, daemon=True)
+    with port.serving():
+        asking.start()
+        yield
+        ended.set()
+        asking.join()
 
 
 def _seconds(batches: list[int]) -> float:
@@ -84,47 +146,37 @@ def _seconds(batches: list[int]) -> float:
     return sum(batches[1:]) / 1000
 
 
-def check(out: Path, count: int) -> None:
-    """Answers equal DuckDB's over the same events, before anything is told."""
-    ((answered,),) = duckdb.sql(f"SELECT SUM(n) FROM read_parquet('{out}/*.parquet')").fetchall()
-    ends = count // 1000 - 1  # the last second is not over
-    expected = sum(min(end, 60) * 1000 for end in range(1, ends + 1))
-    assert answered == expected, (answered, expected)
-    ((last,),) = duckdb.sql(
-        f"""SELECT SUM(total) FROM read_parquet('{out}/*.parquet') WHERE epoch(window_end) = 1767225600 + {ends}"""
-    ).fetchall()
-    first = max(0, ends - 60) * 1000
-    assert last == sum(i % 1000 for i in range(first, ends * 1000))
-
-
 def compare(size: str = "full") -> list[Measurement]:
-    """Run it and show a table: `python -m benchmarks.kafka quick`."""
+    """Run it and show a table: ways take turns, and the best of each counts."""
     lacks, table = missing("broker", "kafka"), Table("case", "events", "events/s", "ratio")
     if lacks is not None:
         Console().print(lacks)
         return []
-    count, batch = Size(size).of((9_000, 3_000), (600_000, 100_000), (2_100_000, 300_000))
+    count, batch, turns = Size(size).of((9_000, 3_000, 1), (600_000, 100_000, 2), (2_100_000, 300_000, 3))
     spark = local_spark("local[2]", with_packages({}, ["kafka"]))
-    found: list[Measurement] = []
+    took: dict[str, list[float]] = {"decode": [], "unwatched": [], "watched": []}
     with tempfile.TemporaryDirectory() as temporary:
         home = Path(temporary)
         (home / "broker").mkdir()
         with running_broker(home / "broker") as broker:
-            topic = broker.topic(2)
-            broker.send(topic, events(count))
-            timed = count - batch
-            floor = read_and_decode(spark, broker, topic, home / "floor", batch)
-            took, out = run_job(spark, broker, topic, home, batch)
-            check(out, count)
-            again = read_and_decode(spark, broker, topic, home / "again", batch)
+            bench = Bench(spark, broker, home, count, batch)
+            for _ in range(turns):
+                took["decode"].append(bench.decode())
+                took["unwatched"].append(bench.answer(watched=False))
+                took["watched"].append(bench.answer(watched=True))
     spark.stop()
-    best = timed / min(floor, again)
-    found.append(Measurement("Spark reads and decodes into noop", timed, best, None))
-    found.append(Measurement("Windrow, one query", timed, timed / took, timed / took / best))
+    floor, plain, watched = (bench.timed / min(took[way]) for way in took)
+    found = [
+        Measurement("Spark reads and decodes into noop", bench.timed, floor, None),
+        Measurement("Windrow, one query, no metrics, no status", bench.timed, plain, plain / floor),
+        Measurement("the same with status, and metrics asked each second", bench.timed, watched, watched / plain),
+    ]
     for each in found:
-        ratio = "" if each.ratio is None else f"{each.ratio:.2f}"
+        ratio = "" if each.ratio is None else f"{each.ratio:.3f}"
         table.add_row(each.case, f"{each.events:,}", f"{each.events_per_second:,.0f}", ratio)
     Console().print(table)
+    Console().print(f"one query beside decoding: {watched / floor:.2f} of it (aim at least 0.70)")
+    Console().print(f"metrics and status cost {100 * (1 - watched / plain):.1f} % (aim below 2 %)")
     return found
 
 

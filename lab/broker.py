@@ -16,11 +16,17 @@ from pathlib import Path
 from typing import Any
 
 JARS = Path(sys.prefix) / "jars"
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+USER, PASSWORD = "somebody", "a-secret"
 _SETTINGS = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},GUARDED://127.0.0.1:{guarded},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},GUARDED://127.0.0.1:{guarded}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,GUARDED:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.name.guarded.sasl.enabled.mechanisms=PLAIN
+listener.name.guarded.plain.sasl.jaas.config={login} required user_{user}="{password}";
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs={logs}
 offsets.topic.replication.factor=1
@@ -45,10 +51,13 @@ def missing(*kinds: str) -> str | None:
 
 
 class Broker:
-    """A running broker: topics are made, written and read by Kafka's own client, never by Windrow."""
+    """A running broker: topics are made, written and read by Kafka's own client, never by Windrow.
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    At its `guarded` address it lets USER in, by PASSWORD.
+    """
+
+    def __init__(self, address: str, guarded: str) -> None:
+        self.address, self.guarded = address, guarded
 
     def topic(self, partitions: int = 2, name: str | None = None, **config: str) -> str:
         """A new topic, by a name of its own where none is given."""
@@ -74,6 +83,28 @@ class Broker:
             producer.produce(topic, **given)
             producer.poll(0)
         assert producer.flush(30) == 0
+
+    def cut(self, topic: str, before: int) -> None:
+        """Delete the messages of each partition before an offset."""
+        from confluent_kafka import TopicPartition
+        from confluent_kafka.admin import AdminClient
+
+        admin = AdminClient({"bootstrap.servers": self.address, "log_level": 0})
+        partitions = admin.list_topics(topic, timeout=20).topics[topic].partitions
+        for told in admin.delete_records([TopicPartition(topic, each, before) for each in partitions]).values():
+            told.result(30)
+
+    def group_offsets(self, group: str, topic: str) -> dict[int, int]:
+        """What a consumer group says of a topic, by partition."""
+        from confluent_kafka import Consumer, TopicPartition
+
+        asked = Consumer({"bootstrap.servers": self.address, "group.id": group, "log_level": 0})
+        try:
+            partitions = asked.list_topics(topic, timeout=20).topics[topic].partitions
+            told = asked.committed([TopicPartition(topic, each) for each in partitions], timeout=20)
+            return {each.partition: each.offset for each in told}
+        finally:
+            asked.close()
 
     def committed(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """All messages that a reader of what is committed sees, by partition in their order."""
@@ -113,9 +144,19 @@ class Broker:
 def running_broker(folder: Path) -> Iterator[Broker]:
     """A broker with its files in `folder`, until the block ends."""
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else Path("java")
-    port, controller = _free_port(), _free_port()
+    port, controller, guarded = _free_ports()
     settings, jars = folder / "server.properties", f"{JARS / 'broker'}/*"
-    settings.write_text(_SETTINGS.format(port=port, controller=controller, logs=folder / "logs"))
+    settings.write_text(
+        _SETTINGS.format(
+            port=port,
+            controller=controller,
+            guarded=guarded,
+            logs=folder / "logs",
+            login=_LOGIN,
+            user=USER,
+            password=PASSWORD,
+        )
+    )
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
     command = [str(java), *_JAVA, "-cp", jars]
     subprocess.run(
@@ -127,7 +168,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
         process = subprocess.Popen([*command, "kafka.Kafka", str(settings)], stdout=log, stderr=subprocess.STDOUT)
     try:
         _wait_for(f"127.0.0.1:{port}", process)
-        yield Broker(f"127.0.0.1:{port}")
+        yield Broker(f"127.0.0.1:{port}", f"127.0.0.1:{guarded}")
     finally:
         process.kill()
         process.wait()
@@ -137,7 +178,7 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    admin, until = AdminClient({"bootstrap.servers": address, "log_level": 0}), time.monotonic() + 60
+    admin, until = AdminClient({"bootstrap.servers": address, "log_level": 0}), time.monotonic() + 180
     while time.monotonic() < until and process.poll() is None:
         try:
             admin.list_topics(timeout=1)
@@ -147,7 +188,9 @@ def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the broker has not started")
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _free_ports() -> list[int]:
+    """Three ports that nobody has: held at once, or two might be the same."""
+    with socket.socket() as first, socket.socket() as second, socket.socket() as third:
+        for each in (first, second, third):
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in (first, second, third)]

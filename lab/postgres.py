@@ -78,7 +78,7 @@ def running_postgres(folder: Path) -> Iterator[Postgres]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        found, until = Postgres(port, psql), time.monotonic() + 30
+        found, until = Postgres(port, psql), time.monotonic() + 120
         while True:
             try:
                 found.ask("SELECT 1")

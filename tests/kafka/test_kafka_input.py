@@ -74,7 +74,7 @@ def test_metadata_is_of_a_known_kind_and_type() -> None:
     ("options", "told"),
     [
         ({"topic": "t"}, "needs a broker"),
-        ({**HERE, "message": "avro"}, "cannot be written as 'avro'"),
+        ({**HERE, "message": "protobuf"}, "cannot be written as 'protobuf'"),
         ({**HERE, "message": "text"}, "sends one column"),
         ({**HERE, "holds": "answer"}, "needs the columns that tell its rows apart"),
         ({**HERE, "transactional.id": "x"}, "does not take"),

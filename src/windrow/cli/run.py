@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ from windrow.places.addresses import FILE, local_path, scheme_of
 from windrow.places.place import place_of
 from windrow.places.reach import check_reached
 from windrow.serve.metrics_port import MetricsPort
+from windrow.serve.spans import BatchSpans, tracer_to
 from windrow.spark.job.hold import check_free
+from windrow.spark.job.job import Job
 from windrow.spark.job.recovery import Recovery
 
 AVAILABLE_NOW = "available now"
@@ -45,11 +47,12 @@ def run_script(
     listen: str | None = None,
     metrics: str | None = None,
     log: str = TEXT,
+    traces: str | None = None,
 ) -> None:
     """Run the script at `path`, showing how it is doing; `starting` is what `session.start` is told besides.
 
     `packages` are what Spark is to bring. `listen` is where its console is served, and `metrics` where metrics are, if
-    they are. `log` is how it is told: in words, or in JSON.
+    they are. `log` is how it is told: in words, or in JSON. `traces` is a collector that gets a span for each batch.
     """
     if log not in (TEXT, JSON):
         raise SettingsError(f"--log {log}: it is told as {TEXT} or as {JSON}")
@@ -65,7 +68,13 @@ def run_script(
     if checkpoint is not None and scheme_of(checkpoint) == FILE:  # who is elsewhere needs what only Spark may know
         check_free(local_path(checkpoint))  # before Spark starts, which takes a while
         check_reached(place_of(checkpoint), "the checkpoint")
-    with served(metrics) as port, kept(checkpoint) as folder, started(launch) as session, StopSignals() as stop:
+    with (
+        traced(traces) as spans,
+        served(metrics) as port,
+        kept(checkpoint) as folder,
+        started(launch) as session,
+        StopSignals() as stop,
+    ):
         if lines is not None:
             lines.tell("spark started")
         from windrow.application import Application
@@ -92,7 +101,7 @@ def run_script(
         if listen is not None:
             say(f"console: {console_of.open(listen)}")
         places = {name: " ".join(filter(None, (sink.format, sink.place))) for name, sink in application.sinks.items()}
-        with lines or view_for(console, places) as view:
+        with spans(job), lines or view_for(console, places) as view:
             worked_off = watch(job, view, stop)
             if worked_off and flush:
                 view.say("the input has ended: closing all windows")
@@ -124,6 +133,19 @@ def check_choices(checkpoint: str | None, trigger: str | None, available_now: bo
             raise SettingsError(f"--trigger {trigger}: {error.message}\nhint: {error.hint}") from None
         if not positive:
             raise SettingsError(f"--trigger {trigger}: time between batches cannot be negative")
+
+
+@contextmanager
+def traced(endpoint: str | None) -> Iterator[Callable[[Job], AbstractContextManager[object]]]:
+    """What makes spans of the batches of a job for a block, if a collector is named; all are sent at the end."""
+    if endpoint is None:
+        yield nullcontext
+        return
+    tracer, send_last = tracer_to(endpoint)
+    try:
+        yield lambda job: closing(BatchSpans(tracer, job.batches))
+    finally:
+        send_last()
 
 
 @contextmanager

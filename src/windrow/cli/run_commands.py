@@ -71,6 +71,10 @@ def run(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus there, such as 127.0.0.1:9464."),
     ] = None,
+    traces: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Send a span for each batch to an OpenTelemetry collector (OTLP over HTTP)."),
+    ] = None,
     log: Annotated[
         str, typer.Option("--log", metavar="text|json", help="Tell how the job is doing in words, or in lines of JSON.")
     ] = "text",
@@ -103,7 +107,8 @@ def run(
         starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
         launch = read_launch(master, choices or [])
         ending, page = (trigger, available_now, flush), listen if console else None
-        run_script(script, checkpoint, launch, *ending, starting, variables or (), packages or (), page, metrics, log)
+        brought = (starting, variables or (), packages or ())
+        run_script(script, checkpoint, launch, *ending, *brought, page, metrics, log, traces)
 
 
 @commands.command()

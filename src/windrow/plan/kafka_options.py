@@ -15,6 +15,9 @@ MESSAGES = ("json", "csv", "avro", "text", "raw")
 BATCH_MESSAGES = 1_000_000
 """A batch reads so many messages, where a stream does not say how many: the first of a long topic would else be all."""
 
+GROUP = "group"
+"""The consumer group that offsets are committed to, so that the tools which people have show the lag."""
+
 BOOTSTRAP = "kafka.bootstrap.servers"
 _NAMES = {"bootstrap": BOOTSTRAP, "topic": "subscribe", "pattern": "subscribePattern"}
 _SPARKS = (
@@ -50,6 +53,8 @@ def source_options(options: Mapping[str, str]) -> dict[str, str]:
         bare = key.removeprefix("kafka.")
         if bare.lower() in _TAKEN:
             raise SettingsError(f"a stream from Kafka does not take {key!r}\nhint: {_TAKEN[bare.lower()]}")
+        if key.lower() == GROUP:
+            continue
         if key.lower() == "starting":
             given |= _starting(value)
         elif key.lower() in _NAMES:
@@ -71,6 +76,15 @@ def source_options(options: Mapping[str, str]) -> dict[str, str]:
     if not any(name in given for name in _LIMITS):
         given["maxOffsetsPerTrigger"] = str(BATCH_MESSAGES)
     return given
+
+
+def group_of(options: Mapping[str, str]) -> str | None:
+    """The consumer group that offsets are committed to, where there is one.
+
+    >>> group_of({"topic": "tx", "group": "windrow-tx"})
+    'windrow-tx'
+    """
+    return next((value for key, value in options.items() if key.lower() == GROUP), None)
 
 
 def client_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -114,6 +128,6 @@ def _starting(value: str) -> dict[str, str]:
 
 
 def _meant(key: str, spelt: Mapping[str, str]) -> str:
-    known = {name.upper(): name for name in (*_NAMES, "starting", *spelt.values())}
+    known = {name.upper(): name for name in (*_NAMES, GROUP, "starting", *spelt.values())}
     meant = closest(key, known)
     return f"did you mean {known[meant]}?" if meant else "an option of Kafka's consumer has dots, as security.protocol"

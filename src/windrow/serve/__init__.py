@@ -16,5 +16,7 @@ overview      Streams and queries with their figures, as a page shows them, what
 plan_graph    The shared plan as a graph: streams, spaces of panes, windows, queries and sinks, and who shares what
 plan_picture  The plan as a picture in a notebook: streams on the left, sinks on the right, what is shared drawn once
 server        The server beside a job: a thread of its own, which ends with the job
+spans         The batches of a job as OpenTelemetry spans: one for each batch that is done, from the notes that the job
+              has of it
 values        Rows as JSON and CSV: instants in ISO's way, what JSON has no number for as text
 """

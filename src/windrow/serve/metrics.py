@@ -32,6 +32,7 @@ COUNTERS = {
     "windrow_dropped": ("dropped", "Panes and rows that were given up when the clock was set back."),
     "windrow_duplicate_events": ("duplicates", "Events that had come before, and were left out."),
     "windrow_seam_events": ("seam", "Events at the seam of a history and its stream, left to the other of the two."),
+    "windrow_missing_messages": ("missing_messages", "Messages that were gone from a topic before they were read."),
     "windrow_restarts": ("restarts", "Times that the Spark query of the stream died and came back."),
 }
 """By name the figure that only grows, and what it counts."""

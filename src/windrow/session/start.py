@@ -30,6 +30,7 @@ from windrow.spark.connect import NO_ANSWERS, is_connect
 from windrow.spark.job.checkpoint import QueryEdits, kept_in
 from windrow.spark.job.drift import check_drift, differing, drift, note_queries, noted_queries
 from windrow.spark.job.first_windows import first_windows
+from windrow.spark.job.group_offsets import GroupOffsets
 from windrow.spark.job.hold import Hold, check_hold
 from windrow.spark.job.job import Job
 from windrow.spark.job.job_indexes import JobIndexes
@@ -107,6 +108,9 @@ class Start:
             job.when_over(note.over)
             if self.tables.refreshes:
                 job.at_end(Refresher(job, self.tables).end)
+            groups = GroupOffsets(self.spark, job.topics_read)
+            job.at_end(groups.end)
+            job.when_over(groups.tell)
         except BaseException:
             job.stop()
             raise

@@ -135,7 +135,8 @@ class SessionStreams(Declared):
             )
         time_sql = time_expression(opened.frame, timed_by.time, name)
         unseen = opened.hidden if opened.corrupt is None else (opened.corrupt, *opened.hidden)
-        source = Source(opened.frame, time_sql, opened.corrupt, opened.files, timed_by.time, opened.raw)
+        about = (opened.frame, time_sql, opened.corrupt, opened.files, timed_by.time, opened.raw)
+        source = Source(*about, topics=opened.topics)
         if after is not None:
             past = self._history(name, after, opened.frame.drop(*unseen).schema, timed_by, beside)
             source = replace(source, history=past, after=after)

@@ -15,6 +15,8 @@ file_names        Names that people give to streams and queries, as names of fil
 first_windows     From which window queries answer on a checkpoint, by the state that its last finished batch has left
 forget_state      State that is to be deleted: the plan that runs has its names, so that a batch that runs again deletes
                   the same
+group_offsets     How far topics are read, told to consumer groups now and then: the tools that people have show the lag
+                  by these
 hangs             Tasks that hang: Spark waits for them for ever, so somebody has to look whether anything moves
 history_note      What a checkpoint notes of the histories that its streams begin with: until when each goes, and if it
                   is over

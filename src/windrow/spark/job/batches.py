@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from windrow.places.place import AnyPlace, place_of
 
@@ -15,6 +16,13 @@ def instant_of(folder: AnyPlace, batch: int) -> int:
     log = place_of(folder) / "spark" / "offsets" / str(batch)
     said = log.read().decode("utf-8").splitlines()[1]
     return int(json.loads(said)["batchTimestampMs"]) * 1000
+
+
+def offsets_of(folder: AnyPlace, batch: int) -> list[Any]:
+    """Up to where a batch reads each source, in their order, as Spark writes it; None where that is no JSON."""
+    log = place_of(folder) / "spark" / "offsets" / str(batch)
+    said = log.read().decode("utf-8").splitlines()[2:]
+    return [json.loads(line) if line.startswith("{") else None for line in said]
 
 
 def last_begun(folder: AnyPlace) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from windrow.spark.sinks.blame import blamed_in
+from windrow.spark.sinks.topic import NOT_NOW
 from windrow.spark.stages.same_version import told_of_windrow
 
 
@@ -30,6 +31,8 @@ _NETWORK = (
     r"Connection reset|Broken pipe|java\.io\.EOFException",
 )
 """What may as well be a sink that is gone, where the rows of a query are blamed."""
+_LATER = (re.escape(NOT_NOW),)
+"""What a sink says of rows that it may take when they come again."""
 _OF_THE_JOB = (
     r"Encountered error while reading file",
     r"Invalid batch: path",
@@ -50,10 +53,12 @@ def cause_of(text: str) -> Cause:
     'QUERY'
     >>> cause_of("Encountered error while reading file file:///x.parquet. Details").name
     'JOB'
+    >>> cause_of("NotTakenError: rows of 'a': topic 'x' at h:9092 takes no rows for now: timed out").name
+    'PASSING'
     """
     if told_of_windrow(text):
         return Cause.JOB
-    if _says(text, _MACHINES):
+    if _says(text, (*_MACHINES, *_LATER)):
         return Cause.PASSING
     if _says(text, _OF_THE_JOB):
         return Cause.JOB

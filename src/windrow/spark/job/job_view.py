@@ -24,6 +24,8 @@ from windrow.spark.job.progress import Progress
 from windrow.spark.job.running import Running
 from windrow.spark.job.statistics import keep_statistics
 from windrow.spark.job.watched import Watched
+from windrow.spark.sources.kafka_broker import Offsets
+from windrow.spark.sources.source import Topics
 
 
 class JobView:
@@ -39,6 +41,18 @@ class JobView:
     def checkpoint(self) -> str:
         """Where the job keeps how far it is."""
         return str(self._place)
+
+    def batches(self) -> dict[str, list[dict[str, Any]]]:
+        """What is noted of the last hundred batches of each stream, oldest first: number, start, seconds, events."""
+        return self._watched.batches()
+
+    def topics_read(self) -> list[tuple[Topics, Offsets]]:
+        """The topics of Kafka that are read, and up to where the last finished batches have read them."""
+        found: list[tuple[Topics, Offsets]] = []
+        for stream, run in list(self._running.runs.items()):
+            ends = self._watched.ends(stream)
+            found += zip(run.topics, ends) if len(ends) == len(run.topics) else ()
+        return found
 
     def progress(self) -> Progress:
         """How far each stream has come, and where its time goes."""

@@ -41,7 +41,8 @@ class StreamProgress(Mapping[str, Any]):
     seconds, where they did, without the first batches, which load and compile what the others find ready. `seconds`
     tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
     that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages of each
-    Kafka partition are not read yet, and `waited` a histogram of how long events have waited since the job began.
+    Kafka partition are not read yet, `missing_messages` how many were gone from a topic before they were read, and
+    `waited` a histogram of how long events have waited since the job began.
     `shards` has the figures of each shard, by number, and `heaviest` the groups with most events since the start, as
     far as they were among the three heaviest of their shard in a batch. `query_seconds` is what tasks took to slide
     each query and to finish its rows, `sink_seconds` what it took to write into each sink, since the start and the
@@ -75,6 +76,7 @@ class StreamProgress(Mapping[str, Any]):
     restarts: int = 0
     corrected: int = 0
     seam: int = 0
+    missing_messages: int = 0
     history: dict[str, int] | None = None
     last_error: dict[str, Any] | None = None
     lag: dict[str, int] = field(default_factory=dict)
@@ -120,7 +122,11 @@ class StreamProgress(Mapping[str, Any]):
             "duplicates": self.duplicates,
             "missing files": self.missing_files,
         }
-        counted |= {"seam": self.seam, "files of history left": (self.history or {}).get("left", 0)}
+        counted |= {
+            "messages gone unread": self.missing_messages,
+            "seam": self.seam,
+            "files of history left": (self.history or {}).get("left", 0),
+        }
         counted |= {"failed": self.failed, "dropped": self.dropped}
         counted |= {"restarts": self.restarts, "not read yet": sum(self.lag.values())}
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]

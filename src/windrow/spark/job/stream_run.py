@@ -19,7 +19,7 @@ from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.windows.horizon import Horizon, StateAt
 from windrow.runtime.payload import FLUSH, RESET
 from windrow.spark.connect import is_connect
-from windrow.spark.job.batches import instant_of, last_begun, last_committed
+from windrow.spark.job.batches import instant_of, last_begun, last_committed, offsets_of
 from windrow.spark.job.causes import Cause, cause_of
 from windrow.spark.job.checkpoint import not_writable
 from windrow.spark.job.checkpoint_files import write_quickly
@@ -40,8 +40,10 @@ from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.asked import BY_NAME
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.history import FilesLeft, Turn, turned
+from windrow.spark.sources.kafka_broker import lost_messages
 from windrow.spark.sources.missing_files import MISSING_SETTING, count_missing, has_files_of
 from windrow.spark.sources.read import spark_reason
+from windrow.spark.sources.source import Topics
 from windrow.spark.stages.pipeline import Sources, finishes_here, packed_results, ways_of
 from windrow.spark.stages.same_version import told_of_windrow
 from windrow.spark.stages.slide import Finishes
@@ -103,6 +105,8 @@ class StreamRun:
         left = self._left = FilesLeft(self._spark, self.plan, self._sources, self._folder) if self.in_history else None
         packed = self._packed(self._run, finishing)
         started: Future[StreamingQuery] = Future()
+        if not self.in_history:
+            watched.lose(self.plan.run, self._lost())
         self._delivery.begin()
         self._delivery.forget_others(self._folder, last_committed(self._folder), self._spark)
 
@@ -156,6 +160,27 @@ class StreamRun:
         if query.lastProgress is None:
             raise JobError(f"Spark reads {noted} of the {files} files that the history of {self.plan.run!r} has")
         return False
+
+    @property
+    def topics(self) -> list[Topics]:
+        """The topics of Kafka that are read, in the order of their sources."""
+        each = (self._sources[stream.stream].topics for stream in self.plan.stages[0].read)
+        return [topics for topics in each if topics is not None]
+
+    def _lost(self) -> int:
+        """How many messages are gone from topics that this goes on to read, where that is no reason to stop."""
+        done, found, number = last_committed(self._folder), 0, 0
+        if done < 0 or not any(topics.may_lose for topics in self.topics):
+            return 0
+        offsets = offsets_of(self._folder, done)
+        for stream in self.plan.stages[0].read:
+            source = self._sources[stream.stream]
+            number += 0 if source.history is None else 1
+            at = offsets[number] if number < len(offsets) else None
+            if source.topics is not None and source.topics.may_lose and at is not None:
+                found += lost_messages(self._spark, source.topics, at)
+            number += 1
+        return found
 
     def _ways(self) -> list[str | None]:
         told = ways_of(turned(self._sources, self._turn), self.plan)

@@ -28,7 +28,7 @@ from windrow.spark.job.reports import Reports
 from windrow.spark.job.statistics import Gathered
 from windrow.spark.job.waited import Waited
 from windrow.spark.sources.history import FilesLeft
-from windrow.spark.sources.kafka_lag import lag_of
+from windrow.spark.sources.kafka_lag import ends_of, lag_of
 from windrow.spark.stages.slice import NO_PROBE
 from windrow.spark.stages.slide import COUNTS
 
@@ -82,6 +82,8 @@ class StreamTotals:
     stopped: dict[str, str] = field(default_factory=dict)
     restarts: int = 0
     lag: dict[str, int] = field(default_factory=dict)
+    ends: list[Mapping[str, Mapping[str, int]]] = field(default_factory=list)
+    lost: int = 0
     waited: Waited = field(default_factory=Waited)
     shards: dict[int, ShardProgress] = field(default_factory=dict)
     heavy: Counter[str] = field(default_factory=Counter)
@@ -136,9 +138,11 @@ class StreamTotals:
         self.batches += 1
         events = measures["events"] if self.by_name else _events(batch, self.control)
         self.events += events
+        rejected = 0
         for name, cause in _REJECTED.items():
             if counts[name]:
                 self.rejected[cause] = self.rejected.get(cause, 0) + counts[name]
+                rejected += counts[name]
         self.in_part += counts["late_in_part"]
         self.corrected += counts["corrected"]
         self.duplicates += counts["duplicates"]
@@ -163,13 +167,14 @@ class StreamTotals:
         duration = batch["durationMs"]
         started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()
         seconds = duration.get("triggerExecution", 0) / 1000
-        self.lag = lag_of(batch["sources"])
+        self.lag, self.ends = lag_of(batch["sources"]), ends_of(batch["sources"])
         if self.recent and events:
             self.waited.add(seconds, started - self.recent[-1]["started"] + seconds, events)
         cold = self.batches <= COLD
-        about = {"events": events, "started": started, "seconds": seconds, "clock": self.clock, "cold": cold}
-        self.recent.append(about)
         parts = {name: measures[f"{name}_us"] / 1e6 for name in ("scan", "slice", "slide", "state")}
+        about = {"events": events, "started": started, "seconds": seconds, "clock": self.clock, "cold": cold}
+        about |= {"batch": batch["batchId"], "windows": counts["windows"], "parts": parts}
+        self.recent.append(about | {"rejected": rejected})
         for name, value in parts.items():
             self.seconds[name] += value
         self.seconds["sinks"] = max(0.0, self.writing - sum(self.seconds[name] for name in parts))

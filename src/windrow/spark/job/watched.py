@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -74,6 +74,24 @@ class Watched:
         """Count files that a batch was to read, and that were gone."""
         self._streams.setdefault(stream, StreamTotals()).missing += files
 
+    def lose(self, stream: str, messages: int) -> None:
+        """Count messages that were gone from a topic before they were read."""
+        self._streams.setdefault(stream, StreamTotals()).lost += messages
+
+    def batches(self) -> dict[str, list[dict[str, Any]]]:
+        """What is noted of the last batches of each stream, the oldest first."""
+        found = {}
+        for stream, watched in list(self._streams.items()):
+            self._update(watched)
+            found[stream] = list(watched.recent)
+        return found
+
+    def ends(self, stream: str) -> list[Mapping[str, Mapping[str, int]]]:
+        """Up to where the last finished batch of a stream has read the topics that it reads."""
+        watched = self._streams.setdefault(stream, StreamTotals())
+        self._update(watched)
+        return list(watched.ends)
+
     def wrote(self, stream: str, rows: dict[str, int], costs: Costs) -> None:
         """Count the rows of a batch by query, and what queries and sinks took."""
         self._streams.setdefault(stream, StreamTotals()).count(rows, costs.queries, costs.sinks)
@@ -128,6 +146,7 @@ class Watched:
             history=_history(watched.left),
             last_error=watched.last_error,
             missing_files=watched.missing,
+            missing_messages=watched.lost,
             failed=watched.failed,
             dropped=watched.dropped,
             delay=delays(list(watched.recent)) if self._live else None,

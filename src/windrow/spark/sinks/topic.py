@@ -26,6 +26,9 @@ _PATIENCE = 30.0
 _REACH = 8.0
 """Seconds: for a commit, and for a broker to answer at all."""
 
+NOT_NOW = "takes no rows for now"
+"""What is said where a broker may take them later: the batch runs again, and no query stops for it."""
+
 Messages = Callable[[pa.Table], Iterator[Message]]
 
 
@@ -72,7 +75,8 @@ class TopicSink:
             # whether it is committed is found out by whoever begins next: a new producer ends what this one began
             self._producer = None
             place = f"topic {self._topic.topic!r} at {self._topic.bootstrap}"
-            raise JobError(f"{place} takes no rows: {_why(error)}") from error
+            for_now = NOT_NOW if _passes(error) else "takes no rows"
+            raise JobError(f"{place} {for_now}: {_why(error)}") from error
         except BaseException:
             self._producer = None
             raise
@@ -171,6 +175,17 @@ def _admin(topic: Topic) -> Any:
     given = {key: value for key, value in topic.client if not key.startswith(("linger", "compression", "batch"))}
     own = {"log_level": "0", "socket.connection.setup.timeout.ms": "5000"}
     return _client().admin.AdminClient({**given, **own})
+
+
+def _passes(error: Exception) -> bool:
+    """Whether a broker may take the same rows a little later: it is away or busy, and nobody has shut us out."""
+    first: Any = error.args[0] if error.args else None
+    if isinstance(error, BufferError):
+        return True
+    if not hasattr(first, "code"):
+        return False
+    codes, kinds = _client().KafkaError, ("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "REQUEST_TIMED_OUT")
+    return bool(first.retriable()) or first.code() in [getattr(codes, kind) for kind in kinds]
 
 
 def _why(error: Exception) -> str:

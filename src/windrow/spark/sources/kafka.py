@@ -9,12 +9,12 @@ from pyspark.sql import functions as F
 
 from windrow.errors import SettingsError
 from windrow.language import ColumnDefinition
-from windrow.plan.kafka_options import KAFKA, source_options
+from windrow.plan.kafka_options import KAFKA, group_of, source_options
 from windrow.spark.connect import is_connect
 from windrow.spark.sources.kafka_broker import check_topics
 from windrow.spark.sources.messages import MESSAGE, UNREADABLE, Decoding, metadata_columns
 from windrow.spark.sources.read import missing_format
-from windrow.spark.sources.source import Opened
+from windrow.spark.sources.source import Opened, Topics
 
 CONNECTOR = "windrow run --package kafka, or Session(packages=['kafka']), fetches Spark's connector by Maven"
 
@@ -57,4 +57,4 @@ def read_kafka(
     shown = [*decoding.columns(), *(F.expr(sql).alias(name) for name, sql in about.items())]
     frame = decoded.select(*shown, F.expr(decoding.unreadable()).alias(UNREADABLE), MESSAGE)
     raw = f"to_json({MESSAGE}, map('ignoreNullFields', 'false'))"
-    return Opened(frame, UNREADABLE, None, raw, (MESSAGE,))
+    return Opened(frame, UNREADABLE, None, raw, (MESSAGE,), Topics(given, group_of(options)))

@@ -12,6 +12,10 @@ from pyspark.sql import SparkSession
 from windrow.errors import SettingsError
 from windrow.language.spelling import closest
 from windrow.plan.kafka_options import BOOTSTRAP, client_options, topics_of
+from windrow.spark.sources.source import Topics
+
+Offsets = Mapping[str, Mapping[str, int]]
+"""By topic and partition the message that is read next."""
 
 _PATIENCE = {"request.timeout.ms": "4000", "default.api.timeout.ms": "7000", "retries": "1"}
 """A broker that is not there is told of within ten seconds."""
@@ -34,6 +38,22 @@ def check_topics(spark: SparkSession, options: Mapping[str, str]) -> None:
                     f"the broker {options[BOOTSTRAP]} has no topic {name!r}"
                     f"\nhint: {f'did you mean {like}?' if like else listed}"
                 )
+
+
+def commit_offsets(spark: SparkSession, topics: Topics, offsets: Offsets) -> None:
+    """Tell the consumer group of a stream how far it has been read."""
+    if topics.group is not None and offsets:
+        with _Admin(spark, topics.options) as admin:
+            admin.commit(topics.group, offsets)
+
+
+def lost_messages(spark: SparkSession, topics: Topics, offsets: Offsets) -> int:
+    """How many messages are gone that were to be read next, where a stream was read up to `offsets`."""
+    with _Admin(spark, topics.options) as admin:
+        first = admin.earliest(offsets)
+    at = {(topic, each): int(offset) for topic, partitions in offsets.items() for each, offset in partitions.items()}
+    gone = ((offset, at[topic, each]) for topic, each_of in first.items() for each, offset in each_of.items())
+    return sum(max(0, begins - read) for begins, read in gone)
 
 
 class _Admin:
@@ -63,6 +83,34 @@ class _Admin:
             return set(self._client.listTopics().names().get())
         except Py4JError as error:
             raise self._refused(error) from None
+
+    def commit(self, group: str, offsets: Offsets) -> None:
+        """Tell a consumer group how far partitions have been read."""
+        kafka, told = self._jvm.org.apache.kafka, self._jvm.java.util.HashMap()
+        for topic, partitions in offsets.items():
+            for partition, offset in partitions.items():
+                place = kafka.common.TopicPartition(topic, int(partition))
+                told.put(place, kafka.clients.consumer.OffsetAndMetadata(self._jvm.java.lang.Long.valueOf(int(offset))))
+        try:
+            self._client.alterConsumerGroupOffsets(group, told).all().get()
+        except Py4JError as error:
+            raise self._refused(error) from None
+
+    def earliest(self, offsets: Offsets) -> Offsets:
+        """The first message that partitions still have; of those that there are no more, none is told."""
+        kafka, asked = self._jvm.org.apache.kafka, self._jvm.java.util.HashMap()
+        for topic, partitions in offsets.items():
+            for partition in partitions:
+                spec = kafka.clients.admin.OffsetSpec.earliest()
+                asked.put(kafka.common.TopicPartition(topic, int(partition)), spec)
+        try:
+            found = self._client.listOffsets(asked).all().get()
+        except Py4JError:  # a topic is gone: Spark says so
+            return {}
+        first: dict[str, dict[str, int]] = {}
+        for place in found.keySet():
+            first.setdefault(place.topic(), {})[str(place.partition())] = found.get(place).offset()
+        return first
 
     def _refused(self, error: Py4JError) -> SettingsError:
         causes = _causes(error.java_exception) if isinstance(error, Py4JJavaError) else []

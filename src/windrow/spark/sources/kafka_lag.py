@@ -26,6 +26,15 @@ def lag_of(sources: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return found
 
 
+def ends_of(sources: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Mapping[str, int]]]:
+    """Up to where a batch has read each source that is one of Kafka, in their order.
+
+    >>> ends_of([{"description": "FileStreamSource[x]"}, {"description": "KafkaV2[..]", "endOffset": '{"tx":{"0":5}}'}])
+    [{'tx': {'0': 5}}]
+    """
+    return [_offsets(each["endOffset"]) for each in sources if str(each["description"]).startswith("Kafka")]
+
+
 def _offsets(said: Any) -> Mapping[str, Mapping[str, int]]:
     read = json.loads(said) if isinstance(said, str) else said
     return read if isinstance(read, dict) else {}
