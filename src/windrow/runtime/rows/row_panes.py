@@ -77,7 +77,8 @@ class RowPanesState(Passing):
         linger = LINGER if "held" in space.ways else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
         panes = space.panes
-        self._folds = OpenFolds(panes, self.log, KeptPartials(panes, user), blocks, kept.get("folds", {}))
+        ways = {partial: (panes.kept(partial),) for partial in panes.asked}
+        self._folds = OpenFolds(panes, self.log, KeptPartials(ways, user), blocks, kept.get("folds", {}))
         alone = asked or any(kernel.calls_code for kernel in self._kernels.values())
         self._due = DueInPanes(space, self._folds, self.log, self.groups, RowTurns(space, schedule), alone)
 
