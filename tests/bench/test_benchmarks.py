@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
 
 NAMES = list(benchmarks())
-WITHOUT_SPARK = {"functions", "index", "scale", "schedule"}
+WITHOUT_SPARK = {"clocks", "functions", "index", "scale", "schedule"}
+PAPERS = "papers"
+"""Runs others, and draws nothing."""
 APART = "start"
 """Starts a JVM of its own for each case."""
 
@@ -23,7 +25,7 @@ def ran(name: str, folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*WITHOUT_SPARK, APART}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*WITHOUT_SPARK, APART, PAPERS}])
 def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
     assert len(ran(name, tmp_path)) >= 2
     assert spark.range(3).count() == 3
@@ -32,6 +34,24 @@ def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSe
 @pytest.mark.parametrize("name", sorted(WITHOUT_SPARK))
 def test_a_benchmark_without_spark_runs(name: str, tmp_path: Path):
     assert len(ran(name, tmp_path)) >= 3
+
+
+def test_the_page_of_papers_has_a_row_for_each_that_is_listed_and_names_benchmarks_that_exist():
+    page = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
+    for row in imported(PAPERS).PAPERS:
+        command = f"`windrow bench {row.benchmark}`" if row.benchmark else "not reproduced"
+        assert f"| {row.paper} | {row.item} | {command} | {row.scale} | {row.shape} |" in page
+        assert row.benchmark is None or row.benchmark in NAMES
+
+
+def test_benchmarks_of_papers_run_apart_and_one_that_fails_is_told(monkeypatch, capfd, tmp_path):
+    papers = imported(PAPERS)
+    papers.main(TINY, tmp_path / "lines.json")
+    assert "Table II" in capfd.readouterr().out and len((tmp_path / "lines.json").read_text().splitlines()) > 10
+    monkeypatch.setattr(papers, "_run", lambda name, size: int(name == "index"))
+    with pytest.raises(SystemExit):
+        papers.main("quick")
+    assert "index: failed, exit code 1" in capfd.readouterr().out
 
 
 @pytest.mark.slow
