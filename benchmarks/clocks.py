@@ -1,4 +1,4 @@
-"""Remote time: how evenly windows slide without a clock and with one, as in Tables I and II of Knowing When to Slide."""
+"""Remote time: how evenly windows slide without a clock and with one: Tables I and II of Knowing When to Slide."""
 
 from __future__ import annotations
 
