@@ -27,6 +27,7 @@ from windrow.spark.stages.pipeline import packed_results
 
 from .bench_spark import bench_spark
 from .call_center import FIELDS, FUNCTIONS, KEYS, WINDOW, kpi_queries, write_calls
+from .cluster_sharing import measure as measure_clusters
 from .size import Size
 from .ticks import SCHEMA, Ticks
 
@@ -219,9 +220,15 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     """Measure, print a table, and write one line a case to `json_path` and a picture to `plot_path`."""
     with tempfile.TemporaryDirectory(prefix="windrow-bench-") as folder, bench_spark(driver_memory="4g") as spark:
         found = measure_all(Bench(spark, Path(folder), Size(size)))
+    shared = measure_clusters(Size(size))
     report(found)
+    Console().print(
+        f"{shared.queries} clusterings of other windows, predicates and radii to one: {shared.times:.2f} times the CPU"
+        f" ({shared.all_us:.2f} to {shared.one_us:.2f} microseconds an event, aim at most 3)"
+    )
     if json_path is not None:
         lines = [json.dumps(asdict(m) | {"microseconds": m.microseconds}) for m in found.values()]
+        lines.append(json.dumps({"case": "clusterings"} | asdict(shared) | {"times": shared.times}))
         json_path.write_text("\n".join(lines) + "\n")
     if plot_path is not None:
         plot(found, plot_path)
