@@ -14,6 +14,7 @@ from lab.postgres import missing_postgres, running_postgres
 from pyspark.sql import SparkSession
 
 import windrow
+from kafka.broker import needed
 from windrow.application import Application
 from windrow.errors import QueryError, SettingsError
 from windrow.plan.refresh import Refresh
@@ -145,25 +146,22 @@ def test_answers_say_which_rows_they_were_joined_with(spark: SparkSession, tmp_p
 
 
 @pytest.mark.slow
-def test_a_database_that_is_lost_keeps_nobody(tmp_path: Path) -> None:
-    from windrow.spark.packages import with_packages
-    from windrow.spark.settings import local_spark
-
+def test_a_database_that_is_lost_keeps_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    needed("postgresql")
     lacks = missing_postgres()
     if lacks is not None:
         pytest.skip(lacks)
-    try:
-        settings = with_packages({}, ["postgresql"])
-    except SettingsError as error:
-        pytest.skip(str(error))
     with running_postgres(_made(tmp_path / "database")) as database:
         database.ask("CREATE TABLE limits (k TEXT, cap BIGINT)")
         database.ask("INSERT INTO limits VALUES ('a', 5)")
-        spark = local_spark("local[2]", settings)
         source = SimpleNamespace(
             change=lambda: database.ask("UPDATE limits SET cap = 7"),
             lose=lambda: database.ask("DROP TABLE limits"),
         )
+        with pytest.raises(SettingsError, match=r"jdbc cannot be read: .*stranger"):
+            stranger = f"USING jdbc OPTIONS (url '{database.url}_is_a_stranger', dbtable 'limits')"
+            put(tmp_path / "none" / "in", ticks(0, 1))
+            Application(windrow.Session(spark), SCRIPT.format(home=tmp_path / "none", limits=stranger))
         run(spark, tmp_path, f"USING jdbc OPTIONS (url '{database.url}', dbtable 'limits')", source)
 
 

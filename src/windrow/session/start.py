@@ -42,6 +42,7 @@ from windrow.spark.job.refresh_tables import Refresher
 from windrow.spark.job.runs import Runs
 from windrow.spark.job.statistics import figures_of, kept_statistics
 from windrow.spark.job.status_note import StatusNote
+from windrow.spark.job.stream_drift import columns_of_streams, note_streams, noted_streams, stream_drift
 from windrow.spark.job.stream_run import Trigger, is_live
 from windrow.spark.sources.source import Source
 from windrow.spark.sources.tables import Tables
@@ -86,7 +87,11 @@ class Start:
             known = {run: figures_of(streams) for run, streams in kept_statistics(checkpoint).items()}
             figures = {**self.figures, **known}
             asked = self._asked()
-            told = self._drift(checkpoint, queries, asked, figures)
+            columns = columns_of_streams(self.streams)
+            told = stream_drift(noted_streams(checkpoint), columns)
+            told += self._drift(checkpoint, queries, asked, figures)
+            for line in told:
+                LOGGER.warning(line)
             if strict:
                 check_drift(str(checkpoint), told)
             keep_expiry(checkpoint, queries, kept.expiry)
@@ -102,6 +107,7 @@ class Start:
             raise
         try:
             note_queries(checkpoint, asked)
+            note_streams(checkpoint, columns)
             job.at_end(Listener(checkpoint, partial(obey, job), lambda: job.is_active).end)
             note = StatusNote(checkpoint, job.progress, lambda: job.queries, lambda: job.is_active, job.keep_statistics)
             job.at_end(note.end)
@@ -128,7 +134,7 @@ class Start:
         asked: Mapping[str, Mapping[str, str]],
         figures: Mapping[str, Figures],
     ) -> list[str]:
-        """What differs from the queries that the checkpoint has run, in words, which the log gets too."""
+        """What differs from the queries that the checkpoint has run, in words."""
         edits, before = QueryEdits.read(checkpoint), noted_queries(checkpoint)
         names = differing(before, asked, edits)
         runs = dict.fromkeys(query.run for query in queries.values()) if names else {}
@@ -137,10 +143,7 @@ class Start:
             self.compiler.compile_scan(each, figures=figures.get(run, Figures())) for run, each in together.items()
         ]
         firsts = first_windows(self.spark, checkpoint, plans, names)
-        told = drift(str(checkpoint), before, asked, edits, firsts)
-        for line in told:
-            LOGGER.warning(line)
-        return told
+        return drift(str(checkpoint), before, asked, edits, firsts)
 
     def _queries_in(
         self, checkpoint: Place, sinks: dict[str, Sink]

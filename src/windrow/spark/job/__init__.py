@@ -60,6 +60,8 @@ status            How a job is doing, or did when it ended, from what its checkp
                   nobody is asked
 status_note       How a job is doing, noted in its checkpoint now and then: who looks from outside disturbs nobody, also
                   afterwards
+stream_drift      How the columns of streams differ from those that a checkpoint has read: no schema changes without a
+                  word
 stream_run        One stream of a job: the Spark query that runs over it
 stream_totals     What the batches of one stream have come to: from Spark's own progress and the counts that slide sends
                   along

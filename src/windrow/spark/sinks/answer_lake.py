@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -29,6 +31,10 @@ class AnswerLake(AnswerSink):
         self._commits, files = LakeCommits(table, sink), files_of(sink, place)
         self._files = LakeSink(files, prefix, spark, place, self._commits, replaces=True)
         super().__init__(files, home, leading, place)
+
+    def check_rows(self, spark: SparkSession, shown: Callable[[], pa.Schema]) -> None:
+        columns = shown()
+        self._commits.check(pa.schema([columns.field(number) for number in range(self._leading, len(columns))]))
 
     def _check_alone(self) -> None:
         """A table's folder has other files, which its log knows."""

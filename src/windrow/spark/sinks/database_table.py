@@ -6,13 +6,19 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from windrow.errors import SettingsError
+from windrow.expressions.types import sql_name
 from windrow.plan.database_driver import with_driver
 from windrow.spark.sinks.table_names import TableNames, split_name
 from windrow.spark.sinks.writers import WrittenBySpark
+from windrow.spark.sources.read import spark_reason
 
 BATCHES = "_batch"
 """What the name of the table ends in that notes which batches are done."""
@@ -23,12 +29,47 @@ TYPES = "createTableColumnTypes"
 class DatabaseTable(WrittenBySpark):
     """A table of a database: Spark writes rows beside it, so that types are its own affair."""
 
+    _leading = 0
+    """So many of the first columns of rows are not written."""
+
     def __init__(self, options: Mapping[str, str], what: str) -> None:
         self._options = with_driver(options)
         missing = [name for name in ("url", "dbtable") if name not in self._options]
         if missing:
             raise SettingsError(f"{what} needs {' and '.join(missing)}")
         split_name(self._options["dbtable"])  # raises what is wrong with it
+
+    def check_rows(self, spark: SparkSession, shown: Callable[[], pa.Schema]) -> None:
+        """Refuse a database that cannot be reached, and rows that do not fit the table, where it is there."""
+        names = TableNames(spark, self._options["url"], self._options["dbtable"])
+        if not self._is_there(spark, names):
+            return
+        reader = spark.read.format("jdbc").options(**self._reached_by() | {"dbtable": names.table()})
+        columns = shown()
+        wrong = unfit_rows(
+            pa.schema([columns.field(number) for number in range(self._leading, len(columns))]),
+            to_arrow_schema(reader.load().schema, timezone="UTC"),
+        )
+        if wrong is not None:
+            raise SettingsError(
+                f"the rows do not fit the table {names.table()}: {wrong}"
+                "\nhint: name columns as it has them, with AS and CAST, or name another table"
+            )
+
+    def _is_there(self, spark: SparkSession, names: TableNames) -> bool:
+        """Whether the table is there; raises why the database does not answer."""
+        found: list[bool] = []
+        try:
+            self._in_transaction(spark, names, lambda run: found.append(run.has(names.dialect, names.table())))
+        except (Py4JError, PySparkException) as error:
+            raise SettingsError(
+                f"the database of table {names.table()} cannot be reached: {spark_reason(error)}"
+                "\nhint: url, user and password are those of its owner; the driver is named by --package or driver"
+            ) from None
+        return found[0]
+
+    def _reached_by(self) -> dict[str, str]:
+        return {name: value for name, value in self._options.items() if name != TYPES}
 
     def _create_notes(self, spark: SparkSession, names: TableNames) -> None:
         """Make the table of batches that are done."""
@@ -40,7 +81,7 @@ class DatabaseTable(WrittenBySpark):
         self._writing(spark.createDataFrame([], StructType(fields)), table, types).mode("ignore").save()
 
     def _writing(self, rows: DataFrame, table: str, types: str | None) -> Any:
-        options = {name: value for name, value in self._options.items() if name != TYPES} | {"dbtable": table}
+        options = self._reached_by() | {"dbtable": table}
         return rows.write.format("jdbc").options(**options | ({TYPES: types} if types else {}))
 
     def _in_transaction(self, spark: SparkSession, names: TableNames, work: Callable[[Run], None]) -> None:
@@ -63,11 +104,46 @@ class DatabaseTable(WrittenBySpark):
             connection.close()
 
 
+def unfit_rows(rows: pa.Schema, table: pa.Schema) -> str | None:
+    """What rows have that a table has not, or has as another kind of value; None if nothing.
+
+    Databases write names each in their own case.
+
+    >>> unfit_rows(pa.schema({"n": pa.int64()}), pa.schema({"N": pa.int32()}))
+    >>> unfit_rows(pa.schema({"n": pa.int64()}), pa.schema({"n": pa.string()}))
+    'n is BIGINT in the rows, and STRING in the table'
+    """
+    there = {field.name.lower(): field.type for field in table}
+    for field in rows:
+        kind = there.get(field.name.lower())
+        if kind is None:
+            return f"it has no column {field.name}; its columns: {', '.join(table.names)}"
+        if _kind(kind) != _kind(field.type):
+            return f"{field.name} is {sql_name(field.type)} in the rows, and {sql_name(kind)} in the table"
+    return None
+
+
+def _kind(type: pa.DataType) -> str:
+    if pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type):
+        return "number"
+    if pa.types.is_timestamp(type) or pa.types.is_date(type):
+        return "time"
+    return str(type)
+
+
 class Run:
     """Runs statements one after the other: gives the first value that one selects, or how many rows it changed."""
 
     def __init__(self, statement: Any) -> None:
         self._statement = statement
+
+    def has(self, dialect: Any, table: str) -> bool:
+        """Whether there is such a table: asked as Spark asks it, which an error answers, too."""
+        try:
+            self(str(dialect.getTableExistsQuery(table)))
+        except Py4JError:
+            return False
+        return True
 
     def __call__(self, sql: str) -> int | None:
         if not self._statement.execute(sql):

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -93,6 +94,8 @@ class Delivery:
         covered = covered or Coverage(spark)
         for query in queries:
             writer = writers[query.name]
+            if isinstance(writer, WrittenBySpark):
+                writer.check_rows(spark, partial(covered.shown, query))
             schema = writer.why if isinstance(writer, WrittenBySpark) else covered.schema(query)
             files = schema if isinstance(schema, str) else writer.by_tasks(schema)
             if isinstance(files, str) or isinstance(schema, str):
@@ -102,6 +105,8 @@ class Delivery:
                 outlet = Outlet(query, schema, None if query.order else files, covered.zone)
                 self._outlets.append((outlet, writer))
         for stream, writer in rejected.items():
+            if isinstance(writer, WrittenBySpark):
+                writer.check_rows(spark, lambda: REJECTED_SCHEMA)
             files = writer.by_tasks(REJECTED_SCHEMA)
             if isinstance(files, str):
                 self._rejected_by_spark.append((stream, writer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 from zlib import crc32
 
@@ -43,6 +44,9 @@ class WrittenBySpark:
 
     def by_tasks(self, schema: pa.Schema) -> Staged | str | None:
         return self.why
+
+    def check_rows(self, spark: SparkSession, shown: Callable[[], pa.Schema]) -> None:
+        """Refuse rows that do not fit what they are written to, before anything starts."""
 
     def take(self, rows: pa.Table, batch: int) -> None:
         raise AssertionError("its rows come from Spark")
