@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
@@ -12,6 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 
@@ -37,11 +41,22 @@ class Measurement:
     times_real_time: float
 
 
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """How long after the arrival of the newest event that it is made of a row of an output came, in milliseconds."""
+
+    output: str
+    rows: int
+    mean_ms: float
+    p99_ms: float
+
+
 def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
     """Measure a game whose answers are compared with what happened in it."""
     replayed_s, spark_s = Size(size).of((6, 10), (180, 60), (3600, 3600))
     with _example() as soccer:
         found = list(_in_replay(soccer, replayed_s, {} if Size(size) is Size.TINY else PARTS))
+        delays = list(_delays(soccer, min(replayed_s, 600)))
         found += _on_spark(soccer, spark_s, COMPARED if Size(size) is Size.TINY else ())
     table = Table("engine", "queries", "game, s", "took, s", "processor, s", "times real time", title="soccer")
     for each in found:
@@ -49,25 +64,102 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
         figures = (f"{each.game_s:,}", f"{each.wall_s:.1f}", processor, f"{each.times_real_time:.1f}")
         table.add_row(each.engine, each.queries, *figures)
     Console().print(table)
+    table = Table("output", "rows", "mean, ms", "p99, ms", title="delay of each output (Figure 6)")
+    for delay in delays:
+        table.add_row(delay.output, f"{delay.rows:,}", f"{delay.mean_ms:.1f}", f"{delay.p99_ms:.1f}")
+    Console().print(table)
     if json_path is not None:
-        json_path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in found))
+        json_path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (*found, *delays)))
     if plot_path is not None:
-        _plot(found, plot_path)
+        _plot(found, delays, plot_path)
 
 
 def _in_replay(soccer: dict[str, Any], seconds: int, parts: dict[str, str]) -> Iterator[Measurement]:
+    """Each query alone and all together; a game is made while it is read, which is not counted, and is never whole."""
     run, game = soccer["run"], soccer["game"].Game(seconds)
-    readings, asked = game.readings(0, seconds), run.queries() | run.HITS
+    asked = run.queries() | run.HITS
     if parts:
-        run.replayed(readings.slice(0, 100_000), asked)  # compiles what is compiled
+        run.replayed(game.readings(0, 6), asked)  # compiles what is compiled
     for label, begins in (parts | {TOGETHER: ""}).items():
         own = {name: text for name, text in asked.items() if name.startswith(begins)}
-        wall, processor = time.perf_counter(), time.process_time()
-        answers = run.replayed(readings, own)
-        took = time.perf_counter() - wall
+        watch = Stopwatch(game.reader())
+        answers = run.replayed(watch.reader, own)
+        wall, processor = watch.spent()
         if label == TOGETHER:
             _check(soccer["compare"].compared(game, answers))
-        yield Measurement("replay", label, seconds, took, time.process_time() - processor, seconds / took)
+        yield Measurement("replay", label, seconds, wall, processor, seconds / wall)
+
+
+class Stopwatch:
+    """Times who reads batches, without the time in which they are made."""
+
+    def __init__(self, batches: pa.RecordBatchReader) -> None:
+        self._began, self._paused = _now(), np.zeros(2)
+        self.newest_us: list[int] = []
+        """Of each batch the time of its last reading."""
+        self.seconds: list[float] = []
+        """How long each batch took, and all before the first."""
+        self.reader = pa.RecordBatchReader.from_batches(batches.schema, self._timed(iter(batches)))
+
+    def spent(self) -> tuple[float, float]:
+        """Seconds of the wall clock and of the processor so far."""
+        wall, processor = _now() - self._began - self._paused
+        return float(wall), float(processor)
+
+    def _timed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        given = self._began
+        while True:
+            asked = _now()
+            self.seconds.append(float(asked[0] - given[0]))
+            batch = next(batches, None)
+            given = _now()
+            self._paused += given - asked
+            if batch is None:
+                return
+            self.newest_us.append(int(pc.max(batch["ts"]).cast(pa.int64()).as_py()))
+            yield batch
+
+
+def _now() -> np.ndarray:
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def _delays(soccer: dict[str, Any], seconds: int) -> Iterator[Delay]:
+    """All queries over a game that comes a fifth of a second at a time, as if live.
+
+    A batch is begun when its last reading is there and the one before it is done. A row counts from the newest event
+    that it can be made of, which is at the end of its window, or at its own time; it is told in the first batch that
+    has come so far.
+    """
+    run, game = soccer["run"], soccer["game"].Game(seconds)
+    fine = pa.RecordBatchReader.from_batches(soccer["game"].SCHEMA, _fifths(game))
+    watch = Stopwatch(fine)
+    answers = run.replayed(watch.reader, run.queries() | run.HITS)
+    newest = np.array(watch.newest_us)
+    done, free = np.empty(len(newest)), 0.0
+    warm = newest[0] + (5_000_000 if seconds > 10 else 0)  # from then on, what is compiled and loaded is there
+    for number, (arrived, took) in enumerate(zip(newest, watch.seconds[1:])):
+        free = max(free, arrived / 1e6) + (took if arrived >= warm else 0)
+        done[number] = free
+    for name, rows in sorted(answers.items()):
+        windows = "window_end" in rows.column_names
+        stamps = rows["window_end" if windows else "time"].cast(pa.int64()).to_numpy()
+        stamps = stamps[stamps >= warm]
+        told_in = np.searchsorted(newest, stamps, "left" if windows else "right")
+        known = told_in < len(newest)
+        delays = (done[told_in[known]] - stamps[known] / 1e6) * 1000
+        if len(delays):
+            yield Delay(name, len(delays), float(delays.mean()), float(np.percentile(delays, 99)))
+
+
+def _fifths(game: Any) -> Iterator[pa.RecordBatch]:
+    """The readings of a fifth of a second at a time."""
+    for second in range(game.truth.seconds):
+        readings = game.readings(second, second + 1).combine_chunks()
+        times = readings["ts"].cast(pa.int64()).to_numpy()
+        cuts = np.searchsorted(times, times[0] // 1_000_000 * 1_000_000 + 200_000 * np.arange(6))
+        for low, high in itertools.pairwise(cuts.tolist()):
+            yield from readings.slice(low, high - low).to_batches()
 
 
 def _on_spark(soccer: dict[str, Any], seconds: int, only: tuple[str, ...]) -> Iterator[Measurement]:
@@ -91,16 +183,22 @@ def _check(figures: dict[str, float]) -> None:
     assert not any(wrong) and figures["share_off"] < 0.01 and figures["metres_off"] < 0.01, figures
 
 
-def _plot(found: list[Measurement], path: Path) -> None:
+def _plot(found: list[Measurement], delays: list[Delay], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 3))
+    figure, (axes, below) = plt.subplots(2, 1, figsize=(7, 9), height_ratios=(1, 3))
     axes.barh([f"{each.queries}, {each.engine}" for each in found], [each.times_real_time for each in found])
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xlabel("times real time")
+    names = [delay.output for delay in delays]
+    below.barh(names, [delay.p99_ms for delay in delays], color="lightgrey", label="99 %")
+    below.barh(names, [delay.mean_ms for delay in delays], height=0.4, label="mean")
+    below.set_xlabel("delay of each output, ms")
+    below.tick_params(axis="y", labelsize=6)
+    below.legend()
     figure.savefig(path, bbox_inches="tight", dpi=150)
     plt.close(figure)
 

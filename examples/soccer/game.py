@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -179,6 +180,16 @@ class Game:
     def readings(self, begin: int, end: int) -> pa.Table:
         """All readings from one second to another, in order of time; those of a second are the same however asked."""
         return pa.concat_tables([self._second(second) for second in range(begin, end)])
+
+    def reader(self, seconds_a_batch: int = 10) -> pa.RecordBatchReader:
+        """All readings, made as they are asked for: a whole game is never in memory."""
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for begin in range(0, self.truth.seconds, seconds_a_batch):
+                table = self.readings(begin, min(begin + seconds_a_batch, self.truth.seconds))
+                yield from table.combine_chunks().to_batches()
+
+        return pa.RecordBatchReader.from_batches(SCHEMA, batches())
 
     def _second(self, second: int) -> pa.Table:
         begin, end = second, second + 1

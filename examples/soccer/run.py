@@ -26,15 +26,18 @@ COLUMNS = "ts TIMESTAMP, sid INT, x INT, y INT, z INT, v BIGINT, a BIGINT, vx IN
 HITS = {"hits": "SELECT kind, player, x, y FROM plays(TABLE in_play) WHERE kind = 0"}
 
 
-def replayed(readings: pa.Table, asked: dict[str, str], seconds_a_batch: int = 10) -> dict[str, pa.Table]:
-    """All answers in one process, the readings of some seconds at a time."""
+def replayed(
+    readings: pa.Table | pa.RecordBatchReader, asked: dict[str, str], seconds_a_batch: int = 10
+) -> dict[str, pa.Table]:
+    """All answers in one process, the readings of some seconds at a time; a reader's batches are as they come."""
+    whole = isinstance(readings, pa.Table)
     return windrow.replay(
         asked,
         readings=readings,
         views=BRANCHES,
         derived=DERIVED,
         functions=FUNCTIONS,
-        batch_rows=15_600 * seconds_a_batch,
+        batch_rows=15_600 * seconds_a_batch if whole else None,
     )
 
 
@@ -74,9 +77,7 @@ def main() -> None:
             began = time.perf_counter()
             answers = on_spark(Path(folder), asked)
     else:
-        readings = game.readings(0, game.truth.seconds)
-        began = time.perf_counter()
-        answers = replayed(readings, asked)
+        answers = replayed(game.reader(), asked)
     taken = time.perf_counter() - began
     faster = game.truth.seconds / taken
     print(f"{len(asked)} queries, {game.truth.seconds} s of the game in {taken:.1f} s: {faster:.1f} times real time")

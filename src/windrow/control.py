@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import count
 
 from windrow.errors import ChangeError, QueryError
-from windrow.language import CreateSink, Insert, Query, parse_script
+from windrow.language import CreateIndex, CreateSink, Insert, Query, parse_script
 from windrow.plan.sink import Sink
 from windrow.spark.job.job import Job
 from windrow.spark.job.job_requests import Reply, Request
@@ -35,7 +35,7 @@ def obey(job: Job, request: Request) -> Reply:
 
 
 def add_script(job: Job, text: str, choose: Mapping[str, str] | None = None) -> list[str]:
-    """Add the queries of a script, which may create sinks for them; a SELECT by itself goes to the console.
+    """Add the queries and indexes of a script, which may create sinks; a SELECT by itself goes to the console.
 
     `choose` is asked for each of them.
     """
@@ -57,6 +57,11 @@ def add_script(job: Job, text: str, choose: Mapping[str, str] | None = None) -> 
                     raise QueryError(f"there is a query {name!r} already", text=text, at=begin, end=end, hint=way_out)
                 begin, end = statement.query.span
                 wanted.append((name, text[begin:end], sinks[statement.sink]))
+            case CreateIndex():
+                if statement.name in (other for other, _, _ in wanted):
+                    begin, end = statement.name_span
+                    raise QueryError(f"there is a query {statement.name!r} already", text=text, at=begin, end=end)
+                wanted.append((statement.name, *job.read_index(statement)))
             case Query():
                 begin, end = statement.span
                 taken = {*job.queries, *(name for name, _, _ in wanted)}
@@ -65,7 +70,7 @@ def add_script(job: Job, text: str, choose: Mapping[str, str] | None = None) -> 
             case _:
                 begin, end = statement.span
                 raise QueryError(
-                    "a running job takes CREATE SINK, INSERT INTO and SELECT only",
+                    "a running job takes CREATE SINK, CREATE INDEX, INSERT INTO and SELECT only",
                     text=text,
                     at=begin,
                     end=end,

@@ -17,7 +17,7 @@ from windrow.cli.main import app
 from windrow.errors import AskError, QueryError, SettingsError
 from windrow.spark.job.job import Job
 
-from .streams import SECOND, START, finish, instants, put
+from .streams import SECOND, START, finish, instants, put, until
 
 SCHEMA = "ts TIMESTAMP, xway INT, seg INT, vid BIGINT, road STRING, speed DOUBLE"
 INDEX = "CREATE INDEX speeds ON positions [RANGE 40 SECONDS SLIDE 10 SECONDS] (xway, seg, vid) INCLUDE (speed)"
@@ -191,3 +191,50 @@ def test_an_index_is_declared_in_python_and_what_cannot_be_is_refused(spark: Spa
         session.index("speeds", "positions", ["xway"], **declared)
     with pytest.raises(SettingsError, match="is an index, which the job publishes itself"):
         session.start(sinks={"speeds": windrow.sink("memory")}, trigger="available now")
+
+
+def test_an_index_comes_to_a_running_job_and_goes_on_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    files = [positions(number, 15 * number, 15 * number + 15, 200) for number in range(6)]
+    source, checkpoint, added = tmp_path / "in", str(tmp_path / "kept"), tmp_path / "more.sql"
+    put(source, files[0])
+    script = f"""CREATE STREAM positions ({SCHEMA}) USING parquet OPTIONS (path '{source}', maxFilesPerTrigger '1')
+        TIMESTAMP BY ts LATENESS {LATENESS}; CREATE SINK raw USING noop; INSERT INTO raw
+        SELECT xway, seg FROM positions [RANGE 30 SECONDS] EMIT FINAL"""
+
+    def start() -> Job:
+        application = Application(windrow.Session(spark, shards=2), script)
+        return application.session.start(checkpoint, application.sinks)
+
+    def found(job: Job, behind: int) -> None:
+        """What the job finds is what replay finds, as of the last of so many files."""
+        replay = Replay(INDEX, positions=files[0], lateness=LATENESS)
+        for file in files[:behind]:
+            replay.step(file)
+
+        def caught_up() -> bool:
+            try:
+                return job.scan("speeds").equals(replay.scan("speeds"))
+            except SettingsError:  # before its first batch
+                return False
+
+        until(caught_up)
+        assert (
+            job.aggregate("speeds", "COUNT(speed)", xway=1) == replay.aggregate("speeds", "COUNT(speed)", xway=1) > 20
+        )
+
+    job = start()
+    until(lambda: bool(job.progress()) and next(iter(job.progress().values()))["events"] == 200)
+    added.write_text(INDEX)
+    told = CliRunner().invoke(app, ["add", checkpoint, str(added)])
+    assert told.exit_code == 0 and "added speeds; running: raw, speeds" in told.output, told.output
+    wrong = CliRunner().invoke(app, ["add", checkpoint, INDEX])
+    assert wrong.exit_code and "there is a query 'speeds' already" in wrong.output
+    wrong = CliRunner().invoke(app, ["add", checkpoint, INDEX.replace("positions", "nowhere")])
+    assert wrong.exit_code and "unknown stream 'nowhere'" in wrong.output
+    put(source, *files[1:5])
+    found(job, 5)
+    job.stop()
+    put(source, files[5])
+    job = start()
+    found(job, 6)
+    job.stop()

@@ -6,6 +6,8 @@ ask            SQL over what an index holds now: `SELECT AVG(speed) FROM speeds 
 compile_loops  Compile what is compiled once on a machine: small queries that touch every compiled loop
 event_times    Event times in replay
 local_catalog  What a query in replay may name
+read_batches   Events that are read batch by batch, so that a stream may be longer than memory: all queries are told of
+               each
 replay         Queries over tables of events, batch by batch, in one process and without Spark: the doors `replay` and
                `Replay`
 replay_index   An index in replay: the rows of its query are found by their keys, as of each batch

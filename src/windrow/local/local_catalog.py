@@ -92,6 +92,8 @@ def as_arrow(events: Any, name: str) -> pa.Table:
     """Events as an Arrow table: from one, from record batches, or from pandas."""
     if isinstance(events, pa.Table):
         return events
+    if isinstance(events, pa.RecordBatchReader):
+        return events.schema.empty_table()  # its batches are read later
     if isinstance(events, pa.RecordBatch):
         return pa.Table.from_batches([events])
     if hasattr(events, "to_records"):  # pandas, which need not be installed

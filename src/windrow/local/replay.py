@@ -16,6 +16,7 @@ from windrow.indexes.choose import MakeStructure
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
+from windrow.local.read_batches import batch_by_batch, reader_in
 from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
 from windrow.local.spill import blocks_in
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Events: TypeAlias = "pa.Table | pd.DataFrame"
+Events: TypeAlias = "pa.Table | pa.RecordBatchReader | pd.DataFrame"
 
 
 @overload
@@ -89,17 +90,18 @@ def replay(
     >>> found["n"]["n"].to_pylist(), found["most"]["most"].to_pylist()
     ([2, 3], [4, 5])
 
-    Events are tables of Arrow or pandas, given by name or as `streams`, which may have any name. `time` is the column
-    with each event's time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush` closes
-    every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates`,
+    Events are tables of Arrow or pandas, given by name or as `streams`, which may have any name; those of one stream
+    may be a `pyarrow.RecordBatchReader`, whose batches are worked off one after the other and let go. `time` is the
+    column with each event's time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush`
+    closes every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates`,
     `clusterings` and `functions` (that remember: `FROM f(TABLE s PARTITION BY k)`) are user-defined ones, by name, and
     `states` says "pickle" of those whose states are to be stored as pickles; `tables` do not change and can be joined;
     `derived` are streams whose events are the answers of queries, by name, and `views` queries that others name;
     `indexes` are texts such as "CREATE INDEX ...", which requests are joined with. `deduplicate` says of streams by
     what, and within which time, events are duplicates: {"clicks": ("id", "1 hour")}. With `correct_for`, such as "1
-    minute", windows are answered again for late events, as `-` and `+`. `expiry` is how rows of joins and
-    set operators expire, if not as is cheapest; `choose` asks for this and other ways by name, as
-    {"maintenance": "DABA"}. `shards` is how many DISTRIBUTE BY may name; here all of them run in one process.
+    minute", windows are answered again for late events, as `-` and `+`. `expiry` is how rows of joins and set operators
+    expire, if not as is cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}. `shards`
+    is how many DISTRIBUTE BY may name; here all of them run in one process.
 
     `memory`, such as "64 MB", is how much of the windows may be in memory, as that of a shard; what is beyond it lies
     in blocks, as bytes in memory, or with `spill` in a file of that folder, which is gone when all is done.
@@ -117,6 +119,7 @@ def replay(
     if batch_rows is not None and (not isinstance(batch_rows, int) or batch_rows < 1):
         raise SettingsError(f"batch_rows={batch_rows!r} is not a whole number from 1")
     events = {name: as_arrow(table, name) for name, table in {**(streams or {}), **named}.items()}
+    read = reader_in({**(streams or {}), **named}, batch_rows)
     static = {name: as_arrow(table, name) for name, table in (tables or {}).items()}
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
     plugged["functions"] = functions
@@ -133,6 +136,11 @@ def replay(
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
     plans = compile_queries(texts, catalog, static.__getitem__, wishes, derived or {})
     found: dict[str, pa.Table] = {}
+    if read is not None:
+        if arrivals is not None or heartbeats:
+            raise SettingsError("a reader has no arrivals: give a table")
+        found = batch_by_batch(*read, plans.values(), catalog.streams, events, flush, spill)
+        plans = {}
     for plan in plans.values():
         needless = bool(heartbeats) or (arrivals is not None and ahead is None)
         beats = any(stream.timing.has_heartbeat for stream in plan.read)

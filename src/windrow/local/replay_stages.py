@@ -125,6 +125,12 @@ class StageReplay:
         found = {name: self._finished(outcome, name) for name in self.queries}
         return {name: pa.concat_tables(tables) for name, tables in found.items() if tables}, outcome
 
+    def end(self) -> dict[str, pa.Table]:
+        """Say that the input has ended, and give the rows of each query that has some."""
+        outcome = self._outcome([Payload(0, 0, 0, None, FLUSH, b"")])
+        found = {name: self._finished(outcome, name) for name in self.queries}
+        return {name: pa.concat_tables(tables) for name, tables in found.items() if tables}
+
     def shown(self, name: str) -> pa.Schema:
         """The columns of a query's rows, as its reader sees them."""
         query = self.queries[name]

@@ -8,12 +8,14 @@ from typing import Any
 
 from windrow.compile.read_choose import read_choose
 from windrow.errors import ChangeError, SettingsError
+from windrow.language import CreateIndex
 from windrow.places.place import AnyPlace, place_of
 from windrow.plan.instants import read_instant
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
-from windrow.plan.sink import Sink, check_places
+from windrow.plan.sink import INDEX, Sink, check_places
 from windrow.spark.job.checkpoint import Added, QueryEdits
 from windrow.spark.job.hold import Hold, check_free
+from windrow.spark.job.job_indexes import index_folder
 from windrow.spark.job.job_life import JobLife
 from windrow.spark.job.look_after import Caretaker
 from windrow.spark.job.recovery import Recovery
@@ -87,10 +89,16 @@ class Job(JobLife):
             sink = sink or Sink("console")
             check_places(self._running.sinks | {name: sink})
             self._running.planner.forget(name)
+            if sink.format == INDEX:  # one of this name, which was dropped, may have had other columns
+                index_folder(self._place, name).delete_folder()
             changes = QueryEdits.read(self._place)
             changes.added[name] = Added(text, sink, plan.rounded_us, wanted.wishes)
             changes.stopped.pop(name, None)
             self._come(name, plan, sink, changes)
+
+    def read_index(self, index: CreateIndex) -> tuple[str, Sink]:
+        """The query of an index over the streams of this job, to be added, and the sink that publishes it."""
+        return self._running.planner.read_index(index)
 
     def resume(self, name: str) -> None:
         """Let a query run again that was dropped or has stopped, as it was declared.

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from windrow.compile.keep_rows import Figures
 from windrow.current.answers import Answers
 from windrow.errors import ChangeError
+from windrow.language import CreateIndex
 from windrow.places.place import Place
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import Wanted
@@ -34,6 +35,9 @@ class Planner(Protocol):
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
         """The plan of one query, to run beside others; `choose` is asked for it alone."""
+
+    def read_index(self, index: CreateIndex) -> tuple[str, Sink]:
+        """The query of an index that is added, and the sink that publishes it."""
 
     def run_of(self, queries: Sequence[AnyQuery], sinks: Mapping[str, Sink], figures: Figures | None) -> StreamRun:
         """What runs for `queries`, which are all over one stream, of which `figures` are measured."""

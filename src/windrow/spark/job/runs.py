@@ -11,11 +11,12 @@ from windrow.compile.compile import Compiler
 from windrow.compile.keep_rows import Figures
 from windrow.current.answers import Answers
 from windrow.errors import SettingsError
-from windrow.language import parse_query
+from windrow.language import CreateIndex, parse_query, to_sql
 from windrow.places.place import AnyPlace, place_of
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import HOLDS_CHANGES, Sink
+from windrow.plan.window_index import bind_index, index_sink
 from windrow.spark.connect import check_served_sink, is_connect
 from windrow.spark.job.checkpoint import Kept, QueryEdits
 from windrow.spark.job.forget_state import forgetting
@@ -72,6 +73,11 @@ class Runs:
         if self._keepers != before:
             write_keepers(self._checkpoint, self._keepers)
         return [keeper for stream, keeper in self._keepers.items() if before.get(stream) != keeper]
+
+    def read_index(self, index: CreateIndex) -> tuple[str, Sink]:
+        """The query of an index that is added, and the sink that publishes it."""
+        bound = bind_index(index, self._compiler.catalog, self._compiler.columns_of)
+        return to_sql(bound.query), index_sink(bound.facts)
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
         """The plan of one query, to run beside others; `choose` is asked for it alone."""

@@ -1,0 +1,40 @@
+"""Events of a reader: the answers are those of the whole table, and the batches are read one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+import windrow
+from windrow.errors import SettingsError
+
+EVENTS = pa.table({"ts": pa.array(range(40), pa.timestamp("s", tz="UTC")), "k": [i % 3 for i in range(40)]})
+QUERIES = {
+    "counts": "SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY k",
+    "over": """SELECT MAX(n) AS most FROM (SELECT k, COUNT(*) AS n FROM s [RANGE 2 SECONDS SLIDE 1 SECOND] GROUP BY k)
+               AS q [RANGE 10 SECONDS SLIDE 10 SECONDS]""",
+    "none": "SELECT k, COUNT(*) AS n FROM s [RANGE 10 SECONDS SLIDE 5 SECONDS] WHERE k > 9 GROUP BY k",
+}
+
+
+def reader() -> pa.RecordBatchReader:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from EVENTS.to_batches(max_chunksize=7)
+
+    return pa.RecordBatchReader.from_batches(EVENTS.schema, batches())
+
+
+@pytest.mark.parametrize("flush", [False, True])
+def test_a_reader_gives_what_its_table_gives(flush: bool) -> None:
+    whole = windrow.replay(QUERIES, s=EVENTS, batch_rows=7, flush=flush)
+    assert windrow.replay(QUERIES, s=reader(), flush=flush) == whole
+    assert whole["none"].num_rows == 0
+
+
+def test_what_a_reader_cannot_have() -> None:
+    with pytest.raises(SettingsError, match="the batches of a reader are as they come"):
+        windrow.replay(QUERIES["counts"], s=reader(), batch_rows=3)
+    with pytest.raises(SettingsError, match="'s' is a reader, and there are other streams"):
+        windrow.replay(QUERIES["counts"], s=reader(), other=EVENTS)
