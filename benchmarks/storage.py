@@ -13,6 +13,7 @@ from .size import Size
 from .storage_ordered import ordered
 from .storage_sharing import SHARING, sharing
 from .storage_spark import measure_spark
+from .storage_sql import query_3_sql, sharing_sql
 from .storage_windows import CALL_CENTER, QUERY_3, call_center, large_window, query_3
 
 Line = dict[str, Any]
@@ -21,7 +22,7 @@ Line = dict[str, Any]
 def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
     console, found, size = Console(), [], Size(size)
-    for part in (query_3, large_window, call_center, sharing, ordered, measure_spark):
+    for part in (query_3_sql, sharing_sql, query_3, large_window, call_center, sharing, ordered, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
         lines = list(part(size))
         table = Table(*[column for column in lines[0] if column != "question"], title=lines[0]["question"])

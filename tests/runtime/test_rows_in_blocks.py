@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
 from windrow import replay
 from windrow.compile.compile import Wishes, compile_queries
+from windrow.compile.explain import explain_plans
 from windrow.compile.read_choose import read_choose
 from windrow.errors import StorageError
 from windrow.local.local_catalog import local_catalog
@@ -216,3 +217,16 @@ def test_order_statistics_beyond_the_limit_are_answered_from_runs_and_are_the_sa
 def test_a_folder_that_cannot_be_written_to_is_named():
     with pytest.raises(StorageError, match="spill='/dev/null/x' is no folder that blocks can be written to"):
         replay(VWAP.format("1 HOUR"), stock=stock(9, 9), spill="/dev/null/x")
+
+
+def test_explain_tells_what_is_in_blocks_and_what_must_be_in_memory():
+    events = {"stock": stock(9, 9), "other": stock(9, 9)}
+    told = explain_plans([replayed({"q": VWAP.format("1 HOUR")}, events).plan], 2)
+    assert "rows until they expire: in blocks under the memory limit" in told and "in memory: " not in told
+    join = "SELECT a.symbol, b.price FROM stock [RANGE 1 HOUR] a JOIN other [RANGE 1 MINUTE] b ON a.symbol = b.symbol"
+    told = explain_plans([replayed({"q": join}, events).plan], 2)
+    # an hour of 1,000 events a second: the symbol, its end and what tells rows apart, the index
+    assert "in memory: the left side of the inner join, at most 360.0 MB over all shards at 1,000 events/s" in told
+    assert told.index("the left side") < told.index("the right side")
+    most = "SELECT symbol, MAX(price) AS most FROM stock [RANGE 1 HOUR] GROUP BY symbol"
+    assert "in memory: the values of " in explain_plans([replayed({"q": most}, events).plan], 2)

@@ -25,6 +25,7 @@ explain                 Plans as text: what runs, what is kept, and why it was c
 explain_changes         Plans over changes as text: what runs, how rows expire, by what they are spread, and why
 explain_choices         What a scan has one of, as text: its schedules, the index of its clusters, and which blocks
                         leave memory
+explain_held            What a plan over changes must hold in memory, with an estimate, and what of it is in blocks
 explain_joined          Joins with tables as text: what is joined before the panes, where, and why
 explain_query           A query over a space as text: what its answers are made of, and which of them are told
 explain_rows            Windows that count rows as text: what they keep, and why

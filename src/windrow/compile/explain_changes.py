@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from windrow.compile.choose_expiry import CANDIDATES, expiry_cost
+from windrow.compile.explain_held import held_lines
+from windrow.compile.keep_rows import Figures
 from windrow.compile.place_expiry import place_expiry
 from windrow.language import duration_sql
 from windrow.plan.expiry import Expiry
@@ -94,6 +96,7 @@ def _query(query: ChangePlan, whole: Node) -> list[str]:
     runs = next(way.value for way in (*CANDIDATES, *Expiry) if place_expiry(plain, way) == _without_parts(whole))
     told = ", as asked for" if query.choose.get("expiry") == runs else ""
     lines.append(f"    expiry: {runs}{told}; about so many steps an event: {costs}")
+    lines += [f"    {line}" for line in held_lines(whole, Figures())]
     return lines + _tree(whole, "    ")
 
 

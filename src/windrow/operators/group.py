@@ -15,6 +15,7 @@ from windrow.operators.held_values import HeldValues
 from windrow.operators.instants import Instants, instants_of
 from windrow.operators.measures import Folded, Reversible
 from windrow.operators.operator import Evaluate
+from windrow.operators.order import stable_order
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.operators.stepwise import Stepwise
@@ -153,7 +154,7 @@ class GroupRows:
         which = np.concatenate([minus, plus])
         states = np.concatenate([before[minus], after[plus]])
         weights = np.repeat([-1, 1], [len(minus), len(plus)])
-        order = np.lexsort((weights, pairs.times[which]))
+        order = stable_order(2 * pairs.times[which] + (weights > 0))
         which, states, weights = which[order], states[order], weights[order]
         keys = self._groups.columns_of(pairs.slots[which])
         times = pairs.times[which]

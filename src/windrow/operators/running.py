@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, identity, reset, take
+from windrow.kernels.count import Count
+from windrow.kernels.float_sum import FloatSum
+from windrow.kernels.integer_sum import IntegerSum
+
+IN_TURN = (Count, IntegerSum, FloatSum)
+"""Kernels that combine one element after the other, in compiled loops, whichever of two comes first."""
 
 STRETCH = 16
 """Elements that are folded one after the other: with more of them come more calls, with fewer more levels."""
@@ -23,6 +29,8 @@ def running(kernel: Kernel, partials: Fields, begins: np.ndarray) -> Fields:
     [1, 3, 6, 4]
     """
     n = len(begins)
+    if n and isinstance(kernel, IN_TURN):
+        return _in_turn(kernel, partials, begins)
     count = -(-n // STRETCH)
     folded, totals = identity(kernel, n), identity(kernel, count)
     starts = np.arange(count) * STRETCH
@@ -50,3 +58,15 @@ def running(kernel: Kernel, partials: Fields, begins: np.ndarray) -> Fields:
         for name, column in older.items():
             folded[name][open_rows] = column
     return folded
+
+
+def _in_turn(kernel: Kernel, partials: Fields, begins: np.ndarray) -> Fields:
+    """The same by kernels that take one element after the other: each is combined into the next, once it is done.
+
+    The first of a run is not: what is before it goes to a place behind all.
+    """
+    n = len(begins)
+    folded = {name: np.append(column, column[:1]) for name, column in partials.items()}
+    slots = np.where(begins[1:], n, np.arange(1, n))
+    kernel.combine(folded, slots, {name: column[: n - 1] for name, column in folded.items()})
+    return {name: column[:n] for name, column in folded.items()}

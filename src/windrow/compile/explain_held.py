@@ -1,0 +1,71 @@
+"""What a plan over changes must hold in memory, with an estimate, and what of it is in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from windrow.compile.keep_rows import Figures
+from windrow.kernels import kernel_for
+from windrow.plan.memory import size_text
+from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
+from windrow.plan.nodes.joins import Join
+
+WORD, SLOT_BYTES = 8, 12
+"""Of a row in memory: each value, and its place in the hash index."""
+
+
+def held_lines(root: Node, figures: Figures) -> list[str]:
+    """A line for the rows that are in blocks, and one for each step that holds rows in memory, the most first."""
+    lines = []
+    if any(isinstance(node, Expire) for node in _nodes(root)):
+        lines.append("rows until they expire: in blocks under the memory limit, the newest and the oldest in memory")
+    held = sorted(_held(root, figures), key=lambda part: -part[1])
+    at = f"{figures.rate:,.0f} events/s"
+    lines += [f"in memory: {what}, at most {size_text(size)} over all shards at {at}" for what, size in held]
+    return lines
+
+
+def _held(root: Node, figures: Figures) -> Iterator[tuple[str, float]]:
+    """What each step holds in memory, and how much if all rows differ."""
+    for node in _nodes(root):
+        match node:
+            case Join(left=left, right=right):
+                for name, side in (("left", left), ("right", right)):
+                    rows = _rows(side, figures)
+                    if rows is not None:
+                        words = len(side.columns) + 3 + 3 + 4  # its end and flags; how often, key and next; its times
+                        yield f"the {name} side of the {node.kind} join", rows * (words * WORD + SLOT_BYTES)
+            case Distinct() | SetNode() if not (isinstance(node, Union) and node.all):
+                known = [count for child in node.children if (count := _rows(child, figures)) is not None]
+                if known:
+                    words = len(node.columns) + 1 + 4
+                    what = type(node).__name__.upper()
+                    yield f"the different rows of {what}", sum(known) * (words * WORD + SLOT_BYTES)
+            case Group(measures=measures):
+                rows = _rows(node.child, figures)
+                partials = dict.fromkeys(measure.aggregate.partial for measure in measures)
+                for partial in partials if rows is not None else ():
+                    if partial.user is None and not kernel_for(partial).reversible:
+                        assert rows is not None
+                        yield f"the values of {partial}", rows * (8 * WORD + SLOT_BYTES)
+            case Ranked(child=child) | Stamp(child=child):
+                rows = _rows(child, figures)
+                if rows is not None:
+                    words = len(child.columns) + 4
+                    yield f"the rows of {type(node).__name__.lower()}", rows * (words * WORD + SLOT_BYTES)
+
+
+def _rows(node: Node, figures: Figures) -> float | None:
+    """How many rows there are at a time where each event is one; None where nobody can say."""
+    if isinstance(node, Scan):
+        return None if node.range_us is None else figures.rate * node.range_us / 1e6
+    if isinstance(node, Join | Group):
+        return None
+    found = [_rows(child, figures) for child in node.children]
+    return None if None in found or not found else sum(rows for rows in found if rows is not None)
+
+
+def _nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node.children:
+        yield from _nodes(child)
