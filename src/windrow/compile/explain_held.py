@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from windrow.compile.keep_rows import Figures
-from windrow.kernels import kernel_for
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
 from windrow.plan.nodes.joins import Join
@@ -45,7 +44,7 @@ def _held(root: Node, figures: Figures) -> Iterator[tuple[str, float]]:
                 rows = _rows(node.child, figures)
                 partials = dict.fromkeys(measure.aggregate.partial for measure in measures)
                 for partial in partials if rows is not None else ():
-                    if partial.user is None and not kernel_for(partial).reversible:
+                    if partial.user is None and not partial.reversible:
                         assert rows is not None
                         yield f"the values of {partial}", rows * (8 * WORD + SLOT_BYTES)
             case Ranked(child=child) | Stamp(child=child):
