@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.clustering import kernel_of
 from windrow.kernels import identity, to_arrow
 from windrow.plan.instants import BEFORE_ALL
+from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.windows.cuts import covered
@@ -77,7 +78,7 @@ class RowPanesState(Passing):
         linger = LINGER if "held" in space.ways else 0
         self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
         panes = space.panes
-        ways = {partial: (panes.kept(partial),) for partial in panes.asked}
+        ways: dict[Partial, tuple[Partial, ...]] = {partial: (panes.kept(partial),) for partial in panes.asked}
         self._folds = OpenFolds(panes, self.log, KeptPartials(ways, user), blocks, kept.get("folds", {}))
         alone = asked or any(kernel.calls_code for kernel in self._kernels.values())
         self._due = DueInPanes(space, self._folds, self.log, self.groups, RowTurns(space, schedule), alone)
