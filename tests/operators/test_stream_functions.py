@@ -347,3 +347,18 @@ def test_what_is_no_function(name: str, function: Any, error: type[Exception], m
 def test_what_no_call_can_be(text: str, message: str) -> None:
     with pytest.raises(QueryError, match=message):
         windrow.replay(text, s=table_of([]), functions={"rises": Rises})
+
+
+def test_a_state_that_becomes_what_cannot_be_stored_is_told_by_the_name_of_its_function() -> None:
+    class Opens:
+        returns = "n BIGINT"
+
+        def init(self) -> dict[str, Any]:
+            return {"kept": 0}
+
+        def step(self, state: dict[str, Any], event: Any) -> None:
+            state["kept"] = open  # what a checkpoint cannot keep
+
+    events = pa.table({"ts": pa.array([1], pa.timestamp("s", tz="UTC")), "k": ["a"]})
+    with pytest.raises(FunctionError, match=r"stream function 'opens'.*cannot be stored"):
+        windrow.replay("SELECT n FROM opens(TABLE s PARTITION BY k)", s=events, functions={"opens": Opens}, flush=True)
