@@ -158,7 +158,7 @@ def test_a_database_that_is_lost_keeps_nobody(spark: SparkSession, tmp_path: Pat
             change=lambda: database.ask("UPDATE limits SET cap = 7"),
             lose=lambda: database.ask("DROP TABLE limits"),
         )
-        with pytest.raises(SettingsError, match=r"jdbc cannot be read: .*stranger"):
+        with pytest.raises(QueryError, match=r"jdbc cannot be read: .*connect to the database"):
             stranger = f"USING jdbc OPTIONS (url '{database.url}_is_a_stranger', dbtable 'limits')"
             put(tmp_path / "none" / "in", ticks(0, 1))
             Application(windrow.Session(spark), SCRIPT.format(home=tmp_path / "none", limits=stranger))
