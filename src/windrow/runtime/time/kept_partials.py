@@ -10,13 +10,13 @@ from windrow.clustering import kernel_of
 from windrow.kernels import Fields, Kernel, Rows, identity
 from windrow.kernels.collected import PIECES, Collected, all_rows
 from windrow.plan.nodes.aggregates import Partial
-from windrow.runtime.time.kept_ways import Ways, stored
+from windrow.runtime.time.kept_ways import stored
 
 
 class KeptPartials:
     """For each partial that windows ask for: its place among the columns that panes keep, and its kernel."""
 
-    def __init__(self, ways: Ways, user: Mapping[str, type]) -> None:
+    def __init__(self, ways: Mapping[Partial, tuple[Partial, ...]], user: Mapping[str, type]) -> None:
         order = {partial: i for i, partial in enumerate(stored(ways))}
         self._places = {partial: tuple(order[way] for way in kept) for partial, kept in ways.items()}
         self._kernels = {partial: kernel_of(partial, user) for partial in ways}

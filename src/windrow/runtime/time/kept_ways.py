@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
 from windrow.runtime.time.history import History
@@ -39,6 +41,6 @@ def _ways(space: Space, history: History, partial: Partial, filled: set[str]) ->
     return (new,) if history.has_left(new) and not before else (old, new)
 
 
-def stored(ways: Ways) -> tuple[Partial, ...]:
+def stored(ways: Mapping[Partial, tuple[Partial, ...]]) -> tuple[Partial, ...]:
     """The columns of panes, each once."""
     return tuple(dict.fromkeys(way for each in ways.values() for way in each))
