@@ -20,6 +20,7 @@ from windrow.schedule.clocked import ClockedSchedule
 from windrow.schedule.graph_walk import GraphWalk
 from windrow.schedule.optimize_graph import Limits
 
+from .count_queries import measure_count_queries, report_count_queries
 from .market import Market, run_apart
 from .size import Size
 
@@ -67,10 +68,13 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     counts = size.of((2_000,), (1_000_000,), (1_000_000, 20_000_000))
     kinds = ("random",) if size is Size.TINY else ("market", "random")
     markets = [run_apart(kind, count) for count in counts for kind in kinds]
+    counting = list(measure_count_queries(size, console))
     report(console, found, picks, shard, markets)
+    report_count_queries(console, counting)
     if json_path is not None:
         lines = [asdict(m) | {"operations": m.operations} for m in found]
         lines += [asdict(market) for market in markets] + picks + [shard]
+        lines += [asdict(case) for case in counting]
         json_path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if plot_path is not None:
         plot(found, plot_path)

@@ -77,8 +77,11 @@ class StageReplay:
         """Work off all events and return all results of each query."""
         found = {name: [_shown(query.emitted.empty_table(), query)] for name, query in self.queries.items()}
         for outcome in self._outcomes(list(self.batches(batch_rows)), arrivals, list(heartbeats), flush):
-            for name, tables in found.items():
-                tables += self._finished(outcome, name)
+            told: dict[str, list[pa.RecordBatch]] = {}
+            for name, batch in outcome.results:  # once for all: of thousands of queries, few are told something
+                told.setdefault(name, []).append(batch)
+            for name in told.keys() & found.keys():
+                found[name] += self._told(told[name], self.queries[name])
         return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
     def _outcomes(
@@ -177,10 +180,12 @@ class StageReplay:
     def _finished(self, outcome: Outcome, name: str | None = None) -> list[pa.Table]:
         """The rows of one query, of the only one unless it is named."""
         query = self.query if name is None else self.queries[name]
-        tables = [pa.Table.from_batches([batch]) for own, batch in outcome.results if own == query.name]
-        if not tables:
+        return self._told([batch for own, batch in outcome.results if own == query.name], query)
+
+    def _told(self, batches: Sequence[pa.RecordBatch], query: AnyQuery) -> list[pa.Table]:
+        if not batches:
             return []
-        rows = pa.concat_tables(tables)
+        rows = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches])
         early = isinstance(query, QueryPlan) and "final" in query.leading
         return [_shown(rows.sort_by("due") if early else rows, query)]
 
