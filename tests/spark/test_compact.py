@@ -120,3 +120,14 @@ def test_what_cannot_be_compacted_is_named_and_nothing_is_changed(tmp_path: Path
     (tmp_path / "out" / f"{JOB}-000000000-00000.snappy.parquet").write_bytes(b"half a file")
     torn = CliRunner().invoke(app, ["compact", str(tmp_path / "out")])
     assert torn.exit_code == 2 and "000000000-00000.snappy.parquet cannot be read as parquet" in torn.stderr
+
+
+@pytest.mark.parametrize(("log", "kind"), [("_delta_log", "Delta"), ("metadata", "Iceberg")])
+def test_a_table_of_a_lake_is_refused_by_its_kind(tmp_path, log, kind):
+    """It says itself which files are of it: merged ones would not be among them."""
+    write(tmp_path / "table", range(3))
+    (tmp_path / "table" / log).mkdir()
+    before = names(tmp_path / "table")
+    refused = CliRunner().invoke(app, ["compact", str(tmp_path / "table")])
+    assert refused.exit_code == 2 and f"is a table of {kind}" in refused.stderr
+    assert names(tmp_path / "table") == before

@@ -20,6 +20,8 @@ from windrow.spark.sinks.staged_files import STAGING, not_written
 
 _NAME = re.compile(r"(?P<prefix>\w+-[0-9a-f]{8})-(?P<first>\d{9})(?:-(?P<last>\d{9}))?-\d{5}(?P<ends>\.[a-z0-9.]+)")
 _JOURNAL, _LOCK, _MERGED = "compact.json", "compact.lock", "merged-"
+_LAKES = {"_delta_log": "Delta", "metadata": "Iceberg"}
+"""The folder in which a table of a lake says which files are of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ def compact(folder: AnyPlace, most_bytes: int, header: bool | None, say: Callabl
     folder = place_of(folder)
     if not folder.is_folder():
         raise SettingsError(f"there is no folder {folder}\nhint: name the folder that a sink writes to")
+    for log, kind in _LAKES.items():
+        if (folder / log).is_folder():
+            raise SettingsError(
+                f"{folder} is a table of {kind}, which would lose its rows with its files"
+                f"\nhint: a sink with roll commits less often; {kind}'s own tools merge what there is"
+            )
     hidden = folder / STAGING
     with _alone(hidden):
         if _recover(hidden):
