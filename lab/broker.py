@@ -157,7 +157,8 @@ def running_broker(folder: Path) -> Iterator[Broker]:
             password=PASSWORD,
         )
     )
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
+    drawn = b"W" + uuid.uuid4().bytes[1:]  # in base64 it begins with a letter: with a - it would be read as an option
+    cluster = base64.urlsafe_b64encode(drawn).decode()[:22]
     command = [str(java), *_JAVA, "-cp", jars]
     subprocess.run(
         [*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],

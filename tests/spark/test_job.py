@@ -17,6 +17,7 @@ from windrow.current.answers import Answers
 from windrow.errors import ChangeError, JobError, SettingsError, StateError, StoppedQueriesError
 from windrow.places.place import place_of
 from windrow.plan.nodes.change_plan import ChangePlan
+from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.timing import Timing
 from windrow.spark.job.checkpoint import QueryEdits
@@ -57,7 +58,7 @@ class FakeQuery:
 
 
 class FakeRun:
-    rolls = False
+    rolls = in_history = False
 
     def __init__(self, stream: str, keeps: bool) -> None:
         self.plan, self.keeps, self.started = StagePlan((), run=stream), keeps, []
@@ -116,9 +117,9 @@ class FakePlanner:
 def over(name: str, *streams: str) -> Any:
     """A query over changes of several streams, or with windows over one."""
     if len(streams) > 1:
-        return ChangePlan(name, streams, None, "CHANGES")  # type: ignore[arg-type]
+        return ChangePlan(name, streams, Scan(streams[0], (), 1), "CHANGES")
     return SimpleNamespace(
-        rounded_us=None, name=name, stream=streams[0], run=streams[0], sources=streams, about_us=None
+        rounded_us=None, name=name, stream=streams[0], run=streams[0], sources=streams, about_us=None, below=()
     )
 
 

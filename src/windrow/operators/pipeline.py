@@ -59,8 +59,13 @@ class Pipeline:
         user: Mapping[str, type] | None = None,
         snapshot: Snapshot | None = None,
         slides: bool = False,
+        spread: Mapping[Leaf, Sequence[str]] | None = None,
     ) -> None:
-        """With `slides`, answers are asked for at the ends of windows alone, and clocks stay at these."""
+        """With `slides`, answers are asked for at the ends of windows alone, and clocks stay at these.
+
+        `spread` says by which columns the rows of each leaf are spread over the shards.
+        """
+        self._spread = spread or {}
         self.plans = {name: _expiring_alike(plan) for name, plan in plans.items()}
         around = OperatorNeeds(evaluate, blocks, tables or {}, user or {}, slides)
         snapshot = snapshot or {"version": 0, "operators": {}}
@@ -214,7 +219,7 @@ class Pipeline:
     ) -> SharedWindow | None:
         """The rows of a window without a slide, which it shares with those of other ranges over the same stream."""
         node, _ = key
-        range_us, name = range_of(node), shared_name(node)
+        range_us, name = range_of(node), shared_name(node, self._spread)
         if around.slides or range_us is None or name is None:
             return None
         if name not in self._repositories:

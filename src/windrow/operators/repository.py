@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from windrow.operators.packed import row_column
 from windrow.plan.change_names import node_text
 from windrow.plan.name_parts import short
 from windrow.plan.nodes.changes import Expire, Node, Project, Scan, Select
+from windrow.plan.nodes.regrouped import Leaf, leaves_in
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.kept_blocks import KeptBlocks
 from windrow.storage.ordered_rows import OrderedRows
@@ -22,16 +23,19 @@ TIME = "time"
 """The column with the instant at which each row came."""
 
 
-def shared_name(node: Node) -> str | None:
+def shared_name(node: Node, spread: Mapping[Leaf, Sequence[str]]) -> str | None:
     """The name of the rows that an Expire has in common with those of other ranges; None where it has them alone.
 
-    Above a stream, and what is done to each row of it, all that differs by range is when a row ends.
+    Above a stream, and what is done to each row of it, all that differs by range is when a row ends. Scans whose rows
+    are `spread` over the shards by other columns have other rows in a shard.
     """
     range_us = range_of(node)
     if range_us is None:
         return None
     (child,) = node.children
-    return f"changes.rows-{short(node_text(_with_range(child, 0)))}"
+    (leaf,) = leaves_in(child)
+    by = ", ".join(spread.get(leaf, ()))
+    return f"changes.rows-{short(f'{node_text(_with_range(child, 0))} by {by}')}"
 
 
 def range_of(node: Node) -> int | None:

@@ -57,6 +57,7 @@ class Together:
             user=dict(plan.user_code),
             snapshot=kept and kept["pipeline"],
             slides=next(iter(queries.values())).slide_us is not None,
+            spread={key.leaf: key.columns for key in plan.keys},
         )
         sampled: dict[str, Sampled | Beginnings] = {}
         for name, query in queries.items():
