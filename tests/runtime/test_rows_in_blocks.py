@@ -10,9 +10,10 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drawn_examples import examples
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
 from windrow import replay
 from windrow.compile.compile import Wishes, compile_queries
@@ -99,6 +100,7 @@ def test_the_last_answers_under_a_limit_are_those_of_duckdb(small_blocks: None):
 RANGES = {"long": "9 MINUTES", "middle": "5 MINUTES", "short": "20 SECONDS"}
 
 
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 400), st.integers(0, 9), st.sampled_from(["distance", "LRU", "MRU"]))
 def test_windows_of_several_ranges_over_one_stream_answer_as_each_does_alone(rows: int, seed: int, eviction: str):
     events = {"stock": stock(900, 1_000, seed)}
