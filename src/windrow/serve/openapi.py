@@ -29,9 +29,11 @@ def _asked(
     body: str | None = None,
     status: str = "200",
     parameters: tuple[dict[str, Any], ...] = (),
+    names: bool = False,
 ) -> dict[str, Any]:
+    """What an operation takes and answers; a body that `names` something may name what is not there."""
     errors = ["400", "403", "413", "415", "421", "422", "429", *(["401"] if body is not None else [])]
-    errors += ["404"] if named else []
+    errors += ["404"] if named or names else []
     operation: dict[str, Any] = {
         "summary": summary,
         "parameters": [*([_NAME] if named else []), *parameters],
@@ -129,7 +131,7 @@ DOCUMENT: dict[str, Any] = {
         "/sql": {"post": _asked("A SELECT over the current answers, by DuckDB", _ROWS, body="sql")},
         "/indexes": {
             "get": _asked("The window indexes: key, columns and window of each, its batch and clock"),
-            "post": _asked("A SELECT over what an index holds", _ROWS, body="sql"),
+            "post": _asked("A SELECT over what an index holds", _ROWS, body="sql", names=True),
         },
         "/indexes/{name}": {
             "get": _asked(
