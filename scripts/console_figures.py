@@ -1,6 +1,7 @@
 """Figures of the console, a JSON line each: how soon the page is usable, 1,000 queries listed, requests and readers.
 
     .venv/bin/python scripts/console_figures.py
+    .venv/bin/python scripts/console_figures.py --open 60      how much memory a page takes that is open for an hour
 
 Chromium and wrk are used where they are there (Debian: apt-get install chromium wrk); what lacks its tool says so.
 """
@@ -11,6 +12,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from copy import deepcopy
@@ -72,6 +74,28 @@ def page(chromium: str) -> None:
         backend.close()
 
 
+def memory(chromium: str, minutes: float) -> None:
+    """What a page that stays open keeps in memory, each minute, after its garbage is collected."""
+    from playwright.sync_api import sync_playwright
+
+    backend = ReplayBackend()
+    with serve_backend(backend, port=0) as server, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        shown = browser.new_context(viewport={"width": 1280, "height": 860}).new_page()
+        shown.goto(server.link)
+        shown.wait_for_selector("td a")
+        inside = shown.context.new_cdp_session(shown)
+        inside.send("Performance.enable")
+        until = time.monotonic() + 60 * minutes
+        while time.monotonic() < until:
+            shown.wait_for_timeout(60_000)
+            inside.send("HeapProfiler.collectGarbage")
+            held = {each["name"]: each["value"] for each in inside.send("Performance.getMetrics")["metrics"]}
+            tell(figure="memory", heap_mb=round(held["JSHeapUsedSize"] / 1e6, 2), nodes=int(held["Nodes"]))
+        browser.close()
+    backend.close()
+
+
 def requests(server: Server) -> None:
     """GET /answers by key: requests a second, and how long the slowest of a hundred take."""
     wrk = shutil.which("wrk")
@@ -120,6 +144,9 @@ def main() -> None:
     chromium = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
     if chromium is None:
         tell(figure="page", lacks="chromium")
+    elif "--open" in sys.argv:
+        memory(chromium, float(sys.argv[sys.argv.index("--open") + 1]))
+        return
     else:
         page(chromium)
     backend = ReplayBackend()
