@@ -10,6 +10,8 @@ condense        Fine micro-clusters made into clusters, whatever the order in wh
 dbscan          Density clusters of a window's points
 density_cells   Which points are dense, and which cells of them touch: kept up to date as points come and go
 density_grid    Clusters of dense cells of a grid: a clustering that can forget
+density_loops   Loops behind cells of dense points: points come and go, witnesses are looked for, cells are joined to
+                clusters
 describe        What there is to know of a clustering before it runs
 extra_n         Density clusters that are kept from window to window
 flat_grid       The search in a grid of two dimensions, the most common, apart: it takes half the time of the one for
