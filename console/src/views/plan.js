@@ -21,7 +21,7 @@ export function plan({ body, actions, state, toast }) {
     let told;
     try { told = await get("/plan"); } catch (error) { toast(error.message); return; }
     setText(detail, told.text);
-    const layout = new dagre.graphlib.Graph().setGraph({ rankdir: innerWidth < 760 ? "TB" : "LR", nodesep: 14, ranksep: 52, marginx: 16, marginy: 16 }).setDefaultEdgeLabel(() => ({}));
+    const layout = new dagre.graphlib.Graph().setGraph({ rankdir: innerWidth < 760 ? "TB" : "LR", nodesep: 14, ranksep: 84, marginx: 16, marginy: 16 }).setDefaultEdgeLabel(() => ({}));
     const nodes = told.nodes.slice(0, MOST_NODES);
     const known = new Set(nodes.map((node) => node.id));
     for (const node of nodes) layout.setNode(node.id, { width: Math.min(260, Math.max(96, Math.max(node.title.length * 8, (node.subtitle || "").length * 6.6) + 34)), height: node.subtitle ? 50 : 36 });
