@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.schedule.choose import schedule_for
@@ -12,6 +13,9 @@ from windrow.schedule.schedule import Schedule
 
 FAR = 1 << 20
 """When the clock jumps so far that more slides than these would be due, every window looks for itself what it holds."""
+
+FEW = 64
+"""So many windows are looked at one by one: that is as fast, and a first answer need not wait for compiled loops."""
 
 
 class Turns:
@@ -39,9 +43,20 @@ class Turns:
             return sorted([*self._numbers, *self._by_calendar])
         if not self._numbers:
             return self._by_calendar
-        if self._schedule is None or self._schedule.clock != before:
-            self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before, way=self._way)
-        due: list[int] = np.unique(self._schedule.due_until(clock).queries).tolist()
+        if self._way is None and len(self._numbers) <= FEW:
+            due: list[int] = np.flatnonzero(self._ends_until(clock) > self._ends_until(before)).tolist()
+        else:
+            due = self._ask_schedule(before, clock)
         return sorted(
             [*(self._numbers[place] for place in due), *self._by_calendar]
         )  # days are looked up by who has them
+
+    def _ends_until(self, clock: int) -> npt.NDArray[np.int64]:
+        """How many ends each window has had at an instant, from one that is the same for all instants."""
+        return (clock - self._offsets) // self._slides
+
+    def _ask_schedule(self, before: int, clock: int) -> list[int]:
+        if self._schedule is None or self._schedule.clock != before:
+            self._schedule = schedule_for(self._slides, offsets=self._offsets, clock=before, way=self._way)
+        due: list[int] = np.unique(self._schedule.due_until(clock).queries).tolist()
+        return due
