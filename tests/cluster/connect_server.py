@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,13 +17,16 @@ _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 @contextmanager
-def connect_server(folder: Path) -> Iterator[str]:
-    """The address of a server that runs on this machine until the block ends; its log is in `folder`."""
+def connect_server(folder: Path, more: Mapping[str, str] | None = None) -> Iterator[str]:
+    """The address of a server that runs on this machine until the block ends; its log is in `folder`.
+
+    `more` are settings of it.
+    """
     spec = find_spec("pyspark")
     assert spec is not None and spec.origin is not None
     home = Path(os.environ.get("SPARK_HOME") or Path(spec.origin).parent)
     port = free_port()
-    settings = {"spark.connect.grpc.binding.port": str(port), "spark.ui.enabled": "false"}
+    settings = {"spark.connect.grpc.binding.port": str(port), "spark.ui.enabled": "false", **(more or {})}
     options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     command = [
         str(home / "bin" / "spark-submit"),

@@ -17,6 +17,7 @@ import pytest
 from connect_server import connect_server
 
 import windrow
+from places.test_jobs_elsewhere import asked, check_rows, done, events, killed, s3
 from windrow.errors import JobError, SettingsError
 from windrow.places.place import place_of
 from windrow.spark.connect import check_served, check_served_sink
@@ -94,6 +95,23 @@ def test_a_doctor_looks_behind_a_server_and_a_job_on_it_outlives_its_client(tmp_
     assert sorted(newest) == [(k, best) for end, k, best in last if end == last[-1][0]]
     rejected = duckdb.sql(f"SELECT cause FROM read_json('{tmp_path}/rejected/*.json')").fetchall()
     assert rejected == [("no time",)]
+
+
+@pytest.mark.slow
+def test_a_job_behind_a_server_has_its_checkpoint_and_its_sinks_in_a_bucket(tmp_path, monkeypatch):
+    """The client is killed twice. A server tells nobody its credentials, so that the client has its own."""
+    pytest.importorskip("grpc", reason="Spark Connect needs the packages of windrow[connect]")
+    monkeypatch.setenv("PYTHONPATH", str(Path(windrow.__file__).parents[1]))
+    rows = events(tmp_path / "in")
+    with s3(tmp_path) as (address, settings, options), connect_server(tmp_path, options) as url:
+        keys = [f"{name} {value}" for name, value in options.items() if name.endswith(".key")]
+        (tmp_path / "spark-defaults.conf").write_text("\n".join(keys))
+        monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+        given, place = asked(tmp_path, address, {}, remote=url), place_of(address, settings)
+        killed(given, tmp_path, place, 2)
+        killed(given, tmp_path, place, 3)
+        done(given, tmp_path)
+        check_rows(place, rows)
 
 
 @pytest.mark.parametrize("format", ["memory", "console", "answers", "jdbc", "kafka", "delta", "iceberg", "index"])

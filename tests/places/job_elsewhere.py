@@ -9,6 +9,8 @@ import json
 import sys
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 import windrow
 from windrow.spark.settings import local_spark
 
@@ -16,8 +18,11 @@ WINDOW = "[RANGE 4 SECONDS SLIDE 2 SECONDS]"
 TEXT = f"SELECT k, COUNT(*) AS n, SUM(i) AS total FROM ticks {WINDOW} GROUP BY k"
 
 
-def run(events: str, place: str, options: dict[str, str], checkpoint: str = "checkpoint") -> None:
-    spark = local_spark("local[1]", options)
+def run(
+    events: str, place: str, options: dict[str, str], checkpoint: str = "checkpoint", remote: str | None = None
+) -> None:
+    """Behind a Spark Connect server, if there is a `remote` one, which has the options itself."""
+    spark = local_spark("local[1]", options) if remote is None else SparkSession.builder.remote(remote).getOrCreate()
     session = windrow.Session(spark, shards=2)
     schema = "ts TIMESTAMP, k STRING, i BIGINT"
     session.stream_files("ticks", events, schema=schema, time="ts", maxFilesPerTrigger=1, format="json")

@@ -205,10 +205,11 @@ def test_a_job_elsewhere_is_killed_and_loses_nothing(tmp_path: Path, kind: Any, 
 
 
 @pytest.mark.slow
-def test_a_killed_job_on_s3_goes_on_with_more_shards(tmp_path: Path):
-    """From a checkpoint in a bucket to another one there, by the command; no row is lost, and none is there twice."""
+@pytest.mark.parametrize("kind", [s3, hdfs])
+def test_a_killed_job_elsewhere_goes_on_with_more_shards(tmp_path: Path, kind: Any):
+    """From a checkpoint there to another one there, by the command; no row is lost, and none is there twice."""
     rows = events(tmp_path / "in")
-    with s3(tmp_path) as (address, settings, options):
+    with kind(tmp_path) as (address, settings, options):
         place = place_of(address, settings)
         killed(asked(tmp_path, address, options), tmp_path, place, 4)
         command = [sys.executable, "-c", "from windrow.cli.main import app; app()", "reshard", f"{address}/checkpoint"]

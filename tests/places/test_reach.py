@@ -6,6 +6,8 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from windrow.places.object_home import ObjectHome
 from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import place_of
 from windrow.places.reach import check_reached
+from windrow.spark.fs_settings import fs_settings
 from windrow.spark.job.checkpoint import kept_in
 from windrow.spark.job.hold import Hold
 
@@ -134,6 +137,15 @@ def test_commands_without_spark_read_its_defaults(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     told = settings_outside_spark({"spark.hadoop.fs.s3a.endpoint": "http://there"})
     assert told == {"fs.s3a.endpoint": "http://there", "fs.s3a.secret.key": "x=y"}
+
+
+def test_what_a_server_keeps_to_itself_is_taken_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Spark Connect tells settings, and stars in place of secrets."""
+    (tmp_path / "spark-defaults.conf").write_text("spark.hadoop.fs.s3a.secret.key mine\nspark.hadoop.fs.s3a.endpoint x")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    told = {"spark.hadoop.fs.s3a.endpoint": "http://there", "spark.hadoop.fs.s3a.secret.key": "*********(redacted)"}
+    session: Any = SimpleNamespace(conf=SimpleNamespace(getAll=told | {"spark.sql.x": "1"}))
+    assert fs_settings(session) == {"fs.s3a.endpoint": "http://there", "fs.s3a.secret.key": "mine"}
 
 
 def test_one_place_is_one_however_it_is_written():

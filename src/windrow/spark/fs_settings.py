@@ -7,9 +7,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from windrow.places.addresses import FILE, scheme_of
+from windrow.places.outside_spark import settings_outside_spark
 from windrow.places.place import AnyPlace, Place, place_of
 
-_HADOOP = "spark.hadoop."
+_REDACTED = "(redacted)"
+"""How Spark ends what it does not tell."""
+
 _KINDS = ("fs.", "dfs.", "hadoop.security.", "google.cloud.")
 
 
@@ -22,7 +25,8 @@ def spark_place(spark: SparkSession, address: AnyPlace) -> Place:
 def fs_settings(spark: SparkSession) -> dict[str, str]:
     """What Hadoop's configuration says in a session: core-site.xml, hdfs-site.xml and the settings `spark.hadoop.*`.
 
-    Where the JVM cannot be asked, as with Spark Connect, it is what the session itself was given.
+    Where the JVM cannot be asked, as with Spark Connect, it is what the server tells of its own, and in place of the
+    credentials, which it keeps to itself, those of this machine: spark-defaults.conf, as for a command without Spark.
     """
     try:
         hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
@@ -38,8 +42,5 @@ def _given(spark: SparkSession) -> dict[str, str]:
         given = spark.conf.getAll
     except Exception:  # what stands for a session in a test, or an older one
         return {}
-    return {
-        name.removeprefix(_HADOOP): value
-        for name, value in given.items()
-        if name.removeprefix(_HADOOP).startswith(_KINDS) and name.startswith(_HADOOP)
-    }
+    told = {name: value for name, value in given.items() if not value.endswith(_REDACTED)}
+    return {name: value for name, value in settings_outside_spark(told).items() if name.startswith(_KINDS)}
