@@ -25,6 +25,7 @@ def ran(name: str, folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {*WITHOUT_SPARK, APART, PAPERS}])
 def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
     assert len(ran(name, tmp_path)) >= 2
