@@ -58,6 +58,7 @@ def progress() -> Progress:
         lag={"tx/0": 5, "a/b/11": 0},
         waited=waited.figures(),
         seam=8,
+        absent={"v": {"files": 2, "rows": 30}},
         history={"files": 5, "left": 2},
         last_error={"why": "it failed", "at": 77.0},
         shards={0: ShardProgress(last_seconds=1.0, memory_bytes=3), 1: ShardProgress(last_seconds=3.0, groups=4)},
@@ -85,6 +86,8 @@ def test_every_figure_is_there_with_its_type_and_its_labels() -> None:
     assert found["windrow_restarts_total", (stream,)] == 2
     assert found["windrow_duplicate_events_total", (stream,)] == 6
     assert found["windrow_seam_events_total", (stream,)] == 8
+    assert found["windrow_absent_column_files_total", (("column", "v"), stream)] == 2
+    assert found["windrow_absent_column_rows_total", (("column", "v"), stream)] == 30
     assert found["windrow_history_files_left", (stream,)] == 2
     assert found["windrow_last_error_timestamp_seconds", (stream,)] == 77
     assert found["windrow_shard_skew", (stream,)] == 1.5

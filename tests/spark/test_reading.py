@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from windrow.runtime.keys import encode_keys
 from windrow.runtime.slice.chunk import Chunk
+from windrow.spark.sources.absent import Absent
 from windrow.spark.sources.reading import Reading
 from windrow.spark.sources.refuted import refuted
-from windrow.spark.sources.shares import shares
+from windrow.spark.sources.shares import FilePart, shares
 
 UTC = pa.timestamp("us", tz="UTC")
 READING = Reading(
@@ -72,6 +73,24 @@ def test_events_have_what_slicers_read(tmp_path: Path):
     assert {row["e0"] for row in rows} == {"k0", "k1", "k2", None}
     batches = list(READING.rows(iter([names_of(files)])))
     assert pa.Table.from_batches(batches).combine_chunks().num_rows == 30  # of one schema, as slicers need them
+
+
+def test_columns_that_files_lack_are_counted_once_a_file_however_it_is_shared(tmp_path: Path):
+    told = names_of(written(tmp_path))
+    absent: Absent = {}
+    list(READING.rows(iter([told]), absent))
+    assert absent == {"k": (1, 10)}
+    half = told.column("length")[1].as_py() // 2
+    shared: Absent = {}
+    for part in (FilePart(1, 0, half), FilePart(1, half, 1 << 60)):
+        list(
+            READING._read(
+                {name: told.column(name)[1] for name in ("p0", "arrived")} | {"path": told.column("path")[1].as_py()},
+                part,
+                shared,
+            )
+        )
+    assert shared == absent
 
 
 def test_names_may_come_in_any_order_and_tasks_share_all_of_them(tmp_path: Path):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from windrow.plan.nodes.run_names import streams_in
+from windrow.spark.job.progress import absent_told
 
 Figures = Mapping[str, Any]
 NONE_YET = "-"
@@ -30,6 +31,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "windows": f"{figures['windows']:,} answered",
         "rejected": rejected(figures),
         "overflows": overflows(figures),
+        **({"absent": absent(figures)} if figures.get("absent") else {}),
         "dropped": dropped(figures),
         "delay": delay(figures),
         "state": f"{state(figures)}   {groups(figures)}",
@@ -47,6 +49,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"{figures['windows']:,} windows",
         f"rejected: {rejected(figures)}",
         f"overflows: {overflows(figures)}",
+        *([f"absent: {absent(figures)}"] if figures.get("absent") else []),
         *([f"dropped: {dropped(figures)}"] if figures["dropped"] else []),
         f"delay: {delay(figures)}",
         f"state: {state(figures)}, {groups(figures)}",
@@ -89,6 +92,15 @@ def rejected(figures: Figures) -> str:
 def overflows(figures: Figures) -> str:
     """How many values are NULL since their type could not hold them, or since nothing sensible was to be had."""
     return f"{figures['failed']:,} values made NULL" if figures["failed"] else "none"
+
+
+def absent(figures: Figures) -> str:
+    """Columns that are NULL since files, or all events of a batch, lack them.
+
+    >>> absent({"absent": {"v": {"files": 2, "rows": 12}}})
+    "column 'v' absent in 12 rows of 2 files"
+    """
+    return ", ".join(absent_told(name, counted) for name, counted in figures["absent"].items())
 
 
 def dropped(figures: Figures) -> str:

@@ -124,6 +124,12 @@ def families(progress: Mapping[str, Figures], now: float | None = None) -> list[
     errors = [([s], own["last_error"]["at"]) for s, own in streams.items() if own.get("last_error") is not None]
     gauge("windrow_last_error_timestamp_seconds", "When something of the stream last died.", errors, ["stream"])
     counter("windrow_rejected_events", "Events that no window took, by cause.", by("rejected"), ["stream", "cause"])
+    absent = [(s, column, n) for s, own in streams.items() for column, n in own.get("absent", {}).items()]
+    labels = ["stream", "column"]
+    lacking = [([stream, column], counted["files"]) for stream, column, counted in absent]
+    counter("windrow_absent_column_files", "Files that lack a column which queries read.", lacking, labels)
+    without = [([stream, column], counted["rows"]) for stream, column, counted in absent]
+    counter("windrow_absent_column_rows", "Rows in which a column is NULL since it is not there.", without, labels)
     counter("windrow_stage_seconds", "Where the time went, by step.", by("seconds"), ["stream", "stage"])
     counter("windrow_query_seconds", "What tasks took for each query.", by("query_seconds"), ["stream", "query"])
     counter("windrow_sink_seconds", "What it took to write into each sink.", by("sink_seconds"), ["stream", "sink"])

@@ -16,7 +16,7 @@ lift               Events into entries, one a pane and group; and entries into f
 measure            How many groups there are: counted in the first events of a chunk
 places             Which pane and group each event goes to, as one dense number
 rows               Events into rows that wait for their numbers: what a map task does for windows that count rows
-sample             What a map task sees of its events in passing: widths, different values, disorder
+sample             What a map task sees of its events in passing: widths, different values, none, disorder
 scans              Events of one stream as rows for pipelines over changes, each to the shard of its key
 sessions           Events into pieces of sessions: what a map task does for windows of rows that follow each other
                    closely

@@ -1,4 +1,4 @@
-"""What a map task sees of its events in passing: widths, different values, disorder. It decides nothing there."""
+"""What a map task sees of its events in passing: widths, different values, none, disorder. It decides nothing there."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ class Sample:
         self._events, self._behind = 0, 0
         self._bytes = dict.fromkeys(texts, 0)
         self._hashes: dict[str, list[int]] = {}
+        self._empty: set[str] | None = None
 
     def add(self, batch: pa.RecordBatch, times: np.ndarray) -> None:
         """Look at a chunk of events, at `times`."""
@@ -39,13 +40,17 @@ class Sample:
             self._bytes[text] += column.nbytes
         if len(self._hashes) < len(own):
             self._hashes = {text: smallest(column.slice(0, LOOKED_AT)) for text, column in own.items()}
+        if len(times):  # where no event can be used, none could have had a value
+            empty = {text for text, column in own.items() if column.null_count == len(column)}
+            self._empty = empty if self._empty is None else self._empty & empty
         first = times[:IN_ORDER]
         self._behind = max(self._behind, int((np.maximum.accumulate(first) - first).max(initial=0)))
 
     def told(self) -> dict[str, Any]:
         """As plain values."""
         known = {"stream": self._stream, "events": self._events, "behind": self._behind}
-        return known | {"bytes": self._bytes, "hashes": self._hashes}
+        empty = None if self._empty is None else sorted(self._empty)
+        return known | {"bytes": self._bytes, "hashes": self._hashes, "empty": empty}
 
 
 def smallest(column: pa.Array) -> list[int]:

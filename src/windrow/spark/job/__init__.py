@@ -1,5 +1,7 @@
 """A running job: start, watch, restart, add, drop, progress, and what it keeps in its checkpoint.
 
+batch_reports     What Spark tells of batches that have run: only what was not read before, and each report by one call
+                  to the JVM
 batches           What Spark's own logs in a checkpoint say of a batch: when it began, and whether it is done
 bring_back        Bringing a query back in the checkpoint of a job that does not run: its next start runs it again
 causes            Why a Spark query has died: what will pass, what one of our queries has caused, and what ends the job

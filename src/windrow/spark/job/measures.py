@@ -104,19 +104,19 @@ def added_up(shards: Sequence[Mapping[str, Any]], counts: Sequence[str]) -> dict
     return totals
 
 
-def observed_in(rows: Mapping[str, Row | None]) -> Observed:
+def observed_in(rows: Mapping[str, Row | dict[str, Any] | None]) -> Observed:
     """What was observed of a batch, from Spark's report of it."""
     return {name: observed_values(row) for name, row in rows.items() if name.startswith(METRICS) and row is not None}
 
 
-def observed_values(row: Row) -> dict[str, Any]:
+def observed_values(row: Row | dict[str, Any]) -> dict[str, Any]:
     """What was observed, by name. With Spark Connect a row comes as values beside a schema, and so do rows in it.
 
     >>> field = {"name": "windows"}
     >>> observed_values(Row(values=[7], schema={"fields": [field]})), observed_values(Row(windows=7))
     ({'windows': 7}, {'windows': 7})
     """
-    found = row.asDict(recursive=True)
+    found = row if isinstance(row, dict) else row.asDict(recursive=True)
     plain: dict[str, Any] = _by_name(found)
     return plain
 

@@ -49,7 +49,8 @@ class StreamProgress(Mapping[str, Any]):
     dearest first; what several queries share is paid by them in equal parts. `last_error` is what a Spark query or a
     query of the stream has died of last, since the job was started: `why`, and `at` which second since 1970.
     `tables` tells of each table with REFRESH which `version` is joined, when it was `read`, and, where the last refresh
-    has `failed`, why.
+    has `failed`, why. `absent` are columns that queries read and that were not there: how many `files` lack each, and
+    in how many `rows` it is NULL for it; where files cannot tell, `rows` of batches in which no event had a value.
     """
 
     batches: int
@@ -86,6 +87,7 @@ class StreamProgress(Mapping[str, Any]):
     query_seconds: dict[str, float] = field(default_factory=dict)
     sink_seconds: dict[str, float] = field(default_factory=dict)
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    absent: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names():
@@ -137,8 +139,20 @@ class StreamProgress(Mapping[str, Any]):
         told += [
             f"table {name!r} is of {own['read']}: {own['failed']}" for name, own in self.tables.items() if own["failed"]
         ]
+        told += [absent_told(name, own) for name, own in self.absent.items()]
         told += [f"query {name!r} has stopped: {why}" for name, why in self.stopped.items()]
         return ", ".join(told)
+
+
+def absent_told(column: str, counted: Mapping[str, int]) -> str:
+    """How often a column was not there.
+
+    >>> absent_told("v", {"files": 2, "rows": 1200}), absent_told("v", {"files": 0, "rows": 7})
+    ("column 'v' absent in 1,200 rows of 2 files", "column 'v' without a value in 7 rows")
+    """
+    if not counted["files"]:
+        return f"column {column!r} without a value in {counted['rows']:,} rows"
+    return f"column {column!r} absent in {counted['rows']:,} rows of {counted['files']:,} files"
 
 
 def skew(shards: Mapping[int, Any]) -> float | None:

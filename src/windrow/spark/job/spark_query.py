@@ -10,6 +10,7 @@ from contextlib import suppress
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.spark.job.batch_reports import last_number
 from windrow.spark.sinks.blame import without_blame
 from windrow.spark.sources.missing_files import vanished
 from windrow.spark.stages.same_version import told_of_windrow
@@ -37,15 +38,15 @@ def prove(query: StreamingQuery) -> None:
         if error is not None:
             raise error
         idle = "Waiting" in query.status["message"]
-        if not query.isActive or _batches_done(query) >= 0 or idle:
+        if not query.isActive or last_number(query) >= 0 or idle:
             return
         time.sleep(0.05)
 
 
 def finish_batch(query: StreamingQuery) -> None:
     """Wait until the batch under way is committed: Spark's own `stop` would cancel it."""
-    last = _batches_done(query)
-    while query.isActive and query.status["isTriggerActive"] and _batches_done(query) == last:
+    last = last_number(query)
+    while query.isActive and query.status["isTriggerActive"] and last_number(query) == last:
         time.sleep(0.02)
 
 
@@ -63,11 +64,6 @@ def lost_messages(text: str) -> str:
         f"messages that were not read yet are gone{what}; the topic was cut, or made anew: with failOnDataLoss 'false'"
         " the job goes on with what is there"
     )
-
-
-def _batches_done(query: StreamingQuery) -> int:
-    progress = query.lastProgress
-    return -1 if progress is None else progress["batchId"]
 
 
 _OTHER_TYPES = (

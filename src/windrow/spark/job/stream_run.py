@@ -37,7 +37,8 @@ from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.deliver import Delivery
 from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.writers import AnyWriter
-from windrow.spark.sources.asked import BY_NAME
+from windrow.spark.sources.absent import absent_in_files
+from windrow.spark.sources.asked import BY_NAME, asked_of, columns_of
 from windrow.spark.sources.heartbeat import keep_timing
 from windrow.spark.sources.history import FilesLeft, Turn, turned
 from windrow.spark.sources.kafka_broker import lost_messages
@@ -104,6 +105,7 @@ class StreamRun:
         by_name, all_by_name = BY_NAME in ways, all(way == BY_NAME for way in ways)
         left = self._left = FilesLeft(self._spark, self.plan, self._sources, self._folder) if self.in_history else None
         packed = self._packed(self._run, finishing)
+        asked = self._asked_columns()
         started: Future[StreamingQuery] = Future()
         if not self.in_history:
             watched.lose(self.plan.run, self._lost())
@@ -119,6 +121,7 @@ class StreamRun:
                 else:
                     rows = self._delivery.write(batch, number)
                 watched.miss(self.plan.run, missing)
+                watched.lack(self.plan.run, None if all_by_name else absent_in_files(started.result(), asked))
                 watched.wrote(self.plan.run, rows, self._delivery.costs)
                 watched.counted(self.plan.run, number, self._delivery.counts)
 
@@ -180,6 +183,15 @@ class StreamRun:
             if source.topics is not None and source.topics.may_lose and at is not None:
                 found += lost_messages(self._spark, source.topics, at)
             number += 1
+        return found
+
+    def _asked_columns(self) -> set[str]:
+        """The columns that are read of events, in small letters."""
+        found = set()
+        for stream in self.plan.stages[0].read:
+            source = self._sources[stream.stream]
+            texts = [*asked_of(stream).texts, *([] if source.time is None else [source.time])]
+            found |= {name.lower() for name in columns_of(texts, source.frame.columns)}
         return found
 
     def _ways(self) -> list[str | None]:

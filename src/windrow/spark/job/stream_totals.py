@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.runtime.reject import CAUSES, LATE, REFUSED, UNPLACED, UNSENT
 from windrow.runtime.weigh import heaviest
+from windrow.spark.job.batch_reports import BatchReports
 from windrow.spark.job.measures import (
     METRICS,
     Observed,
@@ -27,6 +28,7 @@ from windrow.spark.job.progress import ShardProgress
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.statistics import Gathered
 from windrow.spark.job.waited import Waited
+from windrow.spark.sources.absent import Absent, absent_in_batch, add_absent
 from windrow.spark.sources.history import FilesLeft
 from windrow.spark.sources.kafka_lag import ends_of, lag_of
 from windrow.spark.stages.slice import NO_PROBE
@@ -41,9 +43,6 @@ _REJECTED = {"late": LATE, **CAUSES, "unplaced": UNPLACED, "unsent": UNSENT, "re
 RECENT = 100
 """So many batches make up the figures for speed and delay."""
 
-_ADDED = "addBatch"
-"""What Spark has timed of each batch that ran."""
-
 COLD = 3
 """The first batches of a job load and compile what all others find ready: their delays are told apart from the rest."""
 
@@ -56,6 +55,7 @@ class StreamTotals:
     control: str = ""
     by_name: bool = False
     reports: Reports | None = None
+    batch_reports: BatchReports | None = None
     seen: int = -1
     batches: int = 0
     events: int = 0
@@ -89,6 +89,9 @@ class StreamTotals:
     heavy: Counter[str] = field(default_factory=Counter)
     gathered: Gathered = field(default_factory=Gathered)
     missing: int = 0
+    absent: Absent = field(default_factory=dict)
+    newly_absent: Absent = field(default_factory=dict)
+    looked_into: bool = False
     told: dict[int, dict[str, Any]] = field(default_factory=dict)
     query_us: Counter[str] = field(default_factory=Counter)
     sink_us: Counter[str] = field(default_factory=Counter)
@@ -98,11 +101,9 @@ class StreamTotals:
 
     def update(self) -> None:
         """Add up the batches that Spark has told of since the last time."""
-        if self.query is None:
+        if self.batch_reports is None:
             return
-        for batch in self.query.recentProgress:
-            if batch["batchId"] <= self.seen or _ADDED not in batch["durationMs"]:
-                continue  # while nothing comes, Spark tells of the next batch before it runs
+        for batch in self.batch_reports.after(self.seen):
             observed = observed_in(batch["observedMetrics"])
             if batch["batchId"] in self.told:
                 observed[METRICS] = self.told[batch["batchId"]]
@@ -122,6 +123,13 @@ class StreamTotals:
         self.sink_us.update(sink_us)
         self.rows.update(rows)
         self.recent_rows.append(rows)
+
+    def lack(self, absent: Absent) -> None:
+        """Count columns that files, or all events of a batch, lack; those that were never before are `newly_absent`."""
+        for column, (files, rows) in absent.items():
+            if column not in self.absent:
+                self.newly_absent[column] = files, rows
+            add_absent(self.absent, column, files, rows)
 
     def _take_report(self, batch: int) -> None:
         """Count what another process has told of a batch that it wrote."""
@@ -159,7 +167,10 @@ class StreamTotals:
         )
         by_shard = shard_measures(observed)
         _add_shards(self.shards, by_shard)
-        self.gathered.add_tasks(seen_by_tasks(observed))
+        seen = seen_by_tasks(observed)
+        self.gathered.add_tasks(seen)
+        if not self.looked_into:
+            self.lack(absent_in_batch(seen))
         self.gathered.add_shards(by_shard)
         for measure in by_shard:
             self.heavy.update(dict(json.loads(measure["heaviest"])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,15 +14,20 @@ from typing import Any
 from pyspark.sql.streaming.query import StreamingQuery
 
 from windrow.plan.instants import shown_instant
+from windrow.plan.nodes.run_names import streams_in
 from windrow.plan.stream_statistics import StreamStatistics
 from windrow.runtime.reject import LATE
 from windrow.runtime.weigh import heaviest
+from windrow.spark.job.batch_reports import BatchReports
 from windrow.spark.job.progress import Progress, StreamProgress
 from windrow.spark.job.rates import delays, row_rates, stream_rate
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.stream_totals import StreamTotals
 from windrow.spark.sinks.costs import Costs
+from windrow.spark.sources.absent import Absent, told_of_absent
 from windrow.spark.sources.history import FilesLeft
+
+LOGGER = logging.getLogger("windrow")
 
 TOLD = 5
 """So many of the heaviest groups are told."""
@@ -55,9 +61,9 @@ class Watched:
         process that writes the batches tells of them. `left` says how far a history is that it reads.
         """
         watched = self._streams.setdefault(stream, StreamTotals())
-        self._update(watched)
+        self._update(stream)
         watched.query, watched.seen, watched.control, watched.by_name = query, -1, control, by_name
-        watched.reports, watched.left = reports, left
+        watched.reports, watched.left, watched.batch_reports = reports, left, BatchReports(query)
 
     @contextmanager
     def writing(self, stream: str) -> Iterator[None]:
@@ -68,11 +74,18 @@ class Watched:
         watched.writing += time.perf_counter() - began
         watched.written += 1
         if watched.written % _OFTEN == 0:
-            self._update(watched)
+            self._update(stream)
 
     def miss(self, stream: str, files: int) -> None:
         """Count files that a batch was to read, and that were gone."""
         self._streams.setdefault(stream, StreamTotals()).missing += files
+
+    def lack(self, stream: str, absent: Absent | None) -> None:
+        """Count columns that the files of a batch lack; None where nobody has looked into them."""
+        with self._lock:
+            watched = self._streams.setdefault(stream, StreamTotals())
+            watched.looked_into = absent is not None
+            watched.lack(absent or {})
 
     def lose(self, stream: str, messages: int) -> None:
         """Count messages that were gone from a topic before they were read."""
@@ -82,14 +95,14 @@ class Watched:
         """What is noted of the last batches of each stream, the oldest first."""
         found = {}
         for stream, watched in list(self._streams.items()):
-            self._update(watched)
+            self._update(stream)
             found[stream] = list(watched.recent)
         return found
 
     def ends(self, stream: str) -> list[Mapping[str, Mapping[str, int]]]:
         """Up to where the last finished batch of a stream has read the topics that it reads."""
         watched = self._streams.setdefault(stream, StreamTotals())
-        self._update(watched)
+        self._update(stream)
         return list(watched.ends)
 
     def wrote(self, stream: str, rows: dict[str, int], costs: Costs) -> None:
@@ -126,10 +139,11 @@ class Watched:
 
     def progress(self) -> Progress:
         """The figures of each stream, up to its last finished batch."""
-        return Progress({stream: self._figures(totals) for stream, totals in self._streams.items()})
+        return Progress({stream: self._figures(stream) for stream in list(self._streams)})
 
-    def _figures(self, watched: StreamTotals) -> StreamProgress:
-        self._update(watched)
+    def _figures(self, stream: str) -> StreamProgress:
+        self._update(stream)
+        watched = self._streams[stream]
         wall = sum(batch["seconds"] for batch in watched.recent)
         return StreamProgress(
             batches=watched.batches,
@@ -146,6 +160,7 @@ class Watched:
             history=_history(watched.left),
             last_error=watched.last_error,
             missing_files=watched.missing,
+            absent={name: {"files": own[0], "rows": own[1]} for name, own in list(watched.absent.items())},
             missing_messages=watched.lost,
             failed=watched.failed,
             dropped=watched.dropped,
@@ -172,16 +187,20 @@ class Watched:
         """What the streams of each run are like, as far as it was measured."""
         found = {}
         for run, watched in list(self._streams.items()):
-            self._update(watched)
+            self._update(run)
             recent = list(watched.recent)
             delay = delays(recent) if self._live else None
             late = watched.rejected.get(LATE, 0)
             found[run] = watched.gathered.statistics(stream_rate(recent), late, delay)
         return found
 
-    def _update(self, watched: StreamTotals) -> None:
+    def _update(self, stream: str) -> None:
+        watched = self._streams[stream]
         with self._lock:  # a stream's own thread and whoever asks for figures
             watched.update()
+            news, watched.newly_absent = watched.newly_absent, {}
+        for column, (files, rows) in news.items():
+            LOGGER.warning(told_of_absent(", ".join(streams_in(stream)), column, files, rows))
 
 
 def _history(left: FilesLeft | None) -> dict[str, int] | None:

@@ -1,5 +1,7 @@
 """Where rows come from: files and their columns, any streaming DataFrame, heartbeats.
 
+absent         Columns that are declared, and that files or all events of a batch lack: NULL there, and counted by
+               column
 asked          What slicers read of the events of a stream
 delta          Streams that follow a Delta table: Spark notes how far it was read, and what it reads are names of files,
                or rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import parse_expression
@@ -45,9 +44,9 @@ def asked_of(plan: StreamPlan) -> Asked:
     return Asked(plan.expressions, plan.keeps_rejected, arrives, known if decide else (), keys)
 
 
-def columns_of(texts: Iterable[str], schema: pa.Schema) -> tuple[str, ...]:
+def columns_of(texts: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     """The columns that expressions read, as they are declared."""
-    known = {name.lower(): name for name in schema.names}
+    known = {name.lower(): name for name in names}
     found: dict[str, None] = {}
     for text in texts:
         for node in parse_expression(text).find_all(exp.Column):

@@ -27,13 +27,15 @@ def count_missing(query: StreamingQuery, setting: str | None) -> int:
     `setting` is the value of MISSING_SETTING, which holds where the options of a stream do not say.
     """
     count = 0
-    for relation in _sources_of_files(query):
+    for relation in sources_of_files(query):
         names, found = relation.location().rootPaths(), relation.location().inputFiles()
         if names.size() == len(found):
             continue
-        there = {_place(name) for name in found}
+        there = {place_in(name) for name in found}
         gone = [
-            uri for uri in (names.apply(i).toUri().toString() for i in range(names.size())) if _place(uri) not in there
+            uri
+            for uri in (names.apply(i).toUri().toString() for i in range(names.size()))
+            if place_in(uri) not in there
         ]
         chosen = relation.options().get(_IGNORE.lower())
         if gone and (chosen.get() if chosen.isDefined() else setting or "false").lower() != "true":
@@ -45,9 +47,9 @@ def count_missing(query: StreamingQuery, setting: str | None) -> int:
 def has_files_of(query: StreamingQuery, folder: str) -> bool:
     """Whether the batch under way reads files of `folder`, an address as Spark is told it."""
     there = _path(folder) + "/"
-    for relation in _sources_of_files(query):
+    for relation in sources_of_files(query):
         paths = relation.location().rootPaths()
-        if any(_place(paths.apply(i).toUri().toString())[1].startswith(there) for i in range(paths.size())):
+        if any(place_in(paths.apply(i).toUri().toString())[1].startswith(there) for i in range(paths.size())):
             return True
     return False
 
@@ -55,7 +57,7 @@ def has_files_of(query: StreamingQuery, folder: str) -> bool:
 def reads_from(batch: DataFrame, folder: str) -> bool:
     """The same, of a batch of a Spark Connect server, which tells what its plan reads and nothing of its query."""
     there = _path(folder) + "/"
-    return any(_place(uri)[1].startswith(there) for uri in batch.inputFiles())
+    return any(place_in(uri)[1].startswith(there) for uri in batch.inputFiles())
 
 
 def vanished(names: list[str]) -> str:
@@ -69,7 +71,7 @@ def vanished(names: list[str]) -> str:
     )
 
 
-def _sources_of_files(query: StreamingQuery) -> Iterator[Any]:
+def sources_of_files(query: StreamingQuery) -> Iterator[Any]:
     """What the batch under way reads of Spark's sources of files; tables and other sources list no names from a log."""
     leaves = query._jsq.streamingQuery().lastExecution().logical().collectLeaves()
     for number in range(leaves.size()):
@@ -95,10 +97,10 @@ def _kind(thing: Any) -> str:
     return str(thing.getClass().getSimpleName())
 
 
-def _place(uri: str) -> tuple[str, str]:
+def place_in(uri: str) -> tuple[str, str]:
     """Where a file is: `file:/a%20b` and `file:///a%20b` are one place.
 
-    >>> _place("file:/in%20put/50%25.csv") == _place("file:///in%20put/50%25.csv")
+    >>> place_in("file:/in%20put/50%25.csv") == place_in("file:///in%20put/50%25.csv")
     True
     """
     parts = urlsplit(uri)

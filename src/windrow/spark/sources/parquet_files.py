@@ -75,6 +75,11 @@ class ParquetRows:
         leaves = (schema.column(i) for i in range(len(schema)))
         return any(leaf.path == name and leaf.physical_type == "INT96" for leaf in leaves)
 
+    @property
+    def lacking(self) -> list[str]:
+        """Wanted columns that the file has not."""
+        return [name for name in self._wanted if name not in self._places]
+
     def groups_between(self, start: int, end: int) -> list[int]:
         """The row groups whose middle lies between two places in the file: each is in one of the parts of a file."""
         return [i for i in range(self.metadata.num_row_groups) if start <= self._middle(i) < end]

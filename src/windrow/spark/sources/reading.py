@@ -20,6 +20,7 @@ from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.runtime import reject
 from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.split_chunks import FAILED
+from windrow.spark.sources.absent import Absent, add_absent
 from windrow.spark.sources.missing_files import vanished
 from windrow.spark.sources.named_files import ARRIVED, LENGTH, PATH, TASK
 from windrow.spark.sources.parquet_files import ParquetRows, Read, as_uri, coded_type, local_path
@@ -54,10 +55,11 @@ class Reading:
     coded: tuple[str, ...] = ()
     zone: str = UTC
 
-    def rows(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(self, batches: Iterator[pa.RecordBatch], absent: Absent | None = None) -> Iterator[pa.RecordBatch]:
         """The events of one task, from all names of the batch: as slicers take them.
 
-        Names come in any order; they are read in their own, so that a task that runs again sends the same.
+        Names come in any order; they are read in their own, so that a task that runs again sends the same. What files
+        lack is counted in `absent`.
         """
         told = [row for batch in batches for row in _named(batch)]
         told.sort(key=lambda row: (row[PATH], row[LENGTH]))
@@ -65,9 +67,9 @@ class Reading:
             return
         own = shares([row[LENGTH] for row in told], self.tasks)[told[0][TASK]]
         for part in own:
-            yield from self._read(told[part.file], part)
+            yield from self._read(told[part.file], part, {} if absent is None else absent)
 
-    def _read(self, told: dict[str, Any], part: FilePart) -> Iterator[pa.RecordBatch]:
+    def _read(self, told: dict[str, Any], part: FilePart, absent: Absent) -> Iterator[pa.RecordBatch]:
         path = local_path(told[PATH])
         try:
             file = ParquetRows(path, self.columns, self.coded)
@@ -77,6 +79,9 @@ class Reading:
             raise JobError(vanished([as_uri(path)])) from error
         with file:
             groups = file.groups_between(part.start, part.end)
+            for name in file.lacking:  # of a file in several parts, the first counts it
+                rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+                add_absent(absent, name, int(part.start == 0), rows)
             for needed, together in self._runs(file, groups):
                 names = list(self.columns) if needed else [name for name in self.columns if name in self.timing]
                 for read in file.read(together, names):

@@ -54,8 +54,8 @@ def _reading(source: Source, files: NamedFiles, asked: Asked) -> Reading:
         raise _NotCovered(f"tasks do not know the time zone {zone}")
     others = [*failing, *([] if time is None else [time])]
     types = [_type(text, frame, schema, zone) for text in (*texts, *others)]
-    timing = () if time is None else columns_of([time], schema)
-    needed = columns_of([*texts, *others], schema)
+    timing = () if time is None else columns_of([time], schema.names)
+    needed = columns_of([*texts, *others], schema.names)
     apart = {name.lower(): name for name in files.partitions}
     for name in needed:
         if not is_plain(schema.field(name).type):
@@ -82,8 +82,8 @@ def _coded(asked: Asked, texts: tuple[str, ...], others: list[str], schema: pa.S
     """Columns of texts that are only asked for as keys: they are told apart in the files already."""
     names = tuple(schema.names)
     alone = {text for text, whole in zip(texts, asked.texts) if whole in asked.keys and bare_column(text, names)}
-    needed = columns_of([*others, *(text for text in texts if text not in alone)], schema)
-    named = [name for name in columns_of(alone, schema) if schema.field(name).type == pa.string()]
+    needed = columns_of([*others, *(text for text in texts if text not in alone)], schema.names)
+    named = [name for name in columns_of(alone, schema.names) if schema.field(name).type == pa.string()]
     return tuple(name for name in named if name not in needed)
 
 

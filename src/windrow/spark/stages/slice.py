@@ -21,6 +21,7 @@ from windrow.runtime.slice.expression_column import expression_column
 from windrow.runtime.slice.split_chunks import FAILED, SplitChunks
 from windrow.spark.expressions import guarded
 from windrow.spark.job.measures import METRICS, SEEN, SLICE_MEASURES, measured, measured_ddl
+from windrow.spark.sources.absent import Absent
 from windrow.spark.sources.asked import Asked, asked_of
 from windrow.spark.sources.failures import failures
 from windrow.spark.sources.heartbeat import NOW_SQL
@@ -141,8 +142,9 @@ def sliced(
         context = TaskContext.get()
         slicer = slicer_of(context.partitionId() if context else 0)
         scan = cut = events = 0
+        absent: Absent | None = None if kept is None else {}
         mark = time.perf_counter_ns()
-        for batch in batches if kept is None else kept.value.rows(batches):
+        for batch in batches if kept is None else kept.value.rows(batches, absent):
             now = time.perf_counter_ns()
             events += batch.num_rows
             slicer.add(in_utc(batch))
@@ -152,7 +154,7 @@ def sliced(
         cut += time.perf_counter_ns() - mark
         if payloads:
             measures = {"scan_us": scan // 1000, "slice_us": cut // 1000, "events": events}
-            yield packed(payloads, measures | {SEEN: json.dumps(slicer.sample.told())})
+            yield packed(payloads, measures | {SEEN: json.dumps(slicer.sample.told() | {"absent": absent})})
         set_loaded_aside()
 
     payloads = events.mapInArrow(slice_task, measured_ddl(PAYLOAD_DDL, SLICE_MEASURES))
