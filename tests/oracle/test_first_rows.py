@@ -11,6 +11,7 @@ import windrow
 from drawn_examples import examples
 from windrow.errors import QueryError
 from windrow.local.replay import Replay
+from windrow.operators.expire import ExpireRows
 
 from .at_instants import Drawn, check_at_instants, check_at_slides, drawn
 from .judge import TIME
@@ -47,6 +48,35 @@ def test_changes_add_up_to_the_query_at_every_instant(query, streams):
 @given(streams=drawn(), slide=st.integers(1, 5))
 def test_answers_at_slides_are_the_query_over_the_windows(query, streams, slide):
     check_at_slides(query, streams, slide)
+
+
+LIMITED = (
+    f"{NUMBERED} QUALIFY rn <= 2",
+    f"SELECT k, x, n, ROW_NUMBER() OVER (ORDER BY {ORDER}) AS rn FROM a {{12}} WHERE n > 0 QUALIFY (rn) < 3",
+    "SELECT k, x, n FROM a {9} QUALIFY RANK() OVER (PARTITION BY k ORDER BY n) <= 1",
+    "SELECT k, n FROM a {9} QUALIFY DENSE_RANK() OVER (ORDER BY n DESC NULLS LAST) <= 2",
+    "SELECT a.k, b.n FROM a {6} JOIN b {9} ON a.k = b.k ORDER BY b.n DESC, a.k LIMIT 1",
+)
+
+
+@pytest.mark.parametrize("query", LIMITED)
+@settings(max_examples=examples(30), deadline=None)
+@given(streams=drawn(), slide=st.integers(2, 14))
+def test_rows_that_no_window_will_tell_are_left_out_before_they_are_kept(query, streams, slide):
+    check_at_slides(query, streams, slide)
+
+
+def test_of_rows_that_come_and_go_together_no_more_are_kept_than_can_be_told():
+    times = pa.array(range(30_000), pa.int64()).cast(TIME)
+    rows = pa.table({"ts": times, "k": [i % 5 for i in range(30_000)], "x": [i * 7919 % 1009 for i in range(30_000)]})
+    window = "[RANGE 20 MILLISECONDS SLIDE 5 MILLISECONDS]"
+    text = f"SELECT k, x, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC) AS rn FROM a {window} QUALIFY rn <= 3"
+    replay = Replay(text, a=rows)
+    for batch in replay.batches(1_000):
+        replay.step(batch)
+    (together,) = replay.shard._pipelines._groups
+    (expire,) = (each for each in together.pipeline._operators.values() if isinstance(each, ExpireRows))
+    assert len(expire._waiting) == 3 * 5 * 4
 
 
 @pytest.mark.parametrize("order", ["ts, x DESC NULLS LAST, n", "ts DESC, x DESC NULLS LAST, n"])

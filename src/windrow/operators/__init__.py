@@ -7,6 +7,8 @@ expire            W-Expire, by time probing, negative tuples or the next input: 
                   time is over
 final_join        Joins whose rows come once: pairs as they are made, a row without a partner when none can come any
                   more
+first_of_panes    Of the rows that enter and leave windows together, those that can be among the first ones of any
+                  window
 function_states   The states of a function that remembers, one for each key, in chunks of which only those that changed
                   are written
 given_rows        What a function that remembers is told, and the rows that it gives

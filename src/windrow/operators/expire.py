@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from windrow.operators.changes import NEVER, Changes, merged
+from windrow.operators.first_of_panes import FirstOfPanes
 from windrow.operators.pending_changes import HoldsPending
 from windrow.operators.repository import SharedWindow
 from windrow.plan.instants import BEFORE_ALL
@@ -20,7 +21,8 @@ class ExpireRows(HoldsPending):
     Hammad et al. (2003), section 3.2: t- has the minTS of t, and maxTS = t.minTS + |w|. Above it nothing expires by
     itself: `until` is NEVER, except that a renewing DISTINCT is told (`tells`). A `-` that came in between is kept like
     any other change; its opposite cancels that of the row it took away, so nothing has to be looked for. Rows of a
-    stream are in a repository that is `shared` with windows of other ranges.
+    stream are in a repository that is `shared` with windows of other ranges. Where only a ranking reads them, rows that
+    it will never tell are left out (`first`).
     """
 
     def __init__(
@@ -31,9 +33,10 @@ class ExpireRows(HoldsPending):
         snapshot: Snapshot | None = None,
         tells: bool = False,
         shared: SharedWindow | None = None,
+        first: FirstOfPanes | None = None,
     ) -> None:
         super().__init__(node.types, family, blocks, snapshot)
-        self._tells, self._shared = tells, shared
+        self._tells, self._shared, self._first = tells, shared, first
         self._by_input = node.place == "input"
         self.reached: int = (snapshot or {}).get("reached", BEFORE_ALL)
         """The time of the newest row that came to it."""
@@ -48,6 +51,7 @@ class ExpireRows(HoldsPending):
         (changes,) = inputs
         if len(changes):
             self.reached = max(self.reached, int(changes.times[-1]))
+            changes = changes if self._first is None else self._first.of(changes)
         if self._shared is None:
             self._waiting.add(*_ending(changes))
         else:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow.operators.expire import ExpireRows
 from windrow.operators.final_join import FinalJoinRows
+from windrow.operators.first_of_panes import FirstOfPanes
 from windrow.operators.group import GroupRows
 from windrow.operators.join import JoinRows
 from windrow.operators.operator import Evaluate, Operator
@@ -41,6 +42,7 @@ from windrow.plan.nodes.changes import (
 )
 from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
+from windrow.plan.windows.slide_ends import SlideEnds
 from windrow.storage.blocks import Blocks, Snapshot
 
 
@@ -48,14 +50,14 @@ from windrow.storage.blocks import Blocks, Snapshot
 class OperatorNeeds:
     """What operators need beside their plan: row expressions, tables, users' code, and where state lives.
 
-    `slides`: nobody asks between the ends of windows.
+    `ends`: those of windows, between which nobody asks; None where every instant is asked for.
     """
 
     evaluate: Evaluate
     blocks: Blocks
     tables: Mapping[str, pa.Table]
     user: Mapping[str, type]
-    slides: bool = False
+    ends: SlideEnds | None = None
 
 
 def space_of(node: Node, tells: bool = False) -> str:
@@ -70,21 +72,22 @@ def operator_for(
     snapshot: Snapshot | None = None,
     tells: bool = False,
     shared: SharedWindow | None = None,
+    first: FirstOfPanes | None = None,
 ) -> Operator:
     """The operator of `node`, whose state is called `space`. `tells`: an Expire whose parent is a renewing DISTINCT.
 
-    `shared`: the rows of an Expire that windows of other ranges have, too.
+    `shared`: the rows of an Expire that windows of other ranges have, too. `first`: those that its reader may tell.
     """
     place = (space, around.blocks, snapshot)
     match node:
         case Scan():
-            return ScanRows(node, *place, around.slides)
+            return ScanRows(node, *place, around.ends is not None)
         case Regrouped():
             return RegroupedRows(node, *place)
         case StageEnd():
             return PartRows()
         case Expire():
-            return ExpireRows(node, *place, tells, shared)
+            return ExpireRows(node, *place, tells, shared, first)
         case Select():
             return SelectRows(node, around.evaluate)
         case Project():
@@ -108,7 +111,7 @@ def operator_for(
         case Join():
             return OuterJoinRows(node, around.evaluate, *place)
         case Ranked():
-            return RankRows(node, *place)
+            return RankRows(node, *place, around.ends)
         case Single():
             return SingleRows(node)
         case TableJoin(table=table):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from windrow.kernels.columns import plain
 from windrow.operators.certain import HeldChanges, clock_of, streams_in, waiting_inputs
 from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.expire import ExpireRows
+from windrow.operators.first_of_panes import FirstOfPanes, first_of_panes
 from windrow.operators.given_rows import RefusedEvents
 from windrow.operators.group import GroupRows
 from windrow.operators.net import by_sign, net
@@ -28,6 +29,7 @@ from windrow.plan.nodes.change_plan import is_told_in_order
 from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Union
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
+from windrow.plan.windows.slide_ends import SlideEnds
 from windrow.storage.blocks import Blocks, Snapshot
 
 STEP_ROWS = 32_768
@@ -58,16 +60,16 @@ class Pipeline:
         tables: Mapping[str, pa.Table] | None = None,
         user: Mapping[str, type] | None = None,
         snapshot: Snapshot | None = None,
-        slides: bool = False,
+        ends: SlideEnds | None = None,
         spread: Mapping[Leaf, Sequence[str]] | None = None,
     ) -> None:
-        """With `slides`, answers are asked for at the ends of windows alone, and clocks stay at these.
+        """With `ends`, answers are asked for at these ends of windows alone, and clocks stay there.
 
         `spread` says by which columns the rows of each leaf are spread over the shards.
         """
         self._spread = spread or {}
         self.plans = {name: _expiring_alike(plan) for name, plan in plans.items()}
-        around = OperatorNeeds(evaluate, blocks, tables or {}, user or {}, slides)
+        around = OperatorNeeds(evaluate, blocks, tables or {}, user or {}, ends)
         snapshot = snapshot or {"version": 0, "operators": {}}
         self._version: int = snapshot["version"]
         self._operators: dict[tuple[Node, bool], Operator] = {}
@@ -78,6 +80,7 @@ class Pipeline:
         self._repositories: dict[str, Repository] = {}
         self._shares: dict[tuple[Node, bool], str] = {}
         self._spaces: dict[tuple[Node, bool], str] = {}  # a name is made of the whole plan below: that takes its time
+        self._first = {} if ends is None else _first_of_panes(self.plans.values(), ends)
         for plan in self.plans.values():
             self._build((plan, False), around, snapshot["operators"])
         self._spaces_of = {name: self._spaces_below((plan, False)) for name, plan in self.plans.items()}
@@ -204,7 +207,7 @@ class Pipeline:
             self._build(child, around, kept)
         space = self._spaces[key] = space_of(node, tells)
         shared = self._shared(key, around, kept)
-        self._operators[key] = operator_for(node, space, around, kept.get(space), tells, shared)
+        self._operators[key] = operator_for(node, space, around, kept.get(space), tells, shared, self._first.get(node))
         self._streams[key] = streams_in(node)
         if goes_by_input(node):
             self._by_input.add(key)
@@ -220,7 +223,7 @@ class Pipeline:
         """The rows of a window without a slide, which it shares with those of other ranges over the same stream."""
         node, _ = key
         range_us, name = range_of(node), shared_name(node, self._spread)
-        if around.slides or range_us is None or name is None:
+        if around.ends is not None or range_us is None or name is None:
             return None
         if name not in self._repositories:
             self._repositories[name] = Repository(node.types, name, around.blocks, kept.get(name))
@@ -257,6 +260,26 @@ def _expiring_alike(plan: Node) -> Node:
     """
     plan = plan.with_children([_expiring_alike(child) for child in plan.children]) if plan.children else plan
     return replace(plan, place="apart") if isinstance(plan, Expire) and plan.place != "input" else plan
+
+
+def _first_of_panes(plans: Iterable[Node], ends: SlideEnds) -> dict[Node, FirstOfPanes]:
+    """By W-Expire: what it may leave out, since a ranking with a limit is all that reads it."""
+    readers: dict[Node, set[Node | None]] = {}
+    for plan in plans:
+        readers.setdefault(plan, set()).add(None)
+        waiting = [plan]
+        while waiting:
+            node = waiting.pop()
+            for child in node.children:
+                readers.setdefault(child, set()).add(node)
+                waiting.append(child)
+    found = {}
+    for node, reading in readers.items():
+        (reader,) = reading if len(reading) == 1 else (None,)
+        first = first_of_panes(reader, ends) if isinstance(reader, Ranked) else None
+        if first is not None:
+            found[node] = first
+    return found
 
 
 def _arrive(operator: ScanRows, node: Scan, arrived: Arrivals) -> None:

@@ -10,9 +10,10 @@ from numba import njit
 
 from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.row_table import RowTable
-from windrow.operators.sort_ranks import in_order, ranks_of
+from windrow.operators.sort_ranks import differ, in_order, ranks_of
 from windrow.plan.nodes.changes import Expire, Node, Project, Ranked, Scan, Select
 from windrow.plan.nodes.joins import Join, TableJoin
+from windrow.plan.windows.slide_ends import SlideEnds
 from windrow.storage.blocks import Blocks, Snapshot
 
 ALL = 2**62
@@ -27,12 +28,15 @@ class RankRows:
     A batch is worked off at once: all rows of the partitions that it touches, those that come with it too, are put in
     order, once. Then rows come and go at their places, and after each instant the first ones of a partition are those
     that are found from its beginning. Ties are in the order of the whole row, so that the answer does not depend on how
-    rows were cut into batches. Where no row is ever taken back, those behind the limit are forgotten.
+    rows were cut into batches. Where no row is ever taken back, those behind the limit are forgotten. Where nobody asks
+    but at the `ends` of windows, all that comes and goes from one to the next is one instant.
     """
 
-    def __init__(self, node: Ranked, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
+    def __init__(
+        self, node: Ranked, family: str, blocks: Blocks, snapshot: Snapshot | None = None, ends: SlideEnds | None = None
+    ) -> None:
         snapshot = snapshot or {"rows": None, "partitions": None}
-        self._node = node
+        self._node, self._ends = node, ends
         names = node.child.names
         self._types = node.child.types
         self._by = [names.index(name) for name in node.partition]
@@ -63,7 +67,7 @@ class RankRows:
         weights = side["n"][here]
         limit = ALL if self._node.limit is None else self._node.limit
         out = _settled(
-            (changes.times, places[slots], changes.weights),
+            (changes.times if self._ends is None else self._ends.of(changes.times), places[slots], changes.weights),
             (weights, ties, begins),
             FUNCTIONS.index(self._node.function),
             limit,
@@ -93,11 +97,11 @@ class RankRows:
         columns = self._rows.columns_of(here)
         keys = [ranks_of(columns[place], *how) for place, *how in self._order]
         order = in_order([own[here], *keys])
-        apart = _differ([own[here], *keys], order)
+        apart = differ([own[here], *keys], order)
         if not apart.all():  # ties are in the order of the whole row
             order = in_order([own[here], *keys, *map(ranks_of, columns)])
-            apart = _differ([own[here], *keys], order)
-        starts = _differ([own[here]], order)
+            apart = differ([own[here], *keys], order)
+        starts = differ([own[here]], order)
         begins = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
         return here[order], np.cumsum(apart), begins
 
@@ -133,17 +137,6 @@ def takes_back(node: Node) -> bool:
     if isinstance(node, Project | Select | TableJoin):
         return takes_back(node.child)
     return True
-
-
-def _differ(keys: Sequence[np.ndarray], order: np.ndarray) -> np.ndarray:
-    """Which rows, in order, differ from the one before."""
-    apart = np.zeros(len(order), bool)
-    if len(order):
-        apart[0] = True
-    for key in keys:
-        ranked = key[order]
-        apart[1:] |= ranked[1:] != ranked[:-1]
-    return apart
 
 
 @njit(cache=True, nogil=True)

@@ -30,7 +30,7 @@ def ranks_of(column: pa.Array, descending: bool = False, nulls_first: bool = Tru
         bits = np.where(np.isnan(numbers), np.nan, numbers).view(np.int64)
         ranks = bits ^ ((bits >> 63) & np.int64(LAST))  # negative numbers have their bits the other way round
         ranks = np.where(np.isnan(numbers), LAST - 1, ranks)
-    elif (pa.types.is_signed_integer(column.type) and column.type.bit_width < 64) or pa.types.is_timestamp(column.type):
+    elif pa.types.is_timestamp(column.type) or (pa.types.is_signed_integer(column.type) and _free(column, missing)):
         ranks = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     elif pa.types.is_nested(column.type):
         values = [repr(value.as_py()) for value in column]
@@ -42,9 +42,28 @@ def ranks_of(column: pa.Array, descending: bool = False, nulls_first: bool = Tru
     return np.where(missing, FIRST if nulls_first else LAST, ranks) if missing.any() else ranks
 
 
+def _free(column: pa.Array, missing: np.ndarray) -> bool:
+    """Whether whole numbers leave room for NULL before and after them."""
+    if column.type.bit_width < 64 or not missing.any():
+        return True
+    least, most = pc.min_max(column.fill_null(0)).as_py().values()
+    return bool(least > FIRST and most < LAST)
+
+
 def in_order(keys: Sequence[np.ndarray]) -> np.ndarray:
     """The places of rows in the order of several numbers, the first one first. Rows with the same are in any order."""
     order = np.argsort(keys[-1])
     for key in reversed(keys[:-1]):
         order = order[stable_order(key[order])]
     return order
+
+
+def differ(keys: Sequence[np.ndarray], order: np.ndarray) -> np.ndarray:
+    """Which rows, in order, differ from the one before; the first one does."""
+    apart = np.zeros(len(order), bool)
+    if len(order):
+        apart[0] = True
+    for key in keys:
+        ranked = key[order]
+        apart[1:] |= ranked[1:] != ranked[:-1]
+    return apart

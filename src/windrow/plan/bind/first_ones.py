@@ -33,7 +33,9 @@ def _limited(plan: Node) -> Node:
 def _bound(condition: exp.Expr) -> tuple[str, int, bool] | None:
     """The column that a condition bounds, the largest number that it lets through, and whether that is all it says."""
     turned = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
-    sign, left, right = type(condition), *(condition.args.get(side) for side in ("this", "expression"))
+    condition = condition.unnest()
+    sign, sides = type(condition), [condition.args.get(side) for side in ("this", "expression")]
+    left, right = (side.unnest() if isinstance(side, exp.Expr) else side for side in sides)
     if isinstance(left, exp.Literal) and sign in turned:
         sign, left, right = turned[sign], right, left
     if sign not in (exp.LTE, exp.LT, exp.EQ) or not isinstance(left, exp.Column) or not isinstance(right, exp.Literal):

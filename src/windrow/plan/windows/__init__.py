@@ -12,6 +12,7 @@ predicate_window  Windows that open at a row with one condition and close at a r
 row_levels        Nested windows that count rows: one range and slide for each level
 row_window        Windows that count rows: in their range, in their slide, or in both
 session_window    Windows of rows that follow each other closely
+slide_ends        The instants at which windows that slide together end
 time_window       Time windows: where each begins and ends
 uneven            Time windows that are not all as long as each other: by the calendar of a place, and those that grow
                   step by step

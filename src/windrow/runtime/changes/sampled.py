@@ -14,6 +14,7 @@ from windrow.operators.row_table import RowTable
 from windrow.plan.instants import EARLIEST_US, shown_starts
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import TIME
+from windrow.plan.windows.slide_ends import SlideEnds
 from windrow.storage.blocks import Blocks, Snapshot
 
 
@@ -21,7 +22,7 @@ def at_slides(changes: Changes, query: ChangePlan) -> Changes:
     """The changes at the ends of windows, or where they are asked for: what came and went between two is not told."""
     period = query.slide_us or query.every_us
     assert period is not None
-    ends = query.offset_us - (query.offset_us - changes.times) // period * period
+    ends = SlideEnds(period, query.offset_us).of(changes.times)
     moved = Changes(ends, changes.since, changes.until, changes.weights, changes.columns)
     return net(moved, query.root.types)
 

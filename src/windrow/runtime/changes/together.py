@@ -20,6 +20,7 @@ from windrow.plan.nodes.emission import OPERATIONS, SNAPSHOT
 from windrow.plan.nodes.joins import TableJoin
 from windrow.plan.nodes.regrouped import Leaf, Regrouped, StageEnd
 from windrow.plan.nodes.stage import StagePlan
+from windrow.plan.windows.slide_ends import SlideEnds
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.changes.beginnings import Beginnings
 from windrow.runtime.changes.sampled import Sampled, at_slides
@@ -48,7 +49,7 @@ class Together:
     @classmethod
     def open(cls, prefix: str, queries: Queries, plan: StagePlan, blocks: Blocks, kept: Snapshot | None) -> Together:
         """From the blocks that begin with `prefix`, as `kept` tells of them; without it, from nothing."""
-        blocks = PrefixedBlocks(blocks, prefix)
+        blocks, first = PrefixedBlocks(blocks, prefix), next(iter(queries.values()))
         pipeline = Pipeline(
             {name: query.root for name, query in queries.items()},
             evaluate_text,
@@ -56,7 +57,7 @@ class Together:
             tables=_tables(plan, queries.values()),
             user=dict(plan.user_code),
             snapshot=kept and kept["pipeline"],
-            slides=next(iter(queries.values())).slide_us is not None,
+            ends=None if first.slide_us is None else SlideEnds(first.slide_us, first.offset_us),
             spread={key.leaf: key.columns for key in plan.keys},
         )
         sampled: dict[str, Sampled | Beginnings] = {}
@@ -66,7 +67,6 @@ class Together:
                 sampled[name] = Beginnings(*place)
             elif query.emit == SNAPSHOT:
                 sampled[name] = Sampled(*place)
-        first = next(iter(queries.values()))
         instants = (first.slide_us, first.offset_us)
         texts = {name: asked_text(query) for name, query in queries.items()}
         return cls(prefix, *instants, first.streams, queries, pipeline, sampled, texts, first.every_us)
