@@ -156,10 +156,9 @@ def test_windows_over_the_clusters_of_windows():
         assert sum(row["cars"] for row in rows) == sum(one["n"] for one in own)
 
 
-@pytest.mark.parametrize("window", ["[ROWS 40]", "[RANGE 20 SECONDS]", "[ROWS 40 SLIDE 10 EMIT EVERY 1 SECOND]"])
-def test_what_cannot_be_told_is_refused_with_the_way_out(window: str):
-    text = f"SELECT COUNT(cid) AS n FROM cars {window} CLUSTER BY x, y USING C_BIRCH(5)"
-    with pytest.raises(NotSupportedYet, match=r"CLUSTER BY|clusters") as refused:
+def test_what_cannot_be_told_is_refused_with_the_way_out():
+    text = "SELECT COUNT(cid) AS n FROM cars [ROWS 40 SLIDE 10 EMIT EVERY 1 SECOND] CLUSTER BY x, y USING C_BIRCH(5)"
+    with pytest.raises(NotSupportedYet, match="CLUSTER BY") as refused:
         windrow.replay(text, cars=cars(9))
     assert "SLIDE 1" in str(refused.value)
 

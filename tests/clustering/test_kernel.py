@@ -212,8 +212,8 @@ def test_a_plugin_is_told_what_it_lacks_and_blamed_for_what_it_does():
             kernel.report(window)
     with pytest.raises(ClusteringError, match="does not say where points go"):
         lifted(clustering_for("boxes", (1.0,), 2, attached=[MEAN], user={"boxes": Boxes}), 1)
-    with pytest.raises(ClusteringError, match="CONVEX_HULL needs two columns"):
-        clustering_for("C_BIRCH", (1.0,), 3, attached=[hull()])
+    with pytest.raises(ClusteringError, match="CONVEX_HULL needs two or three columns"):
+        clustering_for("C_BIRCH", (1.0,), 4, attached=[hull()])
 
 
 def test_a_report_may_be_columns_or_a_list():

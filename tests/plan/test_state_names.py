@@ -27,6 +27,7 @@ from windrow.plan.nodes.aggregates import (
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Apply,
+    ClusterGroup,
     Column,
     Computed,
     Distinct,
@@ -45,7 +46,7 @@ from windrow.plan.nodes.changes import (
     Union,
     WindowEdge,
 )
-from windrow.plan.nodes.clusters import HULL, ClusterPartial
+from windrow.plan.nodes.clusters import HULL, ClusterPartial, cluster_answer
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
@@ -173,6 +174,12 @@ NODES = {
         f"group/1 by k; m: MAX double from max/1(price double) where volume > 0({SCAN})"
     ),
     Group(SALES, (), (Measure("n", ROWS),)): f"group/1 by nothing; n: COUNT bigint from count/1(*)({SCAN})",
+    ClusterGroup(
+        SALES,
+        ("k",),
+        (Measure("c", cluster_answer("CID")),),
+        clusters=ClusterPartial("clustering", algorithm="DBSCAN", parameters=(2.0, 3), coordinates=("price",)),
+    ): f"clusters/1 by k; c: CID bigint from cluster/1(*) of clustering/1 DBSCAN(2.0, 3) of (price)({SCAN})",
     Stamp(SALES, 5 * S, 0, (WindowEdge("begin", 60 * S), WindowEdge("end", 0), WindowEdge("none", None))): (
         f"stamp/1 every 5 s offset 0 s with begin: 60 s, end: 0 s, none: null({SCAN})"
     ),

@@ -54,8 +54,8 @@ def clustering_for(
     found, name = plugin_of(name, user), name.upper()
     if dimensions < 1:
         raise ClusteringError(f"{name}: a clustering needs at least one column")
-    if any(isinstance(other.kernel, Hull) for other in attached) and dimensions != 2:
-        raise ClusteringError(f"{name}: CONVEX_HULL needs two columns, and there are {dimensions}")
+    if any(isinstance(other.kernel, Hull) for other in attached) and dimensions not in (2, 3):
+        raise ClusteringError(f"{name}: CONVEX_HULL needs two or three columns, and there are {dimensions}")
     plugin = made(name, found)
     try:
         plugin.check(parameters, dimensions)
@@ -108,15 +108,15 @@ def kernel_of(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
         partial.algorithm,
         partial.parameters,
         len(partial.coordinates),
-        attached=[_attached(other, place, user) for other in partial.attached],
+        attached=[_attached(other, place, len(partial.coordinates), user) for other in partial.attached],
         user=own,
         indexes=asked_index(partial.index),
     )
 
 
-def _attached(partial: Partial, place: Mapping[str, int], user: Mapping[str, type]) -> Attached:
+def _attached(partial: Partial, place: Mapping[str, int], dimensions: int, user: Mapping[str, type]) -> Attached:
     if partial == HULL.partial:
-        return hull()
+        return hull(dimensions)
     argument = None if partial.argument is None else place[partial.argument]
     return Attached(kernel_for(partial, user), argument, None if partial.filter is None else place[partial.filter])
 
@@ -141,6 +141,6 @@ def made(name: str, plugin: type) -> Algorithm:
     return found if plugin in PLUGINS.values() else Adapted(found)
 
 
-def hull() -> Attached:
+def hull(dimensions: int = 2) -> Attached:
     """The convex hull of each cluster, to be attached."""
-    return Attached(Hull(), POINT)
+    return Attached(Hull(dimensions), POINT)

@@ -14,6 +14,7 @@ from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.changes import (
     Apply,
+    ClusterGroup,
     Distinct,
     Expire,
     Group,
@@ -133,6 +134,9 @@ def _line(node: Node) -> str:
             by = f" of each ({', '.join(keys)})" if keys else ""
             rejects = ", which leaves out the events that it fails with" if node.rejects else ""
             return f"function {function}: told the events{by} in order of time{rejects}"
+        case ClusterGroup(keys=keys, clusters=clusters):
+            how = "points come and go" if clusters is not None and clusters.reversible else "points are merged again"
+            return f"{clusters}" + (f", by ({', '.join(keys)})" if keys else "") + f": {how}"
         case Group(keys=keys, measures=measures):
             kept = ", ".join(f"{m.name} = {m.aggregate.answer} of {m.aggregate.partial}" for m in measures)
             return f"group by ({', '.join(keys)}): {kept}"

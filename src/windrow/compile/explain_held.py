@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from windrow.compile.keep_rows import Figures
 from windrow.plan.memory import size_text
-from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
+from windrow.plan.nodes.changes import ClusterGroup, Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
 from windrow.plan.nodes.joins import Join
 
 WORD, SLOT_BYTES = 8, 12
@@ -40,6 +40,10 @@ def _held(root: Node, figures: Figures) -> Iterator[tuple[str, float]]:
                     words = len(node.columns) + 1 + 4
                     what = type(node).__name__.upper()
                     yield f"the different rows of {what}", sum(known) * (words * WORD + SLOT_BYTES)
+            case ClusterGroup(child=child, clusters=clusters) if clusters is not None:
+                rows = _rows(child, figures)
+                if rows is not None:
+                    yield f"the points of {clusters}", rows * ((len(clusters.texts) + 8) * WORD + SLOT_BYTES)
             case Group(measures=measures):
                 rows = _rows(node.child, figures)
                 partials = dict.fromkeys(measure.aggregate.partial for measure in measures)

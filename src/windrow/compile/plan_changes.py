@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from windrow.compile.shard_key import Keys, answer_key, shard_key
 from windrow.plan.nodes.change_plan import ChangePlan
-from windrow.plan.nodes.changes import Apply, Group, Node
+from windrow.plan.nodes.changes import Apply, ClusterGroup, Group, Node
 from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.regrouped import Leaf, LeafKey, leaves_in
@@ -47,4 +47,6 @@ def users_in(plan: Node) -> set[str]:
     if isinstance(plan, Apply):
         return {plan.function} | users_in(plan.child)
     own = {name for m in plan.measures for name in m.aggregate.partial.users} if isinstance(plan, Group) else set()
+    if isinstance(plan, ClusterGroup) and plan.clusters is not None:
+        own |= set(plan.clusters.users)
     return own.union(*(users_in(child) for child in plan.children))

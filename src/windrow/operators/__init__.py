@@ -3,6 +3,8 @@
 certain           Which steps of a plan over changes may go on where one of its streams has fallen silent, and what the
                   others hold
 changes           Changes in columns: rows that come and go, in order of time
+cluster_groups    CLUSTER BY over rows that come and go: the rows of a group's clusters, whenever they change
+cluster_points    The points of groups that come and go, and the clusters after each instant
 expire            W-Expire, by time probing, negative tuples or the next input: sends a row again, negated, when its
                   time is over
 final_join        Joins whose rows come once: pairs as they are made, a row without a partner when none can come any
@@ -14,6 +16,7 @@ function_states   The states of a function that remembers, one for each key, in 
 given_rows        What a function that remembers is told, and the rows that it gives
 group             W-Group-By and W-Aggregate: the row of a group, whenever it changes
 group_partials    The last partials of all groups of an operator
+held_entries      The values of every group that are there, and over which instants of a batch
 held_values       Partials that cannot forget: the values of every group are kept, and folded over the instants at which
                   it changes
 instants          Changes by group and instant: what a group's aggregates are folded over
@@ -52,5 +55,6 @@ stored_functions  Whether the states of a function that remembers can be stored,
 stream_function   A function that remembers, as an operator: events in order of time in, the rows that a user's class
                   gives out
 table_join        A join of changes with a table that does not change
+told_clusters     The clusters of every group as they were told last
 words             Rows as numbers: equal rows have equal words, with NULL equal to NULL and NaN to NaN
 """

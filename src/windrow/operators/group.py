@@ -21,7 +21,7 @@ from windrow.operators.row_wise import true_rows
 from windrow.operators.stepwise import Stepwise
 from windrow.operators.words import Words
 from windrow.plan.nodes.aggregates import LISTS, ROWS, Partial
-from windrow.plan.nodes.changes import Expire, Group, Node, Project, Scan, Select
+from windrow.plan.nodes.changes import Group, leave_in_order
 from windrow.storage.blocks import Blocks, Snapshot
 
 
@@ -56,7 +56,7 @@ class GroupRows:
             place = (f"{family}.{partial.name}", blocks, kept.get(partial.name))
             if partial.kind == "user_rows":
                 self._folded[partial] = Stepwise(kernel, *place)
-            elif kernel.reversible and (partial.kind not in LISTS or _leave_in_order(child)):
+            elif kernel.reversible and (partial.kind not in LISTS or leave_in_order(child)):
                 self._folded[partial] = Reversible(kernel, *place)
             else:
                 self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)
@@ -168,13 +168,6 @@ class GroupRows:
             if kept is not None:
                 for folded in self._folded.values():
                     folded.sweep(kept)
-
-
-def _leave_in_order(node: Node) -> bool:
-    """Whether rows leave as they came: those of one stream do, those of joins and sub-queries in any order."""
-    while isinstance(node, Expire | Select | Project):
-        node = node.child
-    return isinstance(node, Scan)
 
 
 @njit(cache=True, nogil=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from windrow.operators.cluster_groups import ClusterGroupRows
 from windrow.operators.expire import ExpireRows
 from windrow.operators.final_join import FinalJoinRows
 from windrow.operators.first_of_panes import FirstOfPanes
@@ -27,6 +28,7 @@ from windrow.operators.table_join import TableJoinRows
 from windrow.plan.change_names import node_name
 from windrow.plan.nodes.changes import (
     Apply,
+    ClusterGroup,
     Distinct,
     Expire,
     Group,
@@ -94,6 +96,8 @@ def operator_for(
             return ProjectRows(node, around.evaluate)
         case Apply(function=function):
             return FunctionRows(node, around.user[function], *place)
+        case ClusterGroup():
+            return ClusterGroupRows(node, around.evaluate, around.user, *place)
         case Group():
             return GroupRows(node, around.evaluate, around.user, *place)
         case Stamp():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from windrow.plan.name_parts import quoted, short, span, type_text
 from windrow.plan.nodes.changes import (
     Apply,
+    ClusterGroup,
     Column,
     Distinct,
     Expire,
@@ -26,7 +27,7 @@ from windrow.plan.nodes.changes import (
 )
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
-from windrow.plan.state_names import aggregate_text
+from windrow.plan.state_names import aggregate_text, partial_text
 
 if TYPE_CHECKING:
     from windrow.plan.nodes.change_plan import ChangePlan
@@ -41,6 +42,7 @@ VERSIONS = {
     "apply": 1,
     "distinct": 1,
     "group": 1,
+    "clusters": 1,
     "stamp": 1,
     "union": 1,
     "minus": 1,
@@ -96,6 +98,8 @@ def _step(node: Node) -> tuple[str, str]:
         case Group():
             measured = (f"{quoted(measure.name)}: {aggregate_text(measure.aggregate)}" for measure in node.measures)
             told = f"by {', '.join(map(quoted, node.keys)) or 'nothing'}; {'; '.join(measured)}"
+            if isinstance(node, ClusterGroup) and node.clusters is not None:
+                return "clusters", f"{told} of {partial_text(node.clusters)}"
             return "group", f"{told}; also of no rows" if node.empty else told
         case Stamp():
             edges = ((quoted(edge.name), edge.before_us) for edge in node.edges)

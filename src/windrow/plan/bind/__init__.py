@@ -4,6 +4,7 @@ aggregate              SELECT with aggregates: what is grouped by, what is folde
 bind                   The one door to binding: names resolved, types known, and what cannot run refused
 bound                  What binding makes of a query: names resolved, types known, keys and aggregates told apart
 calls                  Calls of aggregates in a query's text: by which names they are known, and where they stand
+change_clusters        CLUSTER BY over rows that come and go: windows without a slide, joins, set operators
 change_groups          The select list of a query over changes, with GROUP BY, HAVING and DISTINCT
 change_sources         What FROM names in a query over changes, and its columns: streams through windows, tables, sub-
                        queries

@@ -11,6 +11,7 @@ from sqlglot import exp
 from windrow.language import as_written, error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in, is_call
+from windrow.plan.bind.change_clusters import ChangeClusters, ClusterResult, bind_change_clusters
 from windrow.plan.bind.change_sources import Derived, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
@@ -25,7 +26,8 @@ from windrow.plan.bind.refuse import refuse_groupings
 from windrow.plan.bind.resolve_calls import resolve
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, FilledPartial
-from windrow.plan.nodes.changes import Computed, Distinct, Group, Measure, Node, Project, Select
+from windrow.plan.nodes.changes import ClusterGroup, Computed, Distinct, Group, Measure, Node, Project, Select
+from windrow.plan.nodes.clusters import cluster_answer
 
 Build = Callable[[Node], Derived]
 
@@ -33,6 +35,8 @@ Build = Callable[[Node], Derived]
 def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     """What makes answers of the rows of FROM and WHERE; all that it reads of them is asked for at once."""
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
+    clusters = bind_change_clusters(tree, sources, scope)
+    taken_out = _as_it_is if clusters is None else clusters.taken_out
     by = []
     refuse_groupings(tree, scope.text)
     for node in grouped_by(tree, scope)[0]:
@@ -54,22 +58,23 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
         parts = sources.expanded(node) if is_star(node) else {output_name(node): node.unalias()}
         for name, part in parts.items():
             check_new(name, (*outputs, *led.values()), node, scope.text)
-            part = overs.taken_out(part)
+            part = taken_out(overs.taken_out(part))
             if name.lower() in EDGES and sources.is_led(part) and part.name.lower() == name.lower():
                 led[place] = name.lower()
             else:
                 outputs[name] = sources.lowered(part, of_groups=grouped)
     having = tree.args.get("having")
-    condition = None if having is None else unaliased(having.this, aliases, sources.visible())
+    condition = None if having is None else taken_out(unaliased(having.this, aliases, sources.visible()))
     kept = None if condition is None else sources.lowered(condition, of_groups=True)
     distinct = bool(tree.args.get("distinct"))
     qualify = tree.args.get("qualify")
     chosen = None if qualify is None else overs.taken_out(unaliased(qualify.this, aliases, sources.visible()))
+    chosen = None if chosen is None else taken_out(chosen)
     if qualify is not None and not overs.rankings:
         raise error_at(qualify.this, "QUALIFY needs a ranking", scope.text, "ROW_NUMBER() OVER (...) <= 3, or WHERE")
     ordering = Ordering.of(tree, aliases, scope)
     after = {**overs.parts, **({_CHOSEN: chosen} if chosen is not None else {}), **ordering.parts}
-    hidden = {name: sources.lowered(part, of_groups=grouped) for name, part in after.items()}
+    hidden = {name: sources.lowered(taken_out(part), of_groups=grouped) for name, part in after.items()}
     constants = bool(keys) or kept is not None or any(_has_argument(node, scope) for node in outputs.values())
     if not grouped or constants:
         sources.read_something()  # a constant is computed of each row, and rows without columns are no rows
@@ -79,7 +84,7 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     def build(plan: Node) -> Derived:
         columns = {**outputs, **hidden}
         if grouped:
-            plan, columns = _grouped(plan, keys, columns, kept, sources, higher)
+            plan, columns = _grouped(plan, keys, columns, kept, sources, higher, clusters)
         plan = overs.added_to(plan, {name: columns[name] for name in overs.parts}, higher)
         if chosen is not None:
             plan = Select(plan, checked_condition(resolved(columns[_CHOSEN]), plan.schema, higher))
@@ -106,6 +111,7 @@ def _grouped(
     kept: exp.Expr | None,
     sources: Sources,
     scope: Scope,
+    clusters: ChangeClusters | None,
 ) -> tuple[Node, dict[str, exp.Expr]]:
     """The groups of `plan`, and the outputs over their columns."""
     known = {expression_sql(key): key for key in keys}
@@ -118,15 +124,18 @@ def _grouped(
     for text, name in places.items():
         if pa.types.is_map(plan.schema.field(name).type):
             raise error_at(known[text], "a map cannot be grouped by", scope.text)
-    lift = _Lift(
-        plan, places, {edge.name for edge in sources.edges_above}, scope, tuple({type(key) for key in known.values()})
-    )
+    kinds = tuple({type(key) for key in known.values()})
+    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope, kinds, clusters)
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
+    if clusters is not None:
+        lift.measures.setdefault(cluster_answer("CID"), f"m{len(lift.measures)}")  # tells clusters apart
     if not places and not lift.measures:
         lift.measures[ROWS] = "m0"  # a group without columns would be no row
     measures = tuple(Measure(name, aggregate) for aggregate, name in lift.measures.items())
     groups: Node = Group(plan, tuple(places.values()), measures)
+    if clusters is not None:
+        groups = ClusterGroup(plan, tuple(places.values()), measures, clusters=clusters.partial(plan))
     if sources.windows is not None:
         groups = sources.windows.stamped(groups, sources.edges_above)
     if condition is not None:
@@ -143,6 +152,7 @@ class _Lift:
     edges: set[str]
     scope: Scope
     kinds: tuple[type[exp.Expr], ...]
+    clusters: ChangeClusters | None = None
     measures: dict[Aggregate, str] = field(default_factory=dict)
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
@@ -151,6 +161,8 @@ class _Lift:
     def _lifted(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, self.kinds) and not has_variables(node) and (text := expression_sql(node)) in self.places:
             return placed_as(plan_column(self.places[text]), node)
+        if isinstance(node, ClusterResult) and self.clusters is not None:
+            return self._measured(self.clusters.asked[node.this], node)
         if is_call(node, self.scope):
             aggregate = resolve(node, self.plan.schema, self.scope)
             if isinstance(aggregate.partial, FilledPartial):
@@ -159,7 +171,7 @@ class _Lift:
                 )
                 hint = "FROM stream [RANGE 10 SECONDS SLIDE 1 SECOND], without joins and DISTINCT"
                 raise error_at(node, message, self.scope.text, hint)
-            return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
+            return self._measured(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
         if isinstance(node, exp.Column) and node.name in self.edges:
             return node
         if isinstance(node, exp.Column):
@@ -167,6 +179,13 @@ class _Lift:
             message = f"{written!r} is neither grouped by nor aggregated"
             raise error_at(node, message, self.scope.text, way_out(written))
         return with_parts(node, self._lifted)
+
+    def _measured(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
+        return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
+
+
+def _as_it_is(node: exp.Expr) -> exp.Expr:
+    return node
 
 
 def _finished(plan: Node, outputs: dict[str, exp.Expr], distinct: bool, scope: Scope) -> Derived:

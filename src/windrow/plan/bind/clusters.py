@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,6 @@ from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_type, type_name
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import HULL, ClusterPartial, cluster_answer
-from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.windows.row_window import CountWindow
 
 _SLIDING = "a slide: [ROWS 100 SLIDE 1], or [RANGE 10 SECONDS SLIDE 1 ROWS], has the clusters after every row"
@@ -48,8 +47,8 @@ class ClusterScope:
                 return None
             raise error_at(node, f"{name} takes the name of the clusters", self.scope.text, f"{name}({self.alias})")
         if name == "CONVEX_HULL":
-            if len(self.coordinates) != 2:
-                message = f"CONVEX_HULL needs two columns in CLUSTER BY, and there are {len(self.coordinates)}"
+            if len(self.coordinates) not in (2, 3):
+                message = f"CONVEX_HULL needs two or three columns in CLUSTER BY, and there are {len(self.coordinates)}"
                 raise error_at(node, message, self.scope.text)
             return self.drawn(HULL)
         return cluster_answer(name)
@@ -98,19 +97,35 @@ def bind_clusters(tree: exp.Select, source: BoundRows, scope: Scope) -> ClusterS
     window = source.window
     if isinstance(window, CountWindow) and window.every_us is not None:
         raise not_yet(clause, "EMIT EVERY with CLUSTER BY over windows that count rows", scope.text, _SLIDING)
-    if isinstance(window, CountWindow) and scope.emit != SNAPSHOT:
-        what = "EMIT CHANGES of clusters of windows that count rows, which is what windows without a slide send,"
-        raise not_yet(clause, what, scope.text, _SLIDING)
+    alias = checked_alias(clause, source.columns, scope)
+    coordinates = tuple(_coordinate(node, source, scope) for node in clause.expressions)
+    refuse_twice(clause, coordinates, scope)
+    return ClusterScope(clause, alias, coordinates, scope)
+
+
+def checked_alias(clause: exp.Expr, columns: Iterable[str], scope: Scope) -> str:
+    """The name of the clusters, which no column may have."""
     alias = clause.args["alias"]
-    if alias.name.lower() in {name.lower() for name in source.columns}:
+    if alias.name.lower() in {name.lower() for name in columns}:
         message = f"there is a column {alias.name!r} already"
         raise error_at(alias, message, scope.text, "give the clusters another name behind AS")
-    coordinates = tuple(_coordinate(node, source, scope) for node in clause.expressions)
+    return str(alias.name.lower())
+
+
+def refuse_twice(clause: exp.Expr, coordinates: Sequence[str], scope: Scope) -> None:
+    """Raise where two of the coordinates are the same."""
     for number, text in enumerate(coordinates):
         if text in coordinates[:number]:
-            message = f"{text} stands twice in CLUSTER BY"
+            message = f"{expression_sql(clause.expressions[number])} stands twice in CLUSTER BY"
             raise error_at(clause.expressions[number], message, scope.text, "to let it count for more, multiply it")
-    return ClusterScope(clause, alias.name.lower(), coordinates, scope)
+
+
+def check_number(node: exp.Expr, type: pa.DataType, scope: Scope) -> None:
+    """Raise for a coordinate that is no number."""
+    if not (pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type)):
+        text = expression_sql(node)
+        message = f"a clustering needs numbers, and {text} is {type_name(type)}"
+        raise error_at(node, message, scope.text, f"CAST({text} AS DOUBLE)")
 
 
 def refuse_cluster_calls(tree: exp.Select, columns: Iterable[str], scope: Scope) -> None:
@@ -128,11 +143,8 @@ def refuse_cluster_calls(tree: exp.Select, columns: Iterable[str], scope: Scope)
 def _coordinate(node: exp.Expr, source: BoundRows, scope: Scope) -> str:
     meant = substituted(node, source.columns, scope.text)
     type = checked_type(meant, source.stream.schema, scope)
-    text = expression_sql(meant)
-    if not (pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type)):
-        message = f"a clustering needs numbers, and {text} is {type_name(type)}"
-        raise error_at(node, message, scope.text, f"CAST({text} AS DOUBLE)")
-    return text
+    check_number(node, type, scope)
+    return expression_sql(meant)
 
 
 def _name(node: exp.Expr) -> str | None:

@@ -12,7 +12,7 @@ from windrow.language.nodes import EMIT, Emit
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.over_changes import aggregates
-from windrow.plan.nodes.changes import Group, Minus, Node, Project, Ranked, Scan, Select
+from windrow.plan.nodes.changes import ClusterGroup, Group, Minus, Node, Project, Ranked, Scan, Select
 from windrow.plan.nodes.emission import DELETES, SNAPSHOT
 from windrow.plan.nodes.joins import Join, TableJoin
 
@@ -98,7 +98,7 @@ def with_empty(plan: Node, query: Query) -> Node:
 
 
 def _emptied(plan: Node) -> Node | None:
-    if isinstance(plan, Group) and not plan.keys:
+    if isinstance(plan, Group) and not isinstance(plan, ClusterGroup) and not plan.keys:
         return replace(plan, empty=True)
     if isinstance(plan, Project | Select):
         below = _emptied(plan.child)

@@ -146,7 +146,7 @@ def _is_value(node: exp.Expr) -> bool:
 
 def _has_over(node: exp.Expr) -> bool:
     """Whether something in `node` is of many rows, so that it cannot be computed where a stream is read."""
-    return any(type(part).__name__ == "OverResult" for part in node.walk())
+    return any(type(part).__name__ in ("OverResult", "ClusterResult") for part in node.walk())
 
 
 def _unqualified(node: exp.Expr, aliases: Sequence[str]) -> exp.Expr:

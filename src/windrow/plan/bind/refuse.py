@@ -90,7 +90,7 @@ def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:
     window = query.window
     if isinstance(window, NestedWindow | NestedRows) and (window.aging or _asks_levels(query)):
         raise not_yet(emit, "EMIT CHANGES with AGING, RECURRING or levels that are compared", text)
-    if query.clusters is not None and (isinstance(window, NestedWindow) or window.every_us is not None):
+    if query.clusters is not None and (isinstance(window, NestedWindow | NestedRows) or window.every_us is not None):
         raise not_yet(emit, "EMIT CHANGES of clusters of levels, or of windows that answer early", text)
 
 
@@ -103,9 +103,6 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     if tree.args.get("order") and not tree.args.get("limit"):
         message = "rows that come and go have no order: ORDER BY says which are the first ones, and needs LIMIT"
         raise error_at(tree.args["order"], message, text, "ORDER BY ... LIMIT 10, or leave ORDER BY out")
-    if tree.args.get("cluster"):
-        hint = "a slide: [RANGE 10 MINUTES SLIDE 1 MINUTE], or [RANGE 10 MINUTES SLIDE 1 ROWS] for every row"
-        raise not_yet(tree.args["cluster"], f"CLUSTER BY{_ELSEWHERE}", text, hint, tree=tree)
     for clause, name in _CLAUSES.items():
         found = tree.args.get(clause)
         if found and clause not in ("joins", "distinct"):

@@ -9,6 +9,7 @@ from typing import Literal
 import pyarrow as pa
 
 from windrow.plan.nodes.aggregates import Aggregate
+from windrow.plan.nodes.clusters import ClusterPartial
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -171,6 +172,13 @@ class Group(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterGroup(Group):
+    """One row for each cluster of each group: CLUSTER BY. The number of the cluster is among the measures."""
+
+    clusters: ClusterPartial | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WindowEdge:
     """A column with an edge of the window: its end less `before_us`. None is NULL: a window without a beginning."""
 
@@ -256,3 +264,10 @@ class Ranked(Node):
     @property
     def columns(self) -> tuple[Column, ...]:
         return self.child.columns + (() if self.number is None else (Column(self.number, pa.int32()),))
+
+
+def leave_in_order(node: Node) -> bool:
+    """Whether rows leave as they came: those of one stream do, those of joins and sub-queries in any order."""
+    while isinstance(node, Expire | Select | Project):
+        node = node.child
+    return isinstance(node, Scan)

@@ -12,7 +12,7 @@ from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT, changed_items, changed_schema, corrected_schema
 from windrow.plan.nodes.joined_rows import JoinedRows
-from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns
+from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, tells_fates
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.nodes.wanted import NOTHING, Wanted
@@ -193,7 +193,8 @@ class QueryPlan:
         if self.emit == CORRECTED:
             return corrected_schema(self.answered, len(self.keys), self.aggregates)
         leveled = "level" in self.leading
-        return changed_schema([key.type for key in self.keys], self.aggregates, self.clusters is not None, leveled)
+        fates = self.clusters is not None and tells_fates(self.window)
+        return changed_schema([key.type for key in self.keys], self.aggregates, fates, leveled)
 
     @property
     def leading(self) -> tuple[str, ...]:

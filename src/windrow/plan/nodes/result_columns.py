@@ -39,7 +39,12 @@ def leading_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool
     if emit in (SNAPSHOT, CORRECTED):
         return window_columns(window) if emit == SNAPSHOT else ("op", *window_columns(window))
     level = ("level",) if isinstance(window, NestedWindow | NestedRows) else ()
-    return ("op", "time", CHANGE, OTHER) if clustered else ("op", "time", *level)
+    return ("op", "time", CHANGE, OTHER) if clustered and tells_fates(window) else ("op", "time", *level)
+
+
+def tells_fates(window: TimeWindow | CountWindow) -> bool:
+    """Whether changes of clusters say what became of each: windows that count rows may change with every one."""
+    return not isinstance(window, CountWindow)
 
 
 def named_columns(window: TimeWindow | CountWindow, emit: str, clustered: bool) -> tuple[str, ...]:

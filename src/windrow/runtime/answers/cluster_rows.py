@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from windrow.clustering import Clustering, Report
+from windrow.clustering.cluster_columns import cluster_column
 from windrow.clustering.identity import Seen
 from windrow.kernels import Fields, Lowered, take
 from windrow.kernels.rounding import rounding_of
@@ -48,21 +48,7 @@ class ClusterRows:
 
     def lower(self, aggregate: Aggregate, until: np.ndarray) -> Lowered:
         """What `aggregate` asks of each cluster, whose windows hold what is before `until`."""
-        if aggregate.partial != CLUSTER:
-            number = self.partial.attached.index(aggregate.partial)
-            kernel = self.kernel.attached[number].kernel
-            partials = kernel.ended(self.report.partials[number], until)
-            return kernel.lower(partials, aggregate.answer, aggregate.type)
-        match aggregate.answer:
-            case "CID":
-                return Lowered(pa.array(self.numbers))
-            case "RADIUS":
-                return Lowered(pa.array(self.report.radii))
-            case "COUNT":
-                return Lowered(pa.array(self.report.counts))
-        centers = self.report.centers
-        offsets = np.arange(len(centers) + 1, dtype=np.int32) * centers.shape[1]
-        return Lowered(pa.ListArray.from_arrays(pa.array(offsets), pa.array(centers.reshape(-1))))
+        return cluster_column(aggregate, self.partial, self.kernel, self.report, self.numbers, until)
 
     def rounding(self, aggregate: Aggregate) -> np.ndarray | None:
         """How far `lower` may be off because of rounding."""

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.rounding import alike, numbers_in
+from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.differences import Noise
 from windrow.runtime.answers.places import Places
@@ -27,7 +28,8 @@ class LineDifferences:
     """Compares the answers of one query, line by line and window by window, and tells what differs.
 
     What a batch has answered is gathered (`add`, `pass_by`) and compared at its end (`told`), since a line may be
-    answered by several spaces. Rows are known by their keys. `family` is where the last answer of each line is kept.
+    answered by several spaces. Rows are known by their keys, and clusters by their numbers too. `family` is where the
+    last answer of each line is kept.
     """
 
     def __init__(self, query: QueryPlan, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
@@ -36,6 +38,8 @@ class LineDifferences:
         self._kept = pa.schema([field.with_nullable(True) for field in told])
         self._groups = [name for name in self._kept.names if not name.startswith("agg_")]
         self._aggregates = [name for name in self._kept.names if name.startswith("agg_")]
+        numbers = {f"agg_{i}" for i, aggregate in enumerate(query.aggregates) if aggregate == cluster_answer("CID")}
+        self._known_by = [*self._groups, *(name for name in self._aggregates if name in numbers)]
         apart = {f"key_{i}" for i, key in enumerate(query.keys) if key.sql in query.window.partition}
         self._line = [name for name in self._groups if name == "level" or name in apart]
         self._held = pa.table({name: pa.array([], self._kept.field(name).type) for name in self._kept.names})
@@ -136,7 +140,7 @@ class _Compared:
         self._table = pa.concat_tables([of._held, *(pa.Table.from_batches([rows]) for rows in news)]).combine_chunks()
         self._old, count = len(of._when), self._table.num_rows
         one = {name: self._table[name].combine_chunks() for name in self._table.column_names}
-        self._group = encode_keys([one[name] for name in of._groups], count)[0]
+        self._group = encode_keys([one[name] for name in of._known_by], count)[0]
         self._place_lines(one, count)
         self._codes = [encode_keys([one[name]], count)[0] for name in of._aggregates]
         self._shown = [np.arange(count) for _ in of._aggregates]

@@ -24,3 +24,7 @@ class Places:
         times = ends if instants is None else instants
         orders = 2 * times + (by_row and instants is None)
         return cls(orders, np.zeros(len(times), np.int64) if rows is None else rows, times)
+
+    def taken(self, rows: np.ndarray) -> Places:
+        """The places of some answers, some of them perhaps several times."""
+        return Places(self.orders[rows], self.numbers[rows], self.times[rows])

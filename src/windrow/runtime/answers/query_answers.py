@@ -116,7 +116,9 @@ class QueryAnswers:
                 batches, overflows = told[compared], 0
             elif compared in self._lines:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
-                self._lines[compared].add(batch, mine.places, answer_rounding(query, mine, self._user))
+                clusters, places = mine.clusters_for(query), mine.places
+                places = places if clusters is None else places.taken(clusters.rows)
+                self._lines[compared].add(batch, places, answer_rounding(query, mine, self._user))
                 batches = told[compared] = []
             else:
                 clusters = mine.clusters_for(query)
