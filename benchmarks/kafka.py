@@ -1,6 +1,7 @@
 """Kafka: events per second of a job that reads JSON, beside Spark that only decodes it; and what metrics cost.
 
-`python -m benchmarks.kafka quick`; live delays from topic to topic are `python -m benchmarks.kafka_live`.
+`python -m benchmarks.kafka quick`; `full 300000` has other batches than a stream reads by itself. Live delays from
+topic to topic are `python -m benchmarks.kafka_live`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import windrow
+from windrow.plan.kafka_options import BATCH_MESSAGES
 from windrow.serve.metrics_port import MetricsPort
 from windrow.spark.job import status_note
 from windrow.spark.packages import with_packages
@@ -48,19 +50,12 @@ class Measurement:
     ratio: float | None
 
 
-def events(count: int) -> list[bytes]:
+def events(count: int) -> Iterator[bytes]:
     """A thousand events in a second of their own time."""
     begin = 1_767_225_600
-    return [
-        json.dumps(
-            {
-                "card": f"c{(i * 7) % CARDS}",
-                "amount": float(i % 1000),
-                "ts": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(begin + i // 1000)),
-            }
-        ).encode()
-        for i in range(count)
-    ]
+    for i in range(count):
+        instant = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(begin + i // 1000))
+        yield json.dumps({"card": f"c{(i * 7) % CARDS}", "amount": float(i % 1000), "ts": instant}).encode()
 
 
 class Bench:
@@ -146,13 +141,17 @@ def _seconds(batches: list[int]) -> float:
     return sum(batches[1:]) / 1000
 
 
-def compare(size: str = "full") -> list[Measurement]:
-    """Run it and show a table: ways take turns, and the best of each counts."""
+def compare(size: str = "full", messages: str | None = None) -> list[Measurement]:
+    """Run it and show a table: ways take turns, and the best of each counts.
+
+    Both read so many `messages` a batch, in the full size those of a stream that does not say how many.
+    """
     lacks, table = missing("broker", "kafka"), Table("case", "events", "events/s", "ratio")
     if lacks is not None:
         Console().print(lacks)
         return []
-    count, batch, turns = Size(size).of((9_000, 3_000, 1), (600_000, 100_000, 2), (2_100_000, 300_000, 3))
+    count, batch, turns = Size(size).of((9_000, 3_000, 1), (600_000, 100_000, 2), (4_000_000, BATCH_MESSAGES, 3))
+    batch = batch if messages is None else int(messages)
     spark = local_spark("local[2]", with_packages({}, ["kafka"]))
     took: dict[str, list[float]] = {"decode": [], "unwatched": [], "watched": []}
     with tempfile.TemporaryDirectory() as temporary:
@@ -167,7 +166,7 @@ def compare(size: str = "full") -> list[Measurement]:
     spark.stop()
     floor, plain, watched = (bench.timed / min(took[way]) for way in took)
     found = [
-        Measurement("Spark reads and decodes into noop", bench.timed, floor, None),
+        Measurement(f"Spark reads and decodes into noop, {batch:,} a batch", bench.timed, floor, None),
         Measurement("Windrow, one query, no metrics, no status", bench.timed, plain, plain / floor),
         Measurement("the same with status, and metrics asked each second", bench.timed, watched, watched / plain),
     ]

@@ -18,6 +18,7 @@ from windrow.expressions.types import sql_name
 from windrow.plan.database_driver import with_driver
 from windrow.spark.sinks.table_names import TableNames, split_name
 from windrow.spark.sinks.writers import WrittenBySpark
+from windrow.spark.sources.database_reason import database_reason
 from windrow.spark.sources.read import spark_reason
 
 BATCHES = "_batch"
@@ -62,8 +63,9 @@ class DatabaseTable(WrittenBySpark):
         try:
             self._in_transaction(spark, names, lambda run: found.append(run.has(names.dialect, names.table())))
         except (Py4JError, PySparkException) as error:
+            does, said = database_reason(error) or ("cannot be reached", spark_reason(error))
             raise SettingsError(
-                f"the database of table {names.table()} cannot be reached: {spark_reason(error)}"
+                f"the database of table {names.table()} {does}: {said}"
                 "\nhint: url, user and password are those of its owner; the driver is named by --package or driver"
             ) from None
         return found[0]

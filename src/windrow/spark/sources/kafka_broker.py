@@ -17,9 +17,12 @@ from windrow.spark.sources.source import Topics
 Offsets = Mapping[str, Mapping[str, int]]
 """By topic and partition the message that is read next."""
 
-_PATIENCE = {"request.timeout.ms": "4000", "default.api.timeout.ms": "7000", "retries": "1"}
-"""A broker that is not there is told of within ten seconds."""
+PATIENCE_SECONDS = 10
+"""A broker that is not there, or does not answer, is told of within so many seconds, whatever its consumer is given."""
 
+_PATIENCE = {"request.timeout.ms": 4000, "default.api.timeout.ms": 7000}
+_RETRIES = {"retries": "1"}
+"""What the client itself waits for, in milliseconds, at most, and how often it tries: it says more than we could."""
 
 _REFUSALS = ("AuthenticationException", "AuthorizationException")
 
@@ -66,7 +69,7 @@ class _Admin:
 
     def __enter__(self) -> _Admin:
         given = self._jvm.java.util.HashMap()
-        for name, value in (_PATIENCE | self._given).items():
+        for name, value in (self._given | _RETRIES | _patience(self._given)).items():
             given.put(name, value)
         try:
             self._client = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(given)
@@ -80,7 +83,7 @@ class _Admin:
     def topics(self) -> set[str]:
         """The names of all topics that we may see."""
         try:
-            return set(self._client.listTopics().names().get())
+            return set(self._waited(self._client.listTopics().names()))
         except Py4JError as error:
             raise self._refused(error) from None
 
@@ -92,7 +95,7 @@ class _Admin:
                 place = kafka.common.TopicPartition(topic, int(partition))
                 told.put(place, kafka.clients.consumer.OffsetAndMetadata(self._jvm.java.lang.Long.valueOf(int(offset))))
         try:
-            self._client.alterConsumerGroupOffsets(group, told).all().get()
+            self._waited(self._client.alterConsumerGroupOffsets(group, told).all())
         except Py4JError as error:
             raise self._refused(error) from None
 
@@ -104,13 +107,16 @@ class _Admin:
                 spec = kafka.clients.admin.OffsetSpec.earliest()
                 asked.put(kafka.common.TopicPartition(topic, int(partition)), spec)
         try:
-            found = self._client.listOffsets(asked).all().get()
+            found = self._waited(self._client.listOffsets(asked).all())
         except Py4JError:  # a topic is gone: Spark says so
             return {}
         first: dict[str, dict[str, int]] = {}
         for place in found.keySet():
             first.setdefault(place.topic(), {})[str(place.partition())] = found.get(place).offset()
         return first
+
+    def _waited(self, answer: Any) -> Any:
+        return answer.get(PATIENCE_SECONDS, self._jvm.java.util.concurrent.TimeUnit.SECONDS)
 
     def _refused(self, error: Py4JError) -> SettingsError:
         causes = _causes(error.java_exception) if isinstance(error, Py4JJavaError) else []
@@ -124,6 +130,16 @@ class _Admin:
         if any("Sasl" in kind or kind.endswith(_REFUSALS) for kind in kinds):
             return SettingsError(f"the broker {self._broker} does not let us in: {said}")
         return SettingsError(f"the broker {self._broker} cannot be asked: {said}")
+
+
+def _patience(given: Mapping[str, str]) -> dict[str, str]:
+    """How long the client waits: a consumer may be given more patience than whoever starts a job has.
+
+    >>> _patience({"request.timeout.ms": "60000", "default.api.timeout.ms": "500"})
+    {'request.timeout.ms': '4000', 'default.api.timeout.ms': '500'}
+    """
+    asked = {name: int(given[name]) for name in _PATIENCE if given.get(name, "").isdigit()}
+    return {name: str(min(asked.get(name, most), most)) for name, most in _PATIENCE.items()}
 
 
 def _causes(error: JavaObject) -> list[Any]:

@@ -21,6 +21,7 @@ from windrow.plan.database_driver import with_driver
 from windrow.plan.instants import EARLIEST_US, LATEST_US
 from windrow.spark.connect import is_connect
 from windrow.spark.expressions import guarded, quiet_analysis
+from windrow.spark.sources.database_reason import database_reason
 from windrow.spark.sources.file_options import CORRUPT, FILES, TEXTS, bounded
 from windrow.spark.sources.heartbeat import NOW_SQL
 
@@ -129,8 +130,15 @@ def _loaded(reader: DataFrameReader | DataStreamReader, format: str) -> DataFram
 
 
 def spark_reason(error: Exception) -> str:
-    """The sentence of Spark's complaint that says what is wrong: the last cause, of an error that has several."""
-    text = str(error)
+    """The sentence of Spark's complaint that says what is wrong: the last cause, of an error that has several.
+
+    >>> spark_reason(Exception("An error occurred while calling o7.apply.\\n: java.io.IOException: no space\\n\\tat x"))
+    'no space'
+    """
+    told = database_reason(error)
+    if told is not None:
+        return f"the database {told.does}: {told.said}"
+    text = re.sub(r"^An error occurred while calling .*\n: (?:[\w.$]+: )?", "", str(error))
     causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
     text = causes[-1].split(": ", 2)[-1] if causes else text
     return re.sub(r"^\[[A-Z_.]+\] ", "", text).strip().split(" SQLSTATE")[0].split("\n")[0]
