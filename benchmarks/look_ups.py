@@ -1,4 +1,4 @@
-"""Look-ups from outside while a stream runs: how long each takes, and what index and look-ups cost the stream."""
+"""Look-ups from outside, and requests inside, while a stream runs: how long each takes, and what the stream pays."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from windrow.errors import SettingsError
 from windrow.spark.job.job import Job
 
 from .bench_spark import bench_spark
+from .index_requests import KEYS, QUESTION, check_answers, written_requests
+from .index_requests import SCHEMA as ASKING
 from .linear_road import reports
 from .size import Size
 
@@ -29,15 +31,22 @@ SCHEMA = "ts TIMESTAMP, vid INT, speed INT, xway INT, dir INT, seg INT"
 COUNTS = """SELECT xway, seg, COUNT(*) AS n, AVG(speed) AS mean
             FROM positions [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY xway, seg"""
 ALONE, INDEXED, ASKED = "windows alone", "with an index", "with an index that is asked"
+REQUESTED = "the same, and requests inside"
+COLD = 2
+"""So many batches are not timed: they load and compile what the others find ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One job: events a second over its batches but the first two, and what look-ups took, if there were any."""
+    """One job: events and requests a second over its batches but the first two, and what look-ups took, if any.
+
+    Where a job is several Spark queries, the rates are those of the slowest.
+    """
 
     case: str
     events: int
     rate: float
+    requests: float = 0.0
     look_ups: int = 0
     median_ms: float | None = None
     p99_ms: float | None = None
@@ -50,11 +59,11 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     with bench_spark() as spark, tempfile.TemporaryDirectory() as folder:
         found = list(measure(spark, Path(folder), size))
     table = Table(title="positions of Linear Road, local[2]")
-    for column in ("job", "events/s", "look-ups", "median ms", "p99 ms", "ranges p99 ms"):
+    for column in ("job", "events/s", "requests/s", "look-ups", "median ms", "p99 ms", "ranges p99 ms"):
         table.add_column(column, justify="right")
     for line in found:
         times = ("-" if value is None else f"{value:.1f}" for value in (line.median_ms, line.p99_ms, line.range_p99_ms))
-        table.add_row(line.case, f"{line.rate:,.0f}", f"{line.look_ups:,}", *times)
+        table.add_row(line.case, f"{line.rate:,.0f}", f"{line.requests:,.0f}", f"{line.look_ups:,}", *times)
     console.print(table)
     if json_path is not None:
         json_path.write_text("".join(json.dumps(asdict(line)) + "\n" for line in found))
@@ -63,27 +72,46 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
 
 
 def measure(spark: SparkSession, folder: Path, size: Size) -> Iterator[Measurement]:
-    """The same events through the same windows, without an index, with one, and with one that is asked meanwhile."""
-    batches, rows = size.of((3, 500), (8, 200_000), (30, 200_000))
+    """The same events through the same windows, without an index, with one, with one that is asked meanwhile, and with
+    one that a stream of requests is joined with too."""
+    batches, rows, asked = size.of((3, 500, 25), (8, 200_000, 10_000), (30, 200_000, 10_000))
     events = written(folder / "in", batches, rows)
-    cases = size.of((ALONE, ASKED), (ALONE, INDEXED, ASKED), (ALONE, INDEXED, ASKED))
+    requests = written_requests(folder / "requests", events, rows, asked)
+    cases = size.of((ALONE, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED), (ALONE, INDEXED, ASKED, REQUESTED))
     for number, case in enumerate(cases):
         session = windrow.Session(spark, shards=2)
         session.stream_files("positions", str(folder / "in"), schema=SCHEMA, time="ts", maxFilesPerTrigger=1)
         session.query("counts", COUNTS)
         if case != ALONE:
-            keys = ["xway", "dir", "seg", "vid"]
-            session.index("speeds", "positions", keys, include=["speed"], range="5 minutes", slide="1 minute")
-        job = session.start(str(folder / f"kept{number}"), {"counts": windrow.sink("noop")}, "available now")
-        points, ranges = asked_until_done(job, events) if case == ASKED else ([], [])
+            session.index("speeds", "positions", KEYS, include=["speed"], range="5 minutes", slide="1 minute")
+        sinks, answers = {"counts": windrow.sink("noop")}, folder / f"answers{number}"
+        if case == REQUESTED:
+            session.stream_files("requests", str(folder / "requests"), schema=ASKING, time="ts", maxFilesPerTrigger=1)
+            session.query("answered", QUESTION)
+            sinks["answered"] = windrow.sink("parquet", path=answers)
+        job = session.start(str(folder / f"kept{number}"), sinks, "available now")
+        points, ranges = asked_until_done(job, events) if case in (ASKED, REQUESTED) else ([], [])
         assert job.wait(600), "the job is stuck"
-        figures = job.progress()["positions"]
+        seconds = slowest_batch(job)
         if case != ALONE:
             check(job, events)
-        points = points or ([] if case != ASKED else asked_once(job, events))
+        if case == REQUESTED:
+            check_answers(answers, events, requests)
+        points = points or ([] if case in (ALONE, INDEXED) else asked_once(job, events))
         told = [float(value) for value in np.percentile(points, (50, 99))] if points else [None, None]
         wide = float(np.percentile(ranges, 99)) if ranges else None
-        yield Measurement(case, events.num_rows, figures.stream_rate or 0.0, len(points), told[0], told[1], wide)
+        joined = asked / seconds if case == REQUESTED else 0.0
+        yield Measurement(case, events.num_rows, rows / seconds, joined, len(points), told[0], told[1], wide)
+
+
+def slowest_batch(job: Job) -> float:
+    """Seconds that a batch takes in the slowest Spark query of a job: all of them read all positions."""
+    job.progress()
+    taken = []
+    for stream in job._watched._streams.values():
+        batches = [batch["seconds"] for batch in stream.recent if batch["events"]]
+        taken.append(float(np.mean(batches[COLD:] or batches)))
+    return max(taken)
 
 
 def written(folder: Path, batches: int, rows: int) -> pa.Table:
@@ -114,7 +142,7 @@ def asked_until_done(job: Job, events: pa.Table) -> tuple[list[float], list[floa
         row = events.slice(int(random.integers(0, events.num_rows)), 1).to_pylist()[0]
         try:
             began = time.perf_counter()
-            job.lookup("speeds", **{name: row[name] for name in ("xway", "dir", "seg", "vid")})
+            job.lookup("speeds", **{name: row[name] for name in KEYS})
             points.append((time.perf_counter() - began) * 1000)
             if len(points) % 10 == 0:
                 began = time.perf_counter()
@@ -129,7 +157,7 @@ def asked_until_done(job: Job, events: pa.Table) -> tuple[list[float], list[floa
 def asked_once(job: Job, events: pa.Table) -> list[float]:
     row = events.slice(0, 1).to_pylist()[0]
     began = time.perf_counter()
-    job.lookup("speeds", **{name: row[name] for name in ("xway", "dir", "seg", "vid")})
+    job.lookup("speeds", **{name: row[name] for name in KEYS})
     return [(time.perf_counter() - began) * 1000]
 
 
@@ -140,7 +168,7 @@ def check(job: Job, events: pa.Table) -> None:
     held = events.filter(pa.array((times < clock) & (times >= clock - 300_000_000)))
     assert job.scan("speeds").num_rows == held.num_rows
     row = held.slice(held.num_rows // 2, 1).to_pylist()[0]
-    key = {name: row[name] for name in ("xway", "dir", "seg", "vid")}
+    key = {name: row[name] for name in KEYS}
     own = (
         [other["speed"] for other in held.to_pylist() if all(other[name] == key[name] for name in key)]
         if (held.num_rows < 10_000)

@@ -54,7 +54,7 @@ class Declared:
         bound = bind_index(index, self._compiler.catalog, self._compiler.columns_of)
         self.register(index.name, bound.query)
         self._indexes[index.name] = bound
-        return index_sink(bound.facts)
+        return index_sink(bound)
 
     def register(self, name: str, query: Query, choose: Wanted = NOTHING) -> AnyQuery:
         """Register a query that has been read already; returns its plan."""

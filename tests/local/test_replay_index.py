@@ -108,7 +108,10 @@ def test_what_cannot_be_asked_is_told() -> None:
         ({"k": 1}, "needs its whole key, and name is missing\nhint: if a range is meant, scan\\('found', k=1\\)"),
         ({"k": 1, "name": "b", "v": 2}, "'v' is in it, but not in its key"),
         ({"k": 1, "name": ("a", "b")}, "name is a range"),
-        ({"k": "one", "name": "b"}, "k is int32, and 'one' is no such value"),
+        (
+            {"k": "one", "name": "b"},
+            "k is int32, and 'one' is no such value\nhint: the key of 'found' is k int32, name string",
+        ),
         ({"k": True, "name": "b"}, "k is int32, and True is no such value"),
         ({"k": 2**40, "name": "b"}, "no such value"),
     ):
@@ -116,7 +119,10 @@ def test_what_cannot_be_asked_is_told() -> None:
             replay.lookup("found", **key)
     for key, why in (
         ({"name": "b"}, "k is missing before name"),
-        ({"k": (1, 2), "name": "b"}, "only the last column"),
+        (
+            {"k": (1, 2), "name": "b"},
+            "only the last column that is named may be a range, and k is not .*\nhint: leave out",
+        ),
         ({"k": (1, 2, 3)}, "is no range"),
     ):
         with pytest.raises(SettingsError, match=why):
@@ -140,6 +146,8 @@ def test_what_cannot_be_asked_is_told() -> None:
     ):
         with pytest.raises(QueryError, match=why):
             Replay(text, s=stream)
+    with pytest.raises(QueryError, match=r"unknown stream 't'(.|\n)*hint: 't' is a table, and does not change"):
+        Replay("CREATE INDEX i ON t [RANGE 5 SECONDS SLIDE 5 SECONDS] (k)", s=stream, tables={"t": stream})
     nested = stream.append_column("list", pa.array([[1], [2]]))
     with pytest.raises(QueryError, match="has no order"):
         Replay("CREATE INDEX i ON s [RANGE 5 SECONDS SLIDE 5 SECONDS] (list)", s=nested)

@@ -169,6 +169,17 @@ def test_what_is_no_distribution(text: str, message: str) -> None:
         windrow.replay(text, s=table([]), views=views, functions={"seen": Seen})
 
 
+@pytest.mark.parametrize("by", ["3", "-1", "1 + 2", "ARRAY(0, 3)", "CAST(NULL AS INT)"])
+def test_a_constant_that_is_no_shard_is_refused_before_any_event_comes(by: str) -> None:
+    message = rf"sends no event of 's' anywhere: shards are 0 to 2\nhint: one of these, such as x % {SHARDS}, or ALL"
+    settings: dict[str, Any] = {"s": table([]), "shards": SHARDS, "functions": {"seen": Seen}}
+    with pytest.raises(SettingsError, match=message):
+        windrow.replay(f"SELECT n FROM seen(TABLE s DISTRIBUTE BY {by})", **settings)
+    with pytest.raises(SettingsError, match=message):
+        windrow.Replay(f"CREATE INDEX i ON s [RANGE 1 HOUR SLIDE 1 HOUR] (k) DISTRIBUTE BY {by}", **settings)
+    assert windrow.replay("SELECT n FROM seen(TABLE s DISTRIBUTE BY ARRAY(0, 2))", **settings).num_rows == 0
+
+
 def test_shards_are_a_number() -> None:
     with pytest.raises(SettingsError, match="shards=0 is not a whole number from 1"):
         windrow.replay("SELECT n FROM seen(TABLE s)", s=table([]), functions={"seen": Seen}, shards=0)

@@ -21,6 +21,7 @@ from .streams import SECOND, START, finish, instants, put, until
 
 SCHEMA = "ts TIMESTAMP, xway INT, seg INT, vid BIGINT, road STRING, speed DOUBLE"
 INDEX = "CREATE INDEX speeds ON positions [RANGE 40 SECONDS SLIDE 10 SECONDS] (xway, seg, vid) INCLUDE (speed)"
+RECENT = "CREATE INDEX recent ON positions [RANGE 12 SECONDS SLIDE 4 SECONDS] (xway, seg, vid) INCLUDE (speed)"
 NAMED = "CREATE INDEX by_road ON positions [RANGE 1 MINUTE SLIDE 20 SECONDS] (road, vid) INCLUDE (seg)"
 LATENESS = "2 seconds"
 
@@ -47,11 +48,11 @@ def test_a_job_is_asked_as_replay_is_batch_by_batch_and_after_a_restart(spark: S
     source, checkpoint = tmp_path / "in", str(tmp_path / "kept")
     replayed = {
         name: Replay(text, positions=files[0], lateness=LATENESS)
-        for name, text in (("speeds", INDEX), ("by_road", NAMED))
+        for name, text in (("speeds", INDEX), ("by_road", NAMED), ("recent", RECENT))
     }
     put(source, files[0])
     script = f"""CREATE STREAM positions ({SCHEMA}) USING parquet OPTIONS (path '{source}', maxFilesPerTrigger '1')
-        TIMESTAMP BY ts LATENESS {LATENESS}; {INDEX}; {NAMED};
+        TIMESTAMP BY ts LATENESS {LATENESS}; {RECENT}; {INDEX}; {NAMED};
         CREATE SINK counts USING memory; INSERT INTO counts
         SELECT xway, COUNT(*) AS n FROM positions [RANGE 30 SECONDS SLIDE 10 SECONDS] GROUP BY xway"""
     for first, behind in ((0, 1), (1, 3), (3, 5)):  # the job ends and is started again in between
@@ -66,6 +67,9 @@ def test_a_job_is_asked_as_replay_is_batch_by_batch_and_after_a_restart(spark: S
         asked = [{"xway": 1}, {"xway": 0, "seg": (1, 3)}, {"xway": None}, {}, {"xway": 1, "seg": 2, "vid": (None, 150)}]
         for key in asked:
             assert job.scan("speeds", **key).to_pylist() == replayed["speeds"].scan("speeds", **key).to_pylist()
+            assert job.scan("recent", **key).to_pylist() == replayed["recent"].scan("recent", **key).to_pylist()
+        kept = [path.name for path in Path(checkpoint, "indexes", "recent").iterdir()]
+        assert kept == ["manifest.json"], "its rows are those of the wider index"
         roads = [
             {},
             {"road": "a long road elsewhere"},
@@ -117,7 +121,7 @@ def check_over_http(session: windrow.Session, job: Job) -> None:
     with windrow.open_console(session, job, port=0) as server:
         client = windrow.connect(server.link)
         facts = {index["index"]: index for index in client.indexes()}
-        assert facts.keys() == {"speeds", "by_road"} and facts["speeds"]["key"] == ["xway", "seg", "vid"]
+        assert facts.keys() == {"speeds", "by_road", "recent"} and facts["speeds"]["key"] == ["xway", "seg", "vid"]
         assert facts["speeds"]["batch"] >= 0 and facts["speeds"]["clock"]
         for key in ({"xway": 1}, {"xway": 0, "seg": (1, 3)}, {"xway": 1, "seg": 2, "vid": (None, 150)}, {}):
             assert client.scan("speeds", **key).to_pylist() == job.scan("speeds", **key).to_pylist()

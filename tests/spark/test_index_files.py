@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from windrow.indexes.asking import key_range
 from windrow.indexes.facts import IndexFacts
@@ -17,6 +20,7 @@ from windrow.indexes.runs import BLOCK_ROWS, RunFile, encode_run, in_key_order
 from windrow.places.place import place_of
 from windrow.spark.sinks import index_files
 from windrow.spark.sinks.index_files import IndexSink
+from windrow.spark.sinks.shared_index import SharedIndexSink, chosen_of
 
 FACTS = IndexFacts(
     "speeds", ("seg", "name"), pa.schema({"seg": pa.int64(), "name": pa.string(), "v": pa.int64()}), 300, 60
@@ -73,6 +77,40 @@ def test_many_runs_of_a_pane_become_one_and_nothing_else_changes(
     found = reader.scan(seg=3)
     assert found["seg"].to_pylist() == [3] * 16 and found["name"].to_pylist() == sorted(found["name"].to_pylist())
     assert reader.lookup(seg=3, name="b")["time"].cast(pa.int64()).to_pylist() == [4, 9, 14, 19, 24, 29, 34, 39]
+
+
+NARROW = IndexFacts("few", FACTS.keys, FACTS.schema.remove(2), 90, 45)
+"""The same keys, one column less, and panes that are cut otherwise."""
+
+
+@given(st.lists(st.lists(st.integers(0, 60), max_size=6), min_size=1, max_size=8), st.integers(0, 8))
+def test_an_index_within_another_finds_what_it_would_by_itself_also_when_that_one_goes(
+    batches: list[list[int]], left: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = place_of(folder)
+        wide, alone = sink_in(Path(folder) / "wide"), IndexSink(NARROW, home / "alone", NO_SPARK, "job-alone")
+        within: IndexSink = SharedIndexSink(NARROW, home / "few", NO_SPARK, "job-few", "wide")
+        assert chosen_of(home / "few", {"wide": home / "wide"}) == home / "wide", "it is new"
+        readers = [PublishedIndex(home / name) for name in ("few", "alone")]
+        clock = 0
+        for batch, steps in enumerate(batches):
+            if batch == left:  # the wider one is dropped: it goes on from what that one holds
+                assert batch == 0 or chosen_of(home / "few", {}) is None
+                within = IndexSink(NARROW, home / "few", NO_SPARK, "job-few")
+            times = [clock + step for step in sorted(steps)]
+            clock = max([clock, *(time + 1 for time in times)])
+            for sink in (wide, within, alone) if batch < left else (within, alone):
+                if batch in (0, left):
+                    sink.clear(batch)
+                told = rows(times, 10 * batch)
+                sink.commit(sink.stage(told, batch) if times else [], batch, clock)
+            for key in ({}, {"seg": 3}, {"seg": (1, 2)}):
+                shared, own = (reader.scan(**key) for reader in readers)
+                assert shared.to_pylist() == own.to_pylist()
+            if batch < left:
+                assert [entry.name for entry in (home / "few").entries()] == [MANIFEST], "each row is there once"
+        assert chosen_of(home / "alone", {"wide": home / "wide"}) is None, "it has runs of its own"
 
 
 def test_a_look_up_reads_the_blocks_that_it_needs_and_no_others(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from windrow.compile.keep_rows import Figures
 from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
 from windrow.compile.refuse_large import refuse_large
+from windrow.compile.refuse_shards import refuse_shards
 from windrow.compile.rule import Arriving
 from windrow.compile.rules import RULES
 from windrow.compile.wishes import Tables, Wishes
@@ -127,11 +128,12 @@ class Compiler:
         keeps_rejected: bool = False,
         live: bool = False,
         figures: Figures | None = None,
+        shards: int | None = None,
     ) -> StagePlan:
         """Compiles queries that share one scan of their streams; returns the last stage, which holds those before it.
 
-        `live` is a job that goes on by itself. By the `figures` of a stream it is chosen what panes keep, and windows
-        that cannot fit into memory are refused.
+        `live` is a job that goes on by itself, `shards` what its checkpoint has, where there is one. By the `figures`
+        of a stream it is chosen what panes keep, and windows that cannot fit into memory are refused.
         """
         wishes, tables = self.wishes, {name: self._tables(name) for name in tables_of(queries)}
         around = StageNeeds(
@@ -151,6 +153,7 @@ class Compiler:
         for rule in RULES.scanned:
             queries = [rule(query, tables, local) for query in queries]
         plan = plan_stages(queries, around)
+        refuse_shards(plan, shards or wishes.in_one or wishes.shards or 1)
         if figures is not None and wishes.shards is not None:
             for stream in plan.stages[0].streams:
                 refuse_large(stream, wishes.shards, figures)

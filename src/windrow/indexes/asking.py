@@ -73,7 +73,10 @@ def key_range(facts: IndexFacts, given: Mapping[str, Any]) -> KeyRange:
         )
     for name in names[:-1]:
         if isinstance(given[name], tuple):
-            raise SettingsError(f"only the last column that is named may be a range, and {name} is not")
+            raise SettingsError(
+                f"only the last column that is named may be a range, and {name} is not the last"
+                f"\nhint: leave out those behind {name}, and filter what is found"
+            )
     values = [given[name] for name in names]
     if not values or not isinstance(values[-1], tuple):
         prefix = _encoded(facts, names, values)
@@ -104,4 +107,7 @@ def _column(facts: IndexFacts, name: str, value: Any) -> pa.Array:
             raise pa.ArrowTypeError(value)
         return pa.array([value], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        raise SettingsError(f"{name} is {kind}, and {value!r} is no such value") from None
+        wanted = ", ".join(f"{key} {facts.schema.field(key).type}" for key in facts.keys)
+        raise SettingsError(
+            f"{name} is {kind}, and {value!r} is no such value\nhint: the key of {facts.name!r} is {wanted}"
+        ) from None

@@ -16,7 +16,8 @@ from windrow.indexes.facts import IndexFacts
 from windrow.indexes.runs import RunFile, in_window
 from windrow.places.place import Place
 
-MANIFEST, FORMAT = "manifest.json", 1
+MANIFEST, FORMAT, SHARED = "manifest.json", 1, 2
+"""The formats of a manifest: with runs of its own, and one that names the index whose runs it has."""
 _TRIES = 5
 
 
@@ -43,24 +44,46 @@ class Manifest:
     gone: tuple[str, ...] = ()
 
     def encoded(self, facts: IndexFacts) -> bytes:
-        schema = base64.b64encode(facts.schema.serialize().to_pybytes()).decode()
-        kept = {"format": FORMAT, "name": facts.name, "keys": facts.keys, "schema": schema}
-        kept |= {"range_us": facts.range_us, "slide_us": facts.slide_us}
-        return json.dumps(kept | asdict(self)).encode()
+        return json.dumps({"format": FORMAT} | _plain(facts) | asdict(self)).encode()
 
     @classmethod
     def decoded(cls, content: bytes) -> tuple[Manifest, IndexFacts]:
         kept: dict[str, Any] = json.loads(content)
         if kept.get("format") != FORMAT:
             raise JobError(f"the index is of format {kept.get('format')}, and this version of Windrow reads {FORMAT}")
-        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(kept["schema"])))
-        facts = IndexFacts(kept["name"], tuple(kept["keys"]), schema, kept["range_us"], kept["slide_us"])
         runs = tuple(RunFacts(**run) for run in kept["runs"])
-        return cls(kept["batch"], kept["clock_us"], runs, tuple(kept["gone"])), facts
+        return cls(kept["batch"], kept["clock_us"], runs, tuple(kept["gone"])), _facts(kept)
+
+    def since(self, range_us: int, slide_us: int) -> Manifest:
+        """With the runs of panes of so long a slide that a window of `range_us` meets."""
+        begin = None if self.clock_us is None else self.clock_us - range_us - slide_us
+        return replace(self, runs=tuple(run for run in self.runs if begin is None or run.pane_us > begin))
 
     def before(self, batch: int) -> Manifest:
         """Without what a batch, which is done again, had brought."""
         return replace(self, runs=tuple(run for run in self.runs if run.batch < batch))
+
+
+def sharing_manifest(facts: IndexFacts, folder: str) -> bytes:
+    """The manifest of an index that has its runs in the `folder` of a wider one, beside its own."""
+    return json.dumps({"format": SHARED, "runs_of": folder} | _plain(facts)).encode()
+
+
+def shared_folder(content: bytes) -> str | None:
+    """The folder of the index whose runs a manifest means, where they are not its own."""
+    kept: dict[str, Any] = json.loads(content)
+    return str(kept["runs_of"]) if kept.get("format") == SHARED else None
+
+
+def _plain(facts: IndexFacts) -> dict[str, Any]:
+    schema = base64.b64encode(facts.schema.serialize().to_pybytes()).decode()
+    kept: dict[str, Any] = {"name": facts.name, "keys": facts.keys, "schema": schema}
+    return kept | {"range_us": facts.range_us, "slide_us": facts.slide_us}
+
+
+def _facts(kept: Mapping[str, Any]) -> IndexFacts:
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(kept["schema"])))
+    return IndexFacts(kept["name"], tuple(kept["keys"]), schema, kept["range_us"], kept["slide_us"])
 
 
 class Found(NamedTuple):
@@ -96,8 +119,19 @@ class PublishedIndex:
 
     def manifest(self) -> tuple[Manifest, IndexFacts]:
         """What is published now."""
+        manifest, facts, _ = self._published()
+        return manifest, facts
+
+    def _published(self) -> tuple[Manifest, IndexFacts, Place]:
+        """What is published now, and where its runs are: of a wider index those that its own window meets."""
         try:
-            return Manifest.decoded((self.folder / MANIFEST).read())
+            content = (self.folder / MANIFEST).read()
+            shared = shared_folder(content)
+            if shared is None:
+                return *Manifest.decoded(content), self.folder
+            home, facts = self.folder.parent / shared, _facts(json.loads(content))
+            manifest, wide = Manifest.decoded((home / MANIFEST).read())
+            return manifest.since(facts.range_us, wide.slide_us), facts, home
         except FileNotFoundError:
             raise SettingsError(
                 f"there is no index in {self.folder} yet\nhint: it is there when the job has finished its first batch"
@@ -106,20 +140,20 @@ class PublishedIndex:
     def find(self, asked: Callable[[IndexFacts], KeyRange]) -> Found:
         """The events in a range of keys, with the batch and the clock that they are of."""
         for attempt in range(_TRIES):
-            manifest, facts = self.manifest()
+            manifest, facts, home = self._published()
             keys = asked(facts)
             if manifest.clock_us is None:
                 return Found(facts.rows.empty_table(), manifest, facts)
             window = (manifest.clock_us - facts.range_us, manifest.clock_us)
             try:
-                found = [part for run in self._runs(manifest.runs, keys) for part in run.find(keys)]
+                found = [part for run in self._runs(home, manifest.runs, keys) for part in run.find(keys)]
                 return Found(in_window(found, facts, *window), manifest, facts)
             except FileNotFoundError:  # it has expired since the manifest was read
                 if attempt == _TRIES - 1:
                     raise
         raise AssertionError("returned or raised")
 
-    def _runs(self, runs: Sequence[RunFacts], asked: KeyRange) -> list[RunFile]:
+    def _runs(self, home: Place, runs: Sequence[RunFacts], asked: KeyRange) -> list[RunFile]:
         known: Mapping[str, RunFile] = self._open
-        self._open = {run.file: known.get(run.file) or RunFile(self.folder / run.file) for run in runs}
+        self._open = {run.file: known.get(run.file) or RunFile(home / run.file) for run in runs}
         return [self._open[run.file] for run in runs if run.first <= asked.last and asked.first <= run.last]

@@ -84,10 +84,16 @@ def rows_of(stream: str) -> Query:
     return parse_query(f"SELECT * FROM {identifier_sql(stream)} [RANGE 1 SECOND] EMIT FINAL")
 
 
-def index_sink(facts: IndexFacts) -> Sink:
+def index_sink(bound: BoundIndex) -> Sink:
     """The sink of an index: what is not in the rows themselves."""
+    facts = bound.facts
     options = {"keys": json.dumps(facts.keys), "range_us": facts.range_us, "slide_us": facts.slide_us}
-    return Sink(INDEX, tuple((name, str(value)) for name, value in options.items()))
+    return Sink(INDEX, tuple((name, str(value)) for name, value in (options | {"source": bound.source}).items()))
+
+
+def source_of(sink: Sink) -> str | None:
+    """What the rows of an index are read from; None of one that was added by an earlier version."""
+    return dict(sink.options).get("source")
 
 
 def facts_of(name: str, sink: Sink, emitted: pa.Schema) -> IndexFacts:

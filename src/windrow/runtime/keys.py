@@ -151,7 +151,28 @@ def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
     >>> same_values(pa.array([1.0, None, float("nan")]), pa.array([1.0, None, 2.0])).tolist()
     [True, True, False]
     """
+    if left.type == right.type and _is_number(left.type):
+        return _same_numbers(left, right)
     both = pa.concat_arrays([left, right])
     codes = identity_of([both]).dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
     same: np.ndarray = codes[: len(left)] == codes[len(left) :]
+    return same
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_timestamp(type))
+
+
+def _same_numbers(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """The same of numbers, which are compared as they are: nobody makes an identity of each."""
+    if pa.types.is_timestamp(left.type):
+        left, right = left.view(pa.int64()), right.view(pa.int64())
+    missing = [column.is_null().to_numpy(zero_copy_only=False) for column in (left, right)]
+    mine, other = (
+        (pc.fill_null(column, 0) if column.null_count else column).to_numpy(zero_copy_only=False)
+        for column in (left, right)
+    )
+    same: np.ndarray = (mine == other) & (missing[0] == missing[1])
+    if pa.types.is_floating(left.type):
+        same |= np.isnan(mine) & np.isnan(other) & (missing[0] == missing[1])
     return same

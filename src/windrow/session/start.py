@@ -181,7 +181,7 @@ def check_sinks(
     sinks: Mapping[str, Sink], queries: Mapping[str, AnyQuery], indexes: Mapping[str, BoundIndex]
 ) -> dict[str, Sink]:
     """A sink for every query, and none besides; indexes are published by the job itself."""
-    published = {name: index_sink(bound.facts) for name, bound in indexes.items()}
+    published = {name: index_sink(bound) for name, bound in indexes.items()}
     taken = [name for name, sink in published.items() if sinks.get(name, sink) != sink]
     if taken:
         raise SettingsError(f"{taken[0]!r} is an index, which the job publishes itself: leave out its sink")

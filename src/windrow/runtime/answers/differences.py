@@ -173,11 +173,17 @@ def _places(old: LastAnswer, new: LastAnswer) -> np.ndarray:
     """For each row of `new` the row of `old` that is of the same group and cluster, or -1."""
     if not len(old.slots) or not len(new.slots):
         return np.full(len(new.slots), -1)
+    if not old.numbers.any() and not new.numbers.any():  # without clusters a slot has one row
+        there = np.flatnonzero(old.slots != _LEFT)
+        row_of: np.ndarray = np.full(int(max(old.slots.max(), new.slots.max())) + 1, -1)
+        row_of[old.slots[there]] = there
+        found: np.ndarray = row_of[new.slots]
+        return found
     width = int(max(old.numbers.max(), new.numbers.max())) + 1
     was, now = old.slots * width + old.numbers, new.slots * width + new.numbers
     order = np.argsort(was, kind="stable")
-    found = np.minimum(np.searchsorted(was[order], now), len(was) - 1)
-    return np.where(was[order][found] == now, order[found], -1)
+    at = np.minimum(np.searchsorted(was[order], now), len(was) - 1)
+    return np.where(was[order][at] == now, order[at], -1)
 
 
 def _again(old: LastAnswer, new: LastAnswer, place: np.ndarray, keys: int) -> None:
@@ -219,8 +225,14 @@ def _same(new: pa.RecordBatch, news: np.ndarray, old: pa.RecordBatch, olds: np.n
     """Whether all but the keys are equal, row by row: NULL is NULL, NaN is NaN."""
     same = np.ones(len(news), bool)
     for mine, was in zip(new.columns[keys:], old.columns[keys:]):
-        same &= same_values(mine.take(pa.array(news)), was.take(pa.array(olds)))
+        same &= same_values(_taken(mine, news), _taken(was, olds))
     return same
+
+
+def _taken(column: pa.Array, rows: np.ndarray) -> pa.Array:
+    """Some rows of a column; mostly it is all of them, where they are."""
+    whole = len(rows) == len(column) and bool((rows == np.arange(len(column))).all())
+    return column if whole else column.take(pa.array(rows))
 
 
 def _fates(new: LastAnswer, old: LastAnswer, news: np.ndarray, olds: np.ndarray, fates: Fates) -> list[pa.Array]:

@@ -26,6 +26,7 @@ from windrow.spark.job.stream_run import StreamRun
 from windrow.spark.sinks.answer_files import forget_answers
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.keep_answers import Keeping
+from windrow.spark.sinks.shared_index import wider_indexes
 from windrow.spark.sinks.writers import AnyWriter
 from windrow.spark.sources.source import Source
 
@@ -77,7 +78,7 @@ class Runs:
     def read_index(self, index: CreateIndex) -> tuple[str, Sink]:
         """The query of an index that is added, and the sink that publishes it."""
         bound = bind_index(index, self._compiler.catalog, self._compiler.columns_of)
-        return to_sql(bound.query), index_sink(bound.facts)
+        return to_sql(bound.query), index_sink(bound)
 
     def plan(self, name: str, text: str, beside: Iterable[AnyQuery], choose: Wanted) -> AnyQuery:
         """The plan of one query, to run beside others; `choose` is asked for it alone."""
@@ -88,17 +89,23 @@ class Runs:
         run = queries[0].run
         rejected = self._rejecting(queries[0])
         known = figures or self._figures.get(run, Figures())
-        plan = self._compiler.compile_scan(queries, keeps_rejected=bool(rejected), live=self._live, figures=known)
+        plan = self._compiler.compile_scan(
+            queries, keeps_rejected=bool(rejected), live=self._live, figures=known, shards=self._kept.shards
+        )
 
         def keeping(covered: Coverage) -> Keeping:
             return Keeping(self.answers, queries, sinks, self._checkpoint, covered, list(rejected))
 
+        wider = wider_indexes(queries, sinks)
         return StreamRun(
             self._spark,
             forgetting(plan, QueryEdits.read(self._checkpoint)),
             self._sources,
             self._checkpoint,
-            {query.name: self._writers.of_query(query, sinks[query.name]) for query in queries},
+            {
+                query.name: self._writers.of_query(query, sinks[query.name], wider.get(query.name, ()))
+                for query in queries
+            },
             rejected,
             self._kept.shards,
             f"{self._job} {run}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -29,6 +29,7 @@ from windrow.spark.sinks.lake import LakeCommits, LakeSink
 from windrow.spark.sinks.lake_tables import files_of, table_of
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
 from windrow.spark.sinks.rolling_lake import RollingLake
+from windrow.spark.sinks.shared_index import SharedIndexSink, chosen_of
 from windrow.spark.sinks.topic import TopicSink
 from windrow.spark.sinks.topic_messages import answer_messages, messages_of, rejected_messages
 from windrow.spark.sinks.writers import AnyWriter, check_path, mark_of, writer_for
@@ -44,15 +45,15 @@ class SinkWriters:
         self._shared: dict[tuple[str, Sink], FileSink] = {}
         self._reached: set[Sink] = set()
 
-    def of_query(self, query: AnyQuery, sink: Sink) -> AnyWriter:
-        """Who writes the rows of a query to its sink."""
+    def of_query(self, query: AnyQuery, sink: Sink, wider: Sequence[str] = ()) -> AnyWriter:
+        """Who writes the rows of a query to its sink; those of an index may be in one that is `wider`."""
         if is_connect(self._spark):
             check_served_sink(query.name, sink)
         wrong = wrong_holding(sink, query.emit)
         if wrong is not None:
             raise SettingsError(f"sink {query.name!r}: {wrong[0]}\nhint: {wrong[1]}")
         if sink.format == INDEX:
-            return self._index_of(query, sink)
+            return self._index_of(query, sink, wider)
         if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
             return AnswerTable(sink, job_mark(self._job, query), len(query.leading), query.shown)
         if sink.format.lower() == JDBC:
@@ -138,12 +139,17 @@ class SinkWriters:
         self._shared[own].was_called(self._prefix(query.name))
         return self._shared[own]
 
-    def _index_of(self, query: AnyQuery, sink: Sink) -> FileSink:
-        own = (query.name, sink)
+    def _index_of(self, query: AnyQuery, sink: Sink, wider: Sequence[str]) -> FileSink:
+        """The sink of an index; one whose rows are in another of the same batches has them there."""
+        folder = index_folder(self._checkpoint, query.name)
+        wide = chosen_of(folder, {name: index_folder(self._checkpoint, name) for name in wider})
+        own = (query.name if wide is None else f"{query.name} in {wide.name}", sink)
         if own not in self._shared:
-            facts = facts_of(query.name, sink, query.emitted)
-            folder = index_folder(self._checkpoint, query.name)
-            self._shared[own] = IndexSink(facts, folder, self._spark, self._prefix(f"index {query.name}"))
+            given = (facts_of(query.name, sink, query.emitted), folder, self._spark)
+            prefix = self._prefix(f"index {query.name}")
+            self._shared[own] = (
+                IndexSink(*given, prefix) if wide is None else SharedIndexSink(*given, prefix, wide.name)
+            )
         return self._shared[own]
 
     def _place_of(self, sink: Sink) -> Place:

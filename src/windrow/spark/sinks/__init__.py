@@ -47,6 +47,7 @@ results            Packed results into typed rows, and what is left to do with t
 rolling            Files that gather the batches of a while: their rows wait in the checkpoint, and are shown together
 rolling_lake       Tables of lakes that get the batches of a while in one commit: their rows wait in the checkpoint
                    until then
+shared_index       An index whose events are all in a wider one of the same key: it is published by a word that says so
 staged_files       Files that tasks write where no reader looks, under names that no other attempt of a task has
 table_names        Names of tables as a database reads them: what a user calls a table is never read as SQL
 topic              Rows into a topic of Kafka, each once for whoever reads what is committed: one transaction a batch

@@ -12,7 +12,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from windrow.indexes.facts import TIME, IndexFacts
-from windrow.indexes.published import MANIFEST, Manifest, RunFacts
+from windrow.indexes.published import MANIFEST, Manifest, RunFacts, shared_folder
 from windrow.indexes.runs import WORD, RunFile, encode_run, merged, pane_runs
 from windrow.places.place import Place
 from windrow.plan.sink import INDEX, Sink
@@ -77,7 +77,12 @@ class IndexSink(FileSink):
         for folder in (self._home.parent, self._home):
             folder.make_folder()
         place = self._home / MANIFEST
-        self._manifest = Manifest.decoded(place.read())[0] if place.exists() else Manifest()
+        content = place.read() if place.exists() else None
+        shared = None if content is None else shared_folder(content)
+        if shared is not None:
+            self._manifest = self._taken_over(self._home.parent / shared)
+        else:
+            self._manifest = Manifest() if content is None else Manifest.decoded(content)[0]
         kept = {MANIFEST, *self._manifest.gone, *(run.file for run in self._manifest.runs)}
         for entry in self._home.entries():
             if entry.name not in kept and entry.name.startswith(("run-", "merged-")):
@@ -90,8 +95,8 @@ class IndexSink(FileSink):
         runs = [*before.runs, *(RunFacts(*known[:-1]) for known in facts)]
         clocks = [before.clock_us, clock_us, *(known[-1] + 1 for known in facts)]
         clock = max((each for each in clocks if each is not None), default=None)
-        begin = None if clock is None else clock - self._facts.range_us - self._facts.slide_us
-        kept = self._merged([run for run in runs if begin is None or run.pane_us > begin], batch)
+        held = Manifest(clock_us=clock, runs=tuple(runs)).since(self._facts.range_us, self._facts.slide_us)
+        kept = self._merged(list(held.runs), batch)
         files = {run.file for run in kept}
         gone = tuple(run.file for run in self._manifest.runs if run.file not in files)
         manifest = replace(before, batch=batch, clock_us=clock, runs=tuple(kept), gone=gone)
@@ -99,6 +104,20 @@ class IndexSink(FileSink):
         for name in self._manifest.gone:
             (self._home / name).delete()
         self._manifest = manifest
+
+    def _taken_over(self, wide: Place) -> Manifest:
+        """What was in the runs of a wider index, which is gone from the job, as runs of its own."""
+        if not (wide / MANIFEST).exists():
+            return Manifest()
+        manifest, facts = Manifest.decoded((wide / MANIFEST).read())
+        runs = []
+        for run in manifest.since(self._facts.range_us, facts.slide_us).runs:
+            rows = RunFile(wide / run.file).table().select(self._facts.rows.names)
+            for pane, own in pane_runs(rows, self._facts):
+                place = self._home / f"run-{run.batch:09d}-taken-{uuid.uuid4().hex[:12]}.arrow"
+                place.write(encode_run(own))
+                runs.append(RunFacts(*_run_facts(place.name, pane, run.batch, own)))
+        return Manifest(manifest.batch, manifest.clock_us, tuple(runs))
 
     def _merged(self, runs: list[RunFacts], batch: int) -> list[RunFacts]:
         """Runs of which none but those of the batch itself are many: those of earlier batches never go back."""
