@@ -108,7 +108,7 @@ class Application:
         time, place = (None, None) if by is None else (expression_sql(by), span_of(by))
         apart = tuple(map(expression_sql, stream.unique_by))
         unique = Unique(apart, stream.unique_us) if apart else None
-        said = (stream.lateness_us, stream.idle_clock, stream.ahead_us, unique, stream.correct_us)
+        said = (stream.lateness_us, stream.idle_clock, stream.ahead_us, unique, stream.correct_us, stream.shed_us)
         beside = [column.name for column in stream.columns if column.metadata is not None]
         with self._script.placed(place or stream.name_span):
             self.session.declare_opened(stream.name, opened, TimedBy(time, *said), after, beside)

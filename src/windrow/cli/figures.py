@@ -84,6 +84,8 @@ def rejected(figures: Figures) -> str:
         counted.append(f"{figures['duplicates']:,} duplicates")
     if figures.get("seam"):
         counted.append(f"{figures['seam']:,} at the seam of history and stream")
+    if figures.get("shed"):
+        counted.append(f"{figures['shed']:,} shed (takes {figures.get('share', 1.0):.2%} now)")
     if figures.get("missing_files"):
         counted.append(f"{figures['missing_files']:,} files missing")
     return ", ".join(counted) or "none"

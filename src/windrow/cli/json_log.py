@@ -12,7 +12,19 @@ from windrow.cli.figures import Figures, shown_name
 from windrow.cli.view import stopped_in
 
 TOLD: tuple[str, ...] = ("batches", "events", "events_per_second", "windows", "late_in_part", "corrected", "failed")
-TOLD += ("dropped", "groups", "state_bytes", "memory_bytes", "rows", "rejected", "delay", "lag", "absent")
+TOLD += (
+    "dropped",
+    "groups",
+    "state_bytes",
+    "memory_bytes",
+    "rows",
+    "rejected",
+    "delay",
+    "lag",
+    "absent",
+    "shed",
+    "share",
+)
 """The figures of a batch; whoever needs the others asks for metrics."""
 
 

@@ -73,6 +73,7 @@ share_clusters          Queries that cluster the same points by the same algorit
                         they ask of them
 share_panes             Queries over the same rows and groups share panes: one space, whatever their windows and
                         aggregates
+shed_rows               SHED ABOVE: by which hash the rows of a stream are chosen that are taken where not all are
 stay_in_shard           Whether a window over the answers of another is folded in the shards that give them, or in a
                         stage more
 wishes                  What users ask for beside their queries: by name, and with the memory and the shards that there

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from windrow.plan.nodes.aggregates import HELD, Partial
+from windrow.plan.nodes.aggregates import HELD, SCALED, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.levels import Levels
@@ -53,7 +53,7 @@ NAMES = {"stacks": "two stacks", "daba": "DABA", "held": "subtract"}
 EXACT = frozenset({"min", "max", "first", "last"})
 """Partials that cannot be taken out of a window, and come to the same bits however they are merged."""
 
-STEADY = EXACT | {"count", "integer_sum", "float_sum", "decimal_sum", "truth", "bit_and", "bit_or", "bit_xor"}
+STEADY = EXACT | {*SCALED, *SCALED.values(), "truth", "bit_and", "bit_or", "bit_xor"}
 """Partials that give the same answer by whichever way they are folded: the rest of the others is a matter of order."""
 
 SAVING = 0.5

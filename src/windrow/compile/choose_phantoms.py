@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 
-from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.aggregates import SCALED, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.spaces import Space
 
@@ -21,7 +21,7 @@ SUMMARY_EVENT, SUMMARY_COMBINE = 40.0, 4000.0
 """What it costs to take an event into the summary of a clustering, and to merge such a summary into another."""
 
 COMMUTATIVE = frozenset(
-    {"count", "integer_sum", "float_sum", "decimal_sum", "moments", "pair_moments", "truth", "min", "max"}
+    {*SCALED, *SCALED.values(), "moments", "pair_moments", "truth", "min", "max"}
     | {"high_moments", "decayed", "bit_and", "bit_or", "bit_xor", "top"}
 )
 """Partials that may be folded in any order; FIRST and LAST need the events' own."""

@@ -100,7 +100,8 @@ class Compiler:
         tree = query.tree.copy()
         window = parse_query("SELECT 1 FROM s [RANGE 1 SECOND]").tree.find(StreamWindow)
         tree.args["from_"].this.set(STREAM_WINDOW, window)
-        plain = {name: replace(stream, correct_us=0) for name, stream in self.catalog.streams.items()}
+        streams = self.catalog.streams.items()
+        plain = {name: replace(stream, correct_us=0, shed_us=None) for name, stream in streams}
         within = Compiler(replace(self.catalog, streams=plain), self._tables, self.wishes)
         within.compile_query(MADE_OF, replace(query, tree=tree))
 

@@ -84,14 +84,18 @@ def _users(plan: StreamPlan) -> dict[str, list[str]]:
 
 
 def _timing(plan: StreamPlan) -> str:
+    shed = ""
+    if plan.shed is not None:
+        shed = f"; rows are left out by their hash while the delay is above {duration_sql(plan.shed.above_us)}"
     if plan.timing is Timing.ARRIVAL:
-        return "timed by arrival; a heartbeat where a window ends"
+        return "timed by arrival; a heartbeat where a window ends" + shed
     lateness = f"lateness {duration_sql(plan.lateness_us) if plan.lateness_us else 'none'}"
     if plan.correct_us:
         lateness += f"; windows are answered again, as - and +, up to {duration_sql(plan.correct_us)} after their end"
     if plan.ahead_us is not None:
         lateness += f"; events more than {duration_sql(plan.ahead_us)} ahead of their batch are rejected"
-    return lateness + ("; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else "")
+    idle = "; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else ""
+    return lateness + idle + shed
 
 
 def _phantoms(plan: StreamPlan) -> list[str]:

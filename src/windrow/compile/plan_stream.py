@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from windrow.compile.agree import agreed, with_index
 from windrow.compile.keep_rows import PARTIALS_FIRST, Figures, Keeping
 from windrow.compile.rules import RULES
+from windrow.compile.shed_rows import shed_of
 from windrow.plan.catalog import Stream
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.query_plan import QueryPlan
@@ -56,4 +57,5 @@ def plan_stream(
         scans=tuple(scans),
         wanted=wanted,
         correct_us=stream.correct_us,
+        shed=shed_of(stream),
     )

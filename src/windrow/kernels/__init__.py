@@ -55,7 +55,7 @@ value_versions  A large set of values that looks as if it were copied at every c
 
 from windrow.kernels.choose import kernel_for
 from windrow.kernels.kernel import Field, Fields, Kernel, Lowered, Rows
-from windrow.kernels.partials import concat, grow, identity, reset, take
+from windrow.kernels.partials import concat, doubled, grow, identity, reset, take
 from windrow.kernels.stored import from_arrow, to_arrow
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "Lowered",
     "Rows",
     "concat",
+    "doubled",
     "from_arrow",
     "grow",
     "identity",

@@ -41,6 +41,9 @@ WITHOUT_TYPE: dict[str, Kernel] = {
     "count": Count(),
     "integer_sum": IntegerSum(),
     "float_sum": FloatSum(),
+    "scaled_count": Count(),
+    "scaled_integer_sum": IntegerSum(),
+    "scaled_float_sum": FloatSum(),
     "moments": Moments(),
     "truth": Truth(),
     "digest": Digest(),
@@ -65,7 +68,7 @@ def kernel_for(partial: Partial, user: Mapping[str, type] = {}) -> Kernel:
         raise AggregateError(f"{partial}: the type of its argument is not known")
     type = plain_type(partial.type)
     match partial.kind:
-        case "decimal_sum":
+        case "decimal_sum" | "scaled_decimal_sum":
             return DecimalSum(type.scale)
         case "min" | "max":
             chosen = Extreme if bits.fits(type) else ExtremeObject

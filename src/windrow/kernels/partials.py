@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from windrow.kernels.kernel import Fields, Kernel
+from windrow.kernels.kernel import Fields, Kernel, every
 
 
 def identity(kernel: Kernel, n: int) -> Fields:
@@ -41,6 +41,20 @@ def reset(kernel: Kernel, fields: Fields, slots: np.ndarray) -> None:
 def take(fields: Fields, slots: np.ndarray) -> Fields:
     """The partials in `slots`, in that order, as new columns."""
     return {name: column[slots] for name, column in fields.items()}
+
+
+def doubled(kernel: Kernel, fields: Fields, times: int) -> Fields:
+    """The partials of the same rows, each of which had come 2**times times, as new columns.
+
+    >>> from windrow.kernels.count import Count
+    >>> doubled(Count(), {"n": np.array([1, 5])}, 3)
+    {'n': array([ 8, 40])}
+    """
+    slots = every(fields)
+    fields = take(fields, slots)
+    for _ in range(times):
+        kernel.combine(fields, slots, take(fields, slots))
+    return fields
 
 
 def concat(parts: Sequence[Fields]) -> Fields:

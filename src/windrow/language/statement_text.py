@@ -132,6 +132,7 @@ def _timing(stream: CreateStream) -> str:
         _ahead(stream.ahead_us),
         "IDLE CLOCK" if stream.idle_clock else "",
         _unique(stream),
+        "" if stream.shed_us is None else f"SHED ABOVE {duration_sql(stream.shed_us)} DELAY",
         _after(stream.after),
     )
 

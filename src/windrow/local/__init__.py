@@ -12,5 +12,7 @@ replay         Queries over tables of events, batch by batch, in one process and
                `Replay`
 replay_index   An index in replay: the rows of its query are found by their keys, as of each batch
 replay_stages  Queries that run together, in one process: the same slicers and shards as on Spark, batch by batch
+shares         Shares of rows that replay takes of each batch, as a job would that is delayed: there is no clock that
+               decides it
 spill          Where the blocks of a replay lie: in memory, or in a file that is there as long as it runs
 """

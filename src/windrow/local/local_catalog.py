@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +40,7 @@ def local_catalog(
     states: Mapping[str, str] | None = None,
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
     correct_for: str | None = None,
+    shed: bool = False,
     functions: Mapping[str, type] | None = None,
 ) -> Catalog:
     """The streams, tables and users' code of a replay."""
@@ -59,7 +61,7 @@ def local_catalog(
             raise SettingsError(f"streams timed by arrival have no {what}: say with time=... when events happened")
         if column is not None and column not in events.column_names:
             raise SettingsError(f"stream {name!r} has no column {column!r}; columns: {', '.join(events.column_names)}")
-        known[name] = timed_by.stream(name, events.schema)
+        known[name] = replace(timed_by, shed_us=0 if shed else None).stream(name, events.schema)
     functions = functions or {}
     unknown = [name for name in states if not any(name in given for given in (aggregates, clusterings, functions))]
     if unknown:

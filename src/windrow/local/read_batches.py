@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from windrow.errors import SettingsError
 from windrow.local.replay_stages import StageReplay
+from windrow.local.shares import Shares
 from windrow.local.spill import blocks_in
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.stage import StagePlan
@@ -36,11 +37,12 @@ def batch_by_batch(
     events: Mapping[str, pa.Table],
     flush: bool,
     spill: str | Path | None,
+    shares: Shares | None = None,
 ) -> dict[str, pa.Table]:
     """All results of each query over the batches of a reader, which are read once, whatever scans there are."""
     found: dict[str, list[pa.Table]] = {}
     with ExitStack() as opened:
-        replays = [StageReplay(plan, streams, events, opened.enter_context(blocks_in(spill))) for plan in plans]
+        replays = [StageReplay(plan, streams, events, opened.enter_context(blocks_in(spill)), shares) for plan in plans]
         for replay in replays:
             found |= {name: [replay.shown(name).empty_table()] for name in replay.queries}
         for batch in reader:

@@ -19,6 +19,7 @@ from windrow.local.local_catalog import as_arrow, local_catalog
 from windrow.local.read_batches import batch_by_batch, reader_in
 from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
+from windrow.local.shares import Shares
 from windrow.local.spill import blocks_in
 from windrow.plan.expiry import Expiry, read_expiry
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
@@ -56,6 +57,7 @@ def replay(
     ahead: str | None = None,
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
     correct_for: str | None = None,
+    shares: Shares | None = None,
     aggregates: Mapping[str, type] | None = None,
     clusterings: Mapping[str, type] | None = None,
     functions: Mapping[str, type] | None = None,
@@ -99,7 +101,9 @@ def replay(
     `derived` are streams whose events are the answers of queries, by name, and `views` queries that others name;
     `indexes` are texts such as "CREATE INDEX ...", which requests are joined with. `deduplicate` says of streams by
     what, and within which time, events are duplicates: {"clicks": ("id", "1 hour")}. With `correct_for`, such as "1
-    minute", windows are answered again for late events, as `-` and `+`. `expiry` is how rows of joins and set operators
+    minute", windows are answered again for late events, as `-` and `+`. With `shares`, streams are shed as those with
+    SHED ABOVE: of each batch this share of rows is taken, 1, 1/2, 1/4, ..., the last of several in all batches that
+    follow; results have `sampled`. `expiry` is how rows of joins and set operators
     expire, if not as is cheapest; `choose` asks for this and other ways by name, as {"maintenance": "DABA"}. `shards`
     is how many DISTRIBUTE BY may name; here all of them run in one process.
 
@@ -124,7 +128,7 @@ def replay(
     plugged: dict[str, Any] = {"aggregates": aggregates or {}, "clusterings": clusterings or {}, "states": states}
     plugged["functions"] = functions
     settings: dict[str, Any] = {"time": time, "lateness": lateness, "idle_clock": idle_clock, "ahead": ahead}
-    settings |= {"times": times, "deduplicate": deduplicate, "correct_for": correct_for}
+    settings |= {"times": times, "deduplicate": deduplicate, "correct_for": correct_for, "shed": shares is not None}
     catalog = local_catalog(events, static, **settings, **plugged)
     catalog = replace(catalog, views={name: parse_query(query) for name, query in (views or {}).items()})
     columns_of = Compiler(catalog, static.__getitem__, Wishes()).columns_of
@@ -139,7 +143,7 @@ def replay(
     if read is not None:
         if arrivals is not None or heartbeats:
             raise SettingsError("a reader has no arrivals: give a table")
-        found = batch_by_batch(*read, plans.values(), catalog.streams, events, flush, spill)
+        found = batch_by_batch(*read, plans.values(), catalog.streams, events, flush, spill, shares)
         plans = {}
     for plan in plans.values():
         needless = bool(heartbeats) or (arrivals is not None and ahead is None)
@@ -147,7 +151,7 @@ def replay(
         if {query.name for query in plan.changing} & texts.keys() and needless and not beats:
             raise SettingsError("this query needs no arrivals: its streams have times of their own")
         with blocks_in(spill) as blocks:
-            replayed = StageReplay(plan, catalog.streams, events, blocks)
+            replayed = StageReplay(plan, catalog.streams, events, blocks, shares)
             found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
 
@@ -180,6 +184,7 @@ class Replay(StageReplay):
         ahead: str | None = None,
         deduplicate: Mapping[str, tuple[str, str]] | None = None,
         correct_for: str | None = None,
+        shares: Shares | None = None,
         aggregates: Mapping[str, type] | None = None,
         clusterings: Mapping[str, type] | None = None,
         functions: Mapping[str, type] | None = None,
@@ -205,6 +210,7 @@ class Replay(StageReplay):
             ahead=ahead,
             deduplicate=deduplicate,
             correct_for=correct_for,
+            shed=shares is not None,
             aggregates=aggregates or {},
             clusterings=clusterings or {},
             states=states,
@@ -218,7 +224,7 @@ class Replay(StageReplay):
         asked = query if bound is None else bound.query
         plans = compile_queries({"query": asked}, catalog, read, wishes)
         (plan,) = plans.values()
-        super().__init__(plan, catalog.streams, events, blocks)
+        super().__init__(plan, catalog.streams, events, blocks, shares)
 
     def lookup(self, index: str, /, **key: Any) -> pa.Table:
         """The events of one key in the window of an index, in order of time."""

@@ -10,6 +10,7 @@ from windrow.errors import SettingsError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.local.arrivals import NO_ARRIVALS, Arrivals, Instant, wall_clock
 from windrow.local.event_times import microseconds, possible
+from windrow.local.shares import Shares, read_shares
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.stage import AnyQuery, StagePlan
@@ -33,7 +34,8 @@ class StageReplay:
     """The queries of a plan over tables of events; the shard's state is in `blocks`.
 
     A batch has some of the next rows of each stream. `step` works off one for the first query, `run` all of them;
-    `run_all` has the results of all queries by name.
+    `run_all` has the results of all queries by name. `shares` are those of the rows that each batch takes: there is no
+    delay here that could say it.
     """
 
     def __init__(
@@ -42,7 +44,10 @@ class StageReplay:
         streams: Mapping[str, Stream],
         events: Mapping[str, pa.Table],
         blocks: Blocks | None = None,
+        shares: Shares | None = None,
     ) -> None:
+        self._halvings = read_shares(shares)
+        self._batch = 0
         self.plan = plan
         self._times = {stream.stream: streams[stream.stream].time for stream in plan.read}
         self._events = {name: events[name] for name in self._times}
@@ -152,10 +157,11 @@ class StageReplay:
     def _sliced(self, events: Mapping[str, pa.Table], arrived_us: int | None) -> list[Payload]:
         payloads: list[Payload] = []
         for task, plan in enumerate(self.plan.read):
-            slicer = Slicer(plan, task, [0], self._joins[plan.stream])
+            slicer = Slicer(plan, task, [0], self._joins[plan.stream], halvings=self._halvings(self._batch))
             for batch in self._evaluated(plan, events[plan.stream], arrived_us).to_batches():
                 slicer.add(batch)
             payloads += slicer.payloads()
+        self._batch += 1
         return payloads
 
     def _outcome(self, payloads: Sequence[Payload]) -> Outcome:

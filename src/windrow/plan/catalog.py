@@ -72,7 +72,8 @@ class Stream:
 
     `ahead_us` is how far ahead of their batch events may be, if something was said of it. The events of a stream may be
     the answers of a query, which is then `made_of` it. With `unique`, queries see it without duplicates. For
-    `correct_us` after its end a window is answered again when an event comes that it lacks.
+    `correct_us` after its end a window is answered again when an event comes that it lacks. While its delay is above
+    `shed_us`, only a share of its rows is taken.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Stream:
     made_of: AnyQuery | None = None
     unique: Unique | None = None
     correct_us: int = 0
+    shed_us: int | None = None
 
     def limit_ahead(self, live: bool) -> int | None:
         """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""

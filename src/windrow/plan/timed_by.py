@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ class TimedBy:
     ahead_us: int | None = None
     unique: Unique | None = None
     correct_us: int = 0
+    shed_us: int | None = None
 
     def __post_init__(self) -> None:
         if self.correct_us and self.time is None:
@@ -31,6 +32,12 @@ class TimedBy:
             raise SettingsError(
                 "a stream that is deduplicated cannot correct answers: which event is the first of its id, a late one"
                 " would change\nhint: leave out CORRECT FOR (correct_for), or DEDUPLICATE BY"
+            )
+        if self.shed_us is not None and (self.unique is not None or self.correct_us):
+            what, way = ("deduplicated", "DEDUPLICATE BY") if self.unique is not None else ("corrected", "CORRECT FOR")
+            raise SettingsError(
+                f"a stream that sheds rows cannot be {what}: what has been left out is not known any more"
+                f"\nhint: leave out SHED ABOVE (shed_above), or {way}"
             )
 
     @classmethod
@@ -43,6 +50,7 @@ class TimedBy:
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
         correct_for: str | None = None,
+        shed_above: str | None = None,
     ) -> TimedBy:
         """What users say in words.
 
@@ -58,7 +66,10 @@ class TimedBy:
             raise SettingsError(
                 f"correct_for={correct_for!r} is no time in which an answer could be corrected: leave it out"
             )
-        return cls(time, lateness_us, idle_clock, read_ahead(ahead), unique, correct_us)
+        shed_us = None if shed_above is None else parse_duration(shed_above)
+        if shed_us is not None and shed_us <= 0:
+            raise SettingsError(f"shed_above={shed_above!r} is no delay: say one such as '10 seconds', or leave it out")
+        return cls(time, lateness_us, idle_clock, read_ahead(ahead), unique, correct_us, shed_us)
 
     @property
     def denied(self) -> str | None:
@@ -71,7 +82,8 @@ class TimedBy:
     def stream(self, name: str, schema: pa.Schema) -> Stream:
         """The stream, as queries know it."""
         limits = (self.lateness_us, self.idle_clock, self.ahead_us)
-        return Stream(name, schema, self.time, *limits, unique=self.unique, correct_us=self.correct_us)
+        told = Stream(name, schema, self.time, *limits, unique=self.unique, correct_us=self.correct_us)
+        return replace(told, shed_us=self.shed_us)
 
 
 def _read_unique(by: str | Sequence[str] | None, within: str | None, time: str | None) -> Unique | None:

@@ -36,7 +36,8 @@ class Outcome:
     that are NULL because an expression of a row, or the sum of a window, could not hold them; `unplaced` the events
     that a clustering has no place for, since a coordinate is missing; `unsent` those that DISTRIBUTE BY sends to a
     shard that there is not; `refused` those that functions which remember have failed with; `seam` those that a history
-    and the stream after it both have, read from the one that is not to give them; `dropped` what went since the clock
+    and the stream after it both have, read from the one that is not to give them; `shed` those that were left out
+    since the stream was delayed; `dropped` what went since the clock
     was set back: groups in panes, and rows that waited. `clocks` are those of the streams that have come further, with
     the newest event of each. Of the windows that were answered, `alone` counts those that no other shard has anything
     of, and `shared` tells the others by name, so that one that several shards answer is counted once. `now` is the
@@ -59,6 +60,7 @@ class Outcome:
     failed: int = 0
     unplaced: int = 0
     seam: int = 0
+    shed: int = 0
     unsent: int = 0
     refused: int = 0
     dropped: int = 0

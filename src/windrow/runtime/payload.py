@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-TALLIES = ("untimed", "unreadable", "impossible", "ahead", "failed", "unplaced", "unsent", "seam")
+TALLIES = ("untimed", "unreadable", "impossible", "ahead", "failed", "unplaced", "unsent", "seam", "shed")
 """What a map task counts of its events, and adds to one payload: see `Outcome`."""
 
 HEADER, COUNTS, REJECTED, FLUSH, HEARTBEAT, EARLIER = "", "counts", "rejected", "flush", "heartbeat", "earlier"
@@ -38,4 +38,5 @@ class Payload:
     unplaced: int = 0
     unsent: int = 0
     seam: int = 0
+    shed: int = 0
     stream: str = ""

@@ -20,6 +20,7 @@ members         The columns in which groups and their queries lie, and the compi
 optimize_graph  Add dummy nodes to a sliding graph where they save more tests than they cost
 progression     The instants at which a slide is due, as a set
 schedule        Who slides now: one small interface, several ways
+shares          Which share of a stream's rows the next batch takes, by how far the last one was behind
 slide_groups    Queries with equal slides, kept together: what is due for one of them is due for all
 table           A hash table that finds numbers by their keys, where the keys lie in columns: compiled, and 4 bytes a
                 slot

@@ -32,6 +32,7 @@ COUNTERS = {
     "windrow_dropped": ("dropped", "Panes and rows that were given up when the clock was set back."),
     "windrow_duplicate_events": ("duplicates", "Events that had come before, and were left out."),
     "windrow_seam_events": ("seam", "Events at the seam of a history and its stream, left to the other of the two."),
+    "windrow_shed_events": ("shed", "Events that were left out since the stream was delayed: SHED ABOVE."),
     "windrow_missing_messages": ("missing_messages", "Messages that were gone from a topic before they were read."),
     "windrow_restarts": ("restarts", "Times that the Spark query of the stream died and came back."),
 }
@@ -42,6 +43,7 @@ GAUGES = {
     "windrow_groups": ("groups", "Groups in state."),
     "windrow_state_bytes": ("state_bytes", "State on disk."),
     "windrow_memory_bytes": ("memory_bytes", "State that workers have in memory."),
+    "windrow_share": ("share", "Share of the events that is taken now: 1 unless some are shed."),
     "windrow_waiting": ("waiting", "1 where all that came is worked off."),
 }
 

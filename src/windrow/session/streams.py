@@ -54,6 +54,7 @@ class SessionStreams(Declared):
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
         correct_for: str | None = None,
+        shed_above: str | None = None,
     ) -> None:
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
@@ -64,9 +65,11 @@ class SessionStreams(Declared):
         not be read, if there is one. With `deduplicate_by` and `within`, such as "id" and "1 hour", queries do not see
         an event if another with the same id happened less than an hour before it. With `correct_for`, such as "1
         minute", windows are answered again when an event comes that they lack, up to that long after their end: rows
-        then have `op`, `-` for what was told and `+` for what holds instead.
+        then have `op`, `-` for what was told and `+` for what holds instead. With `shed_above`, such as "10 seconds",
+        a job whose delay grows above that takes only a share of the rows, and results have `sampled`, which says how
+        large it was.
         """
-        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for, shed_above)
         self.declare_opened(name, Opened(dataframe, corrupt, None), timed_by)
 
     def stream_files(
@@ -83,6 +86,7 @@ class SessionStreams(Declared):
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
         correct_for: str | None = None,
+        shed_above: str | None = None,
         after: History | None = None,
         **options: str | int | bool,
     ) -> None:
@@ -99,7 +103,7 @@ class SessionStreams(Declared):
         wrong = missing_path(format, given)
         if wrong is not None:
             raise SettingsError(f"stream {name!r}: {wrong}")
-        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for, shed_above)
         opened = self.open_stream(format, given, schema)
         self.declare_opened(name, opened, timed_by, after)
 
@@ -175,6 +179,7 @@ class SessionStreams(Declared):
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
         correct_for: str | None = None,
+        shed_above: str | None = None,
         options: Mapping[str, str | int | bool] | None = None,
         after: History | None = None,
     ) -> None:
@@ -189,7 +194,7 @@ class SessionStreams(Declared):
         """
         given = {"bootstrap": bootstrap, "topic": topic}
         given |= {key: _option(value) for key, value in (options or {}).items()}
-        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for)
+        timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for, shed_above)
         given, columns = starting_before(given, after, timed_by.lateness_us), parse_columns(schema or "")
         opened = self.open_messages(given, format.lower(), dict(format_options or {}), columns)
         beside = [column.name for column in columns if column.metadata is not None]

@@ -133,7 +133,7 @@ class StatementParser(SplitParser):
         return {"text": self.sql, "span": self._span_since(index), "name_span": name_span}
 
     def _parse_timing(self) -> dict[str, Any]:
-        """TIMESTAMP BY, LATENESS, CORRECT FOR, AHEAD, IDLE CLOCK, DEDUPLICATE BY and AFTER, in any order.
+        """TIMESTAMP BY, LATENESS, CORRECT FOR, AHEAD, IDLE CLOCK, DEDUPLICATE BY, SHED ABOVE and AFTER, in any order.
 
         A comma may stand before CORRECT: `LATENESS 2 SECONDS, CORRECT FOR 1 MINUTE`.
         """
@@ -169,10 +169,13 @@ class StatementParser(SplitParser):
                 timing["unique_us"] = self._parse_duration("time WITHIN").us
             elif name == "after":
                 timing[name] = self._parse_history()
+            elif name == "shed_us":
+                timing[name] = self._parse_shedding()
             else:
                 self._expect("CLOCK", after="IDLE")
                 timing[name] = True
-        if timing and "timestamp_by" not in timing:
+        words = [word for word in words if word.text.upper() != "SHED"]  # the delay is one of the wall clock
+        if words and "timestamp_by" not in timing:
             what = words[0].text.upper().replace("IDLE", "IDLE CLOCK").replace("DEDUPLICATE", "DEDUPLICATE BY")
             what = what.replace("CORRECT", "CORRECT FOR")
             message = f"{what} needs TIMESTAMP BY: without it a stream goes by the wall clock alone"
@@ -181,11 +184,21 @@ class StatementParser(SplitParser):
 
     def _timing_name(self) -> str:
         names = {"TIMESTAMP": "timestamp_by", "LATENESS": "lateness_us", "AHEAD": "ahead_us", "IDLE": "idle_clock"}
-        names |= {"DEDUPLICATE": "unique_by", "CORRECT": "correct_us", "AFTER": "after"}
+        names |= {"DEDUPLICATE": "unique_by", "CORRECT": "correct_us", "AFTER": "after", "SHED": "shed_us"}
         if self._word() not in names:
-            known = ("TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY", "AFTER")
-            self._fail_expecting(known)
+            known = ("TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY")
+            self._fail_expecting((*known, "SHED ABOVE", "AFTER"))
         return names[self._word()]
+
+    def _parse_shedding(self) -> int:
+        """`SHED ABOVE 10 SECONDS DELAY`: the delay above which rows are left out."""
+        hint = "SHED ABOVE 10 SECONDS DELAY"
+        if not self._match_text_seq("ABOVE") or self._word() in ("", "DELAY"):
+            self._fail("SHED needs the delay above which rows are left out", hint=hint)
+        shed_us: int = self._parse_duration("delay").us
+        if not self._match_text_seq("DELAY"):
+            self._fail("expected DELAY after the time of SHED ABOVE", hint=hint)
+        return shed_us
 
     def _parse_table_refresh(self) -> tuple[int | None, str | None]:
         """`REFRESH 10 MINUTES AS read_at`: how often a table is read again, and the column that says when it was."""

@@ -66,6 +66,7 @@ refuse_time_functions  Functions that do not go with windows of ours, or are ano
 resolve_calls          Calls of aggregates, made into aggregates of the plan: what each is asked of is checked, and the
                        rest refused
 row_windows            Windows over rows: what is counted, by which keys, and from which row to which
+shed                   SHED ABOVE: which queries can be answered from a share of the rows, how, and why others cannot
 source_names           Which source of a SELECT a name means: columns, edges of windows, and what * stands for
 stream_first           A join that begins with a table, written so that it begins with a stream
 stream_functions       Functions that remember: from a call in FROM to a step of a plan over changes

@@ -13,6 +13,7 @@ from windrow.plan.bind.corrected import refuse_over_changes
 from windrow.plan.bind.over_changes import is_over_changes
 from windrow.plan.bind.query import bind_folded
 from windrow.plan.bind.refuse import not_yet
+from windrow.plan.bind.shed import refuse_shed_changes, shed_answers
 from windrow.plan.catalog import Catalog
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.stage import AnyQuery
@@ -22,8 +23,9 @@ def bind(parsed: Query, catalog: Catalog) -> AnyQuery:
     """What a query asks, of what a catalog knows."""
     refuse_contradictions(parsed.tree, parsed.text)
     if not is_over_changes(parsed.tree, Scope(catalog, parsed.text)):
-        return bind_folded(parsed, catalog)
+        return shed_answers(parsed, bind_folded(parsed, catalog), catalog)
     refuse_over_changes(parsed, catalog)
+    refuse_shed_changes(parsed, catalog)
     bound = bind_changes(parsed, catalog)
     _refuse_mixed(bound, parsed)
     return bound

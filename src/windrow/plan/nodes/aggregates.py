@@ -88,7 +88,10 @@ LISTS = frozenset({"collect", "collect_nulls"})
 HELD = frozenset({"values", "counted"}) | LISTS
 """Partials that grow with the rows of a window: to write them at every save would be to write the window again."""
 
-REVERSIBLE = frozenset({"count", "integer_sum", "float_sum", "decimal_sum", "truth", "bit_xor", "user_rows"}) | HELD
+SCALED = {kind: f"scaled_{kind}" for kind in ("count", "integer_sum", "float_sum", "decimal_sum")}
+"""Partials in which a row counts as often as it stands for rows that were shed, by those in which it counts once."""
+
+REVERSIBLE = frozenset({*SCALED, *SCALED.values(), "truth", "bit_xor", "user_rows"}) | HELD
 
 USERS = frozenset({"user", "user_rows"})
 """Users' own aggregates: panes keep states that are merged (or the rows, for a class without `merge`), or the rows,

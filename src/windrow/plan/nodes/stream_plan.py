@@ -15,6 +15,7 @@ from windrow.plan.nodes.changes import Scan
 from windrow.plan.nodes.groupings import plain_keys
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.nodes.shed import Shed
 from windrow.plan.nodes.spaces import Key, RowSpace, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
 from windrow.plan.state_names import compared_text, followed_text
@@ -52,7 +53,7 @@ class StreamPlan:
     Every query is answered by one of `spaces`; `scans` are read by pipelines over changes. A shard keeps at most
     `memory_bytes` of what it can read again in memory. Events further than `ahead_us` ahead of the instant at which
     their batch began are rejected; None is no limit. `wanted` is what was asked for by name. For `correct_us` after its
-    end a window is answered again when an event comes that it lacks.
+    end a window is answered again when an event comes that it lacks. Where rows may be left out, `shed` says which.
     """
 
     stream: str
@@ -69,6 +70,7 @@ class StreamPlan:
     scans: tuple[SpreadScan, ...] = ()
     wanted: Wanted = NOTHING
     correct_us: int = 0
+    shed: Shed | None = None
 
     @property
     def held(self) -> dict[str, str]:
@@ -136,7 +138,7 @@ class StreamPlan:
     @property
     def expressions(self) -> tuple[str, ...]:
         """Every row expression that some query needs of the events, each once: the engine evaluates them as columns."""
-        needed = dict.fromkeys(self.texts_of(None))
+        needed = dict.fromkeys(self.texts_of(None) if self.shed is None else (*self.texts_of(None), self.shed.by))
         for rows in self.joined:
             texts = self.texts_of(rows)
             needed.update(dict.fromkeys(texts if self.joins_first else rows.read_of_events(texts)))

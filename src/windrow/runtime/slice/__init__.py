@@ -20,6 +20,7 @@ sample             What a map task sees of its events in passing: widths, differ
 scans              Events of one stream as rows for pipelines over changes, each to the shard of its key
 sessions           Events into pieces of sessions: what a map task does for windows of rows that follow each other
                    closely
+shed               Load shedding: which rows of a chunk are taken, by their hashes
 split_chunks       Rows that were joined before the engine evaluated its expressions, told apart from the events that
                    they come from
 table_index        Where a table has the rows of a key: hashed once, asked for each chunk of events

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from windrow.clustering import kernel_of
 from windrow.clustering.points import points_of
 from windrow.compile.choose_phantoms import choose_phantoms
-from windrow.kernels import to_arrow
+from windrow.kernels import doubled, to_arrow
+from windrow.plan.nodes.aggregates import SCALED
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.spaces import RowSpace, Space
@@ -34,6 +35,7 @@ from windrow.runtime.slice.rows import counted_rows, row_entries
 from windrow.runtime.slice.sample import Sample
 from windrow.runtime.slice.scans import LeafRows
 from windrow.runtime.slice.sessions import session_entries
+from windrow.runtime.slice.shed import taken
 from windrow.runtime.slice.split_chunks import FAILED
 from windrow.storage.columns import encode, encode_batch
 
@@ -56,11 +58,14 @@ class Slicer:
         shards: Sequence[int],
         joins: JoinedChunks | None = None,
         bounds: Bounds | None = None,
+        halvings: int = 0,
     ) -> None:
         """`joins` give the rows of joins with tables: with those that the plan has brought along, unless told so.
 
-        Events outside of `bounds` are left to another source of the stream.
+        Events outside of `bounds` are left to another source of the stream. Of a stream that may be shed, the share of
+        rows that are taken is 1, so often halved as `halvings` says.
         """
+        self._halvings = 0 if plan.shed is None else halvings
         self._plan, self._task, self._shards, self._bounds = plan, task, list(shards), bounds
         self._joins = joins or TableChunks(plan, dict(plan.static))
         self._names = {text: expression_column(i) for i, text in enumerate(plan.expressions)}
@@ -112,10 +117,13 @@ class Slicer:
         if not batch.num_rows:
             return
         usable = Usable(batch, self._plan.ahead_us, self._bounds)
-        timed = usable.timed
-        self.sample.add(batch, usable.times if timed.any() else np.empty(0, np.int64))
+        self.sample.add(batch, usable.times if usable.timed.any() else np.empty(0, np.int64))
         if self._plan.timing is Timing.IDLE:
             self._arrived = pc.max(batch.column(ARRIVED)).as_py()
+        if self._halvings:
+            batch = self._shed(batch, usable)
+            usable = Usable(batch, self._plan.ahead_us, self._bounds)
+        timed = usable.timed
         unplaced, unsent = self._fold(batch, usable) if timed.any() else (np.zeros(len(timed), bool),) * 2
         add_tallies(self._tallies, usable, batch)
         self._tallies["unplaced"] += int(unplaced.sum())
@@ -123,6 +131,18 @@ class Slicer:
         if self._plan.keeps_rejected:
             rejected = raw_rows(batch, usable, {UNPLACED: unplaced, UNSENT: unsent})
             self._packed.append(self._payload(self._own, REJECTED, rejected))
+
+    def _shed(self, batch: pa.RecordBatch, usable: Usable) -> pa.RecordBatch:
+        """The events without those that are left out. The clock goes on as if all were taken."""
+        if usable.timed.any():
+            self._see(int(usable.times.max()))
+        assert self._plan.shed is not None
+        kept = taken(batch.column(self._names[self._plan.shed.by]), self._halvings) | ~usable.timed
+        self._tallies["shed"] += int(np.count_nonzero(~kept))
+        return batch.filter(pa.array(kept))
+
+    def _see(self, newest: int) -> None:
+        self._probe = newest if self._probe is None else max(self._probe, newest)
 
     def _fold(self, batch: pa.RecordBatch, usable: Usable) -> tuple[np.ndarray, np.ndarray]:
         """Fold events into one entry a pane and group, for each space.
@@ -132,7 +152,7 @@ class Slicer:
         known, timed = usable.times, usable.timed
         chunk = Chunk(batch, self._names, known, timed)
         newest = int(known.max())
-        self._probe = newest if self._probe is None else max(self._probe, newest)
+        self._see(newest)
         if self._plan.spaces:
             self._cells.append(_cells(chunk, self._cuts))
         else:  # nobody numbers rows: how many there are is all that every shard must know
@@ -181,7 +201,10 @@ class Slicer:
         columns = {"pane": pa.array(lifted.starts)}
         columns |= {f"key_{i}": key.take(pa.array(lifted.owners)) for i, key in enumerate(lifted.groups)}
         for partial in space.partials:
-            stored = to_arrow(self._kernels[partial], lifted.partials[partial])
+            kernel, held = self._kernels[partial], lifted.partials[partial]
+            if self._halvings and partial.kind in SCALED.values():
+                held = doubled(kernel, held, self._halvings)
+            stored = to_arrow(kernel, held)
             columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
         self._send(space, pa.record_batch(list(columns.values()), names=list(columns)), lifted.groups, lifted.owners)
 

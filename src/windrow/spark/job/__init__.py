@@ -51,6 +51,8 @@ running           The Spark queries of a job, one a stream: which queries run in
 runs              From plans to what runs: one Spark query a stream
 served_batch      What `foreachBatch` does where a Spark Connect server runs it: in a process beside the server, a
                   pickled copy
+shedding          Load shedding in the driver: how far a stream is behind, and which share of its rows the next batch
+                  takes
 sink_writers      Who writes the rows of each query, and rejected events, by what their sinks are
 spark_logs        Spark's own logs and state in the checkpoint of a stream, brought to another one
 spark_query       One Spark query of a job: whether it runs, when its batch is done, how it is stopped, and why it has

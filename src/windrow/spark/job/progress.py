@@ -35,14 +35,15 @@ class StreamProgress(Mapping[str, Any]):
     `rejected` counts events that no window took, by cause; `late_in_part` those that came when some of their
     windows had been answered, and are in the others; `corrected` those for which windows were answered again, where
     the stream has CORRECT FOR; `duplicates` those that DEDUPLICATE BY has left out; `seam` those that a history
-    and the stream after it both have, read from the one that is not to give them; `history`, as long as one is read,
-    how many `files` it has and how many are `left`; `failed` values that overflowed or could not be cast;
-    `dropped` what was given up when the clock was set back. `delay` is how long events waited for their results, in
-    seconds, where they did, without the first batches, which load and compile what the others find ready. `seconds`
-    tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many lately; rows
-    that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages of each
-    Kafka partition are not read yet, `missing_messages` how many were gone from a topic before they were read, and
-    `waited` a histogram of how long events have waited since the job began.
+    and the stream after it both have, read from the one that is not to give them; `shed` those that were left out
+    since the stream was delayed, where it has SHED ABOVE, and `share` which of its rows it takes now; `history`,
+    as long as one is read, how many `files` it has and how many are `left`; `failed` values that overflowed or could
+    not be cast; `dropped` what was given up when the clock was set back. `delay` is how long events waited for their
+    results, in seconds, where they did, without the first batches, which load and compile what the others find ready.
+    `seconds` tells where the time went. `rows` are those that each query has given, and `rows_per_second` how many
+    lately; rows that Spark finishes are not counted. `waiting`: all that came is worked off. `lag` is how many messages
+    of each Kafka partition are not read yet, `missing_messages` how many were gone from a topic before they were read,
+    and `waited` a histogram of how long events have waited since the job began.
     `shards` has the figures of each shard, by number, and `heaviest` the groups with most events since the start, as
     far as they were among the three heaviest of their shard in a batch. `query_seconds` is what tasks took to slide
     each query and to finish its rows, `sink_seconds` what it took to write into each sink, since the start and the
@@ -77,6 +78,8 @@ class StreamProgress(Mapping[str, Any]):
     restarts: int = 0
     corrected: int = 0
     seam: int = 0
+    shed: int = 0
+    share: float = 1.0
     missing_messages: int = 0
     history: dict[str, int] | None = None
     last_error: dict[str, Any] | None = None
@@ -127,11 +130,14 @@ class StreamProgress(Mapping[str, Any]):
         counted |= {
             "messages gone unread": self.missing_messages,
             "seam": self.seam,
+            "shed": self.shed,
             "files of history left": (self.history or {}).get("left", 0),
         }
         counted |= {"failed": self.failed, "dropped": self.dropped}
         counted |= {"restarts": self.restarts, "not read yet": sum(self.lag.values())}
         told += [f"{name}: {count:,}" for name, count in counted.items() if count]
+        if self.share < 1:
+            told.append(f"takes {self.share:.2%} of the rows")
         slow = uneven(self.shards)
         if slow is not None:
             told.append(slow)

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from windrow.places.place import Place
 from windrow.spark.job.batches import instant_of
 from windrow.spark.job.reports import Report, Reports
+from windrow.spark.job.shedding import Shedding
 from windrow.spark.sinks.deliver import Delivery
 from windrow.spark.sources.missing_files import reads_from
 from windrow.spark.stages.same_version import check_version
@@ -22,8 +23,12 @@ class ServedBatch:
     a client that died ends so.
     """
 
-    def __init__(self, delivery: Delivery, folder: Place, control: Place) -> None:
-        """`folder` is that of the stream in the checkpoint, and `control` has the words to its shards."""
+    def __init__(self, delivery: Delivery, folder: Place, control: Place, shedding: Shedding | None = None) -> None:
+        """`folder` is that of the stream in the checkpoint, and `control` has the words to its shards.
+
+        `shedding` decides on the share of rows that the next batch takes.
+        """
+        self._shedding = shedding
         self._delivery, self._folder, self._control = delivery, folder.absolute(), control.absolute()
         self._reports, self._version = Reports(self._folder), VERSION
         self._reports.make()
@@ -37,6 +42,8 @@ class ServedBatch:
             rows = self._delivery.write(batch, number, instant_of(self._folder, number), flushed=flushed)
         else:
             rows = self._delivery.write(batch, number)
+        if self._shedding is not None:
+            self._shedding.after(number)
         costs = self._delivery.costs
         told = Report(rows, dict(costs.queries), dict(costs.sinks), time.perf_counter() - began)
         self._reports.write(number, told)

@@ -29,6 +29,7 @@ from windrow.spark.job.history_note import HistoryNote
 from windrow.spark.job.plain_plans import without_code
 from windrow.spark.job.reports import Reports
 from windrow.spark.job.served_batch import ServedBatch
+from windrow.spark.job.shedding import Shedding
 from windrow.spark.job.state_at import stored_state_at
 from windrow.spark.job.table_editions import keep_editions
 from windrow.spark.job.watched import Watched
@@ -95,6 +96,7 @@ class StreamRun:
         self._left: FilesLeft | None = None
         covered = Coverage(spark)
         kept = None if keeping is None else keeping(covered)
+        self._shedding: Shedding | None = None
         self._delivery = Delivery(spark, plan.queries, writers, rejected, may_commit, kept, covered)
 
     def start(self, trigger: Trigger, watched: Watched) -> StreamingQuery:
@@ -103,10 +105,12 @@ class StreamRun:
         finishing = self._delivery.in_slide(finishes_here(self.plan) and not served)
         ways = self._ways()
         by_name, all_by_name = BY_NAME in ways, all(way == BY_NAME for way in ways)
+        self._shedding = self._sheds(is_live(trigger) and not self.in_history)
         left = self._left = FilesLeft(self._spark, self.plan, self._sources, self._folder) if self.in_history else None
         packed = self._packed(self._run, finishing)
         asked = self._asked_columns()
         started: Future[StreamingQuery] = Future()
+        shedding = self._shedding
         if not self.in_history:
             watched.lose(self.plan.run, self._lost())
         self._delivery.begin()
@@ -122,10 +126,13 @@ class StreamRun:
                     rows = self._delivery.write(batch, number)
                 watched.miss(self.plan.run, missing)
                 watched.lack(self.plan.run, None if all_by_name else absent_in_files(started.result(), asked))
+                if shedding is not None:
+                    shedding.after(number, watched.left_us(self.plan.run))
+                    watched.take(self.plan.run, shedding.share(number + 1))
                 watched.wrote(self.plan.run, rows, self._delivery.costs)
                 watched.counted(self.plan.run, number, self._delivery.counts)
 
-        writer = ServedBatch(self._delivery, self._folder, self._control) if served else write
+        writer = ServedBatch(self._delivery, self._folder, self._control, shedding) if served else write
         writing = packed.writeStream.foreachBatch(writer).queryName(self._name)
         writing = writing.option("checkpointLocation", (self._folder / "spark").for_spark)
         stays_in_python = finishing is not None and all_by_name and not self._delivery.leaves_to_spark
@@ -237,7 +244,17 @@ class StreamRun:
         control = self._spark.readStream.schema("value STRING").text(self._control.for_spark)
         tables = keep_editions(self._folder, self.plan.joined)
         given = (self._sources, self.plan, self._shards, control, run)
-        return packed_results(*given, tables=tables, finishing=finishing, turn=self._turn)
+        shares = None if self._shedding is None else self._shedding.note
+        return packed_results(*given, tables=tables, finishing=finishing, turn=self._turn, shares=shares)
+
+    def _sheds(self, live: bool) -> Shedding | None:
+        """Who decides which share of the rows is taken, where not all need be."""
+        streams = self.plan.stages[0].read
+        for stream in streams:
+            if stream.shed is not None:
+                source = sum(1 if self._sources[one.stream].history is None else 2 for one in streams) - 1
+                return Shedding(self._folder, stream.shed, source, live)
+        return None
 
     @property
     def rolls(self) -> bool:

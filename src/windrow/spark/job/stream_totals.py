@@ -64,6 +64,8 @@ class StreamTotals:
     corrected: int = 0
     duplicates: int = 0
     seam: int = 0
+    shed: int = 0
+    share: float = 1.0
     left: FilesLeft | None = None
     last_error: dict[str, Any] | None = None
     failed: int = 0
@@ -155,6 +157,7 @@ class StreamTotals:
         self.corrected += counts["corrected"]
         self.duplicates += counts["duplicates"]
         self.seam += counts["seam"]
+        self.shed += counts["shed"]
         self.failed += counts["failed"]
         self.dropped += counts["dropped"]
         self.windows += counts["windows"]

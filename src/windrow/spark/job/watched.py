@@ -91,6 +91,20 @@ class Watched:
         """Count messages that were gone from a topic before they were read."""
         self._streams.setdefault(stream, StreamTotals()).lost += messages
 
+    def take(self, stream: str, share: float) -> None:
+        """Tell which share of its rows a stream takes from now on."""
+        self._streams.setdefault(stream, StreamTotals()).share = share
+
+    def left_us(self, stream: str) -> int:
+        """How long it would take to read what was left in the topics of a stream when the last told batch began."""
+        watched = self._streams.setdefault(stream, StreamTotals())
+        self._update(stream)
+        left = sum(watched.lag.values())
+        if not left or not watched.recent or not watched.recent[-1]["events"]:
+            return 0
+        seconds: float = left * watched.recent[-1]["seconds"] / watched.recent[-1]["events"]
+        return round(1e6 * seconds)
+
     def batches(self) -> dict[str, list[dict[str, Any]]]:
         """What is noted of the last batches of each stream, the oldest first."""
         found = {}
@@ -157,6 +171,8 @@ class Watched:
             corrected=watched.corrected,
             duplicates=watched.duplicates,
             seam=watched.seam,
+            shed=watched.shed,
+            share=watched.share,
             history=_history(watched.left),
             last_error=watched.last_error,
             missing_files=watched.missing,

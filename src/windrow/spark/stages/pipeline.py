@@ -23,6 +23,7 @@ from windrow.spark.stages.look_up import look_up
 from windrow.spark.stages.premerge import premerge_payloads
 from windrow.spark.stages.regroup import regroup_payloads
 from windrow.spark.stages.shards import shard_keys
+from windrow.spark.stages.share_note import ShareNote
 from windrow.spark.stages.ship_tables import ShippedTables
 from windrow.spark.stages.slice import NO_PROBE, slice_stream
 from windrow.spark.stages.slide import COUNTS, SHARED, Finishes, slide_payloads
@@ -40,6 +41,7 @@ def packed_results(
     tables: Sequence[Edition] | None = None,
     finishing: Finishes | None = None,
     turn: Turn | None = None,
+    shares: ShareNote | None = None,
 ) -> DataFrame:
     """All results of `plan` over its sources, packed, with the counts of each batch as observed `metrics`.
 
@@ -48,14 +50,14 @@ def packed_results(
 
     `control` is a stream of words to all shards: `flush`, and `reset` with an instant. Where the clock goes on without
     events, a heartbeat is the last source: a checkpoint keeps the number and the order of them. Where streams have a
-    history, `turn` says whether that is read or the streams themselves.
+    history, `turn` says whether that is read or the streams themselves. `shares` are those of rows that are taken.
     """
     keys = shard_keys(shards)
     editions = as_read(plan.joined) if tables is None else tables
     shipped = _shipped(sources, plan.stages[0], editions)
     plan = without_tables(plan)  # they are sent apart, once
     first = plan.stages[0]
-    payloads = _sliced(sources, first, keys, metrics, shipped, turn)
+    payloads = _sliced(sources, first, keys, metrics, shipped, turn, shares)
     if control is not None:
         payloads = payloads.unionByName(_to_all(_words(control), F.col("name"), F.col("number"), keys))
     if any(stream.timing.has_heartbeat for stream in first.streams):
@@ -105,6 +107,7 @@ def _sliced(
     metrics: str = METRICS,
     shipped: Mapping[str, ShippedTables] = MappingProxyType({}),
     turn: Turn | None = None,
+    shares: ShareNote | None = None,
 ) -> DataFrame:
     parts = []
     for number, stream in enumerate(plan.read):
@@ -114,7 +117,8 @@ def _sliced(
                 assert turn is not None
                 parts.append(_no_payloads(whole.frame.sparkSession, turn, keys))
             else:
-                parts.append(slice_stream(source, stream, keys, metrics, number, shipped.get(stream.stream), bounds))
+                about = (metrics, number, shipped.get(stream.stream), bounds)
+                parts.append(slice_stream(source, stream, keys, *about, None if stream.shed is None else shares))
     return reduce(DataFrame.unionByName, parts)
 
 

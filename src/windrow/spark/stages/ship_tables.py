@@ -68,7 +68,7 @@ class ShippedTables:
 
     def joins(self) -> TableChunks:
         """In a map task: the tables as its batch has them, hashed once for all tasks of this worker."""
-        batch = _batch()
+        batch = batch_number()
         chosen = {table: version for table, first, version in self._editions if first <= batch}
         return _held(self._plan, self._asked, chosen, lambda table: self._sent[table, chosen[table]].value)
 
@@ -79,7 +79,7 @@ def carried_joins(editions: Sequence[Edition], plan: StreamPlan) -> TableChunks:
     They come with the shard's plan, since Spark's stateful step takes no broadcasts, and are hashed once for all tasks
     of this worker.
     """
-    batch = _batch()
+    batch = batch_number()
     begun = sorted((edition for edition in editions if edition.first <= batch), key=lambda edition: edition.first)
     chosen = {edition.table: edition for edition in begun if edition.table in plan.tables}
     versions = {table: edition.version for table, edition in chosen.items()}
@@ -102,7 +102,7 @@ def _held(plan: StreamPlan, asked: str, chosen: Mapping[str, str], rows_of: Call
     return _HELD[own]
 
 
-def _batch() -> int:
+def batch_number() -> int:
     """The number of the micro-batch that this task is of."""
     context = TaskContext.get()
     number = None if context is None else context.getLocalProperty("streaming.sql.batchId")

@@ -33,6 +33,7 @@ from windrow.spark.stages.join_first import joined_first
 from windrow.spark.stages.loaded import set_loaded_aside
 from windrow.spark.stages.once import Once
 from windrow.spark.stages.same_version import check_version
+from windrow.spark.stages.share_note import ShareNote
 from windrow.spark.stages.ship_tables import ShippedTables
 from windrow.version import VERSION
 
@@ -69,18 +70,19 @@ def slice_stream(
     number: int = 0,
     tables: ShippedTables | None = None,
     bounds: Bounds | None = None,
+    shares: ShareNote | None = None,
 ) -> DataFrame:
     """The payloads of a stream: one row for each shard, and one for each space that the shard gets something of.
 
     It is the stream with this `number` of all that are read together; `tables` are what it is joined with. Events
-    outside of `bounds` are left to another source of the stream.
+    outside of `bounds` are left to another source of the stream. Where rows may be left out, `shares` are how many.
     """
     first, kept = tables is not None and plan.joins_first, Once(plan)
 
     def slicer(task: int) -> Slicer:
         own = kept.value
         joins = SplitChunks(own) if first else None if tables is None else tables.joins()
-        return Slicer(own, TASKS * number + task, shards, joins, bounds)
+        return Slicer(own, TASKS * number + task, shards, joins, bounds, 0 if shares is None else shares.of_task())
 
     asked, stage = asked_of(plan), f"slice {number}"
     if tables is None or not first:
