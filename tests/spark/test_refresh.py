@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from lab.postgres import missing_postgres, running_postgres
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import windrow
 from kafka.broker import needed
@@ -19,6 +21,7 @@ from windrow.application import Application
 from windrow.errors import QueryError, SettingsError
 from windrow.plan.refresh import Refresh
 from windrow.spark.job.refresh_tables import Refresher
+from windrow.spark.job.table_editions import keep_editions, kept_table
 from windrow.spark.sources.tables import Tables
 
 from .streams import SECOND, START, instants, put, rows_of, until
@@ -64,6 +67,36 @@ def test_what_has_changed_is_joined_anew_and_what_cannot_be_read_is_told(monkeyp
     assert job.joined == ["limits"] and job.failures == [None, None, "the database is gone", None]
     assert first["k"].to_pylist() == [1] and tables.rows("limits")["k"].to_pylist() == [2]
     assert tables.rows("limits")["read_at"][0].as_py() > first["read_at"][0].as_py()
+
+
+def test_a_table_that_is_not_there_at_a_start_has_the_rows_that_the_checkpoint_has_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    refresh = Refresh(HOUR, "read_at")
+    for stream, cap in (("older", 5), ("newer", 7)):
+        rows = refresh.rows(pa.table({"k": ["a"], "cap": [cap]}), cap)
+        (tmp_path / stream).mkdir()
+        keep_editions(tmp_path / stream, {"limits": rows})
+        for file in (tmp_path / stream / "tables").iterdir():
+            os.utime(file, (cap, cap))
+
+    def gone() -> DataFrame:
+        raise SettingsError("jdbc cannot be read: the database does not answer")
+
+    tables = Tables()
+    assert tables.declare_kept("limits", gone, refresh) is None
+    tables.begin(partial(kept_table, tmp_path))
+    assert tables.declare_kept("others", gone, refresh) is None and tables.declare_kept("limits", gone, None) is None
+    shown = tables.declare_kept("limits", gone, refresh)
+    assert shown is not None and shown.names == ["k", "cap", "read_at"]
+    assert tables.rows("limits").equals(rows)
+    held = tables.held("limits")
+    assert held is not None and held.plain.column_names == ["k", "cap"] and held.read_us == 7_000_000
+    assert "the job goes on with the 1 rows" in caplog.text and "does not answer" in tables.unread["limits"]
+    tables._shown["limits"] = shown.remove(1)  # declared otherwise by now
+    tables.begin(partial(kept_table, tmp_path))
+    with pytest.raises(SettingsError, match="table 'limits' is not there: jdbc cannot be read"):
+        tables.rows("limits")
 
 
 def test_a_refresh_that_cannot_be_is_refused() -> None:
@@ -126,6 +159,19 @@ def run(spark: SparkSession, home: Path, limits: str, source: SimpleNamespace) -
     assert noted["streams"]["ticks"]["tables"]["limits"]["version"] == told["version"]
     editions = json.loads((home / "checkpoint" / "ticks" / "tables.json").read_text())
     assert editions["limits"][-1][1] == told["version"]
+    put(home / "in", ticks(35, 45))  # a start while it is lost goes on with the rows that were joined last
+    session = windrow.Session(spark, shards=2)
+    session.tables_kept_in(str(home / "checkpoint"))
+    application = Application(session, SCRIPT.format(home=home, limits=limits))
+    job = session.start(str(home / "checkpoint"), application.sinks, "available now", on_error="stop", restarts=0)
+    try:
+        job.wait()
+        again = job.progress()["ticks"].tables["limits"]
+    finally:
+        job.stop()
+    assert again["version"] == told["version"] and "table 'limits'" in again["failed"]
+    assert [(row["total"], row["cap"]) for row in answers()][3:] == [(345, 7)]
+    assert answers()[3]["read_at"] == found[2]["read_at"]
 
 
 def _instant_us(text: str) -> int:

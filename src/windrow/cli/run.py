@@ -79,6 +79,7 @@ def run_script(
             lines.tell("spark started")
         from windrow.application import Application
 
+        session.tables_kept_in(folder)
         application = Application(session, text)
         if checkpoint is None:
             say("no --checkpoint: a restart will begin anew")

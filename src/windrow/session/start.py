@@ -44,6 +44,7 @@ from windrow.spark.job.statistics import figures_of, kept_statistics
 from windrow.spark.job.status_note import StatusNote
 from windrow.spark.job.stream_drift import columns_of_streams, note_streams, noted_streams, stream_drift
 from windrow.spark.job.stream_run import Trigger, is_live
+from windrow.spark.job.table_editions import kept_table
 from windrow.spark.sources.source import Source
 from windrow.spark.sources.tables import Tables
 
@@ -77,7 +78,7 @@ class Start:
         """Start the queries on a checkpoint, which nobody else may hold; the rest is as in `Session.start`."""
         hold = Hold(checkpoint)
         hold.take()
-        self.tables.begin()
+        self.tables.begin(partial(kept_table, checkpoint))
         try:
             queries, aside = self._queries_in(checkpoint, sinks)
             check_options(sinks | ({"rejected": rejected} if isinstance(rejected, Sink) else dict(rejected or {})))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +22,8 @@ from windrow.plan.refresh import Refresh
 from windrow.plan.sink import DELTA
 from windrow.plan.timed_by import TimedBy
 from windrow.spark.connect import is_connect
+from windrow.spark.fs_settings import spark_place
+from windrow.spark.job.table_editions import kept_table
 from windrow.spark.sources.delta import open_delta
 from windrow.spark.sources.file_columns import missing_column
 from windrow.spark.sources.file_options import bounded, missing_path
@@ -214,7 +217,24 @@ class SessionStreams(Declared):
         self, name: str, format: str, options: Mapping[str, str], ddl: str | None, refresh: Refresh | None = None
     ) -> None:
         """Register rows in a format of Spark's that events are joined with."""
-        self._declare_table(name, read_table(self.spark, format, options, ddl), refresh)
+        again = partial(read_table, self.spark, format, options, ddl)
+        try:
+            frame = again()
+        except SettingsError:
+            shown = self._tables.declare_kept(name, again, refresh)
+            if shown is None:
+                raise
+            self._check_name(name)
+            self._columns_of_tables[name] = shown
+            return
+        self._declare_table(name, frame, refresh)
+
+    def tables_kept_in(self, checkpoint: str) -> None:
+        """Declare tables with REFRESH that are not there now by the rows that a checkpoint has of them, if it has some.
+
+        A start on the checkpoint goes on with these rows, until a refresh finds the tables again.
+        """
+        self._tables.kept = partial(kept_table, spark_place(self.spark, checkpoint))
 
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""

@@ -37,7 +37,7 @@ class Refresher:
         self._job, self._tables, self._ended = job, tables, Event()
         self._due = {name: time.monotonic() + own.every_us / 1e6 for name, own in tables.refreshes.items()}
         for name in self._due:
-            job.tell_table(name)
+            job.tell_table(name, failed=tables.unread.get(name))
         self._thread = Thread(target=self._keep, name="windrow refresh", daemon=True)
         self._thread.start()
 

@@ -52,6 +52,27 @@ def keep_editions(folder: AnyPlace, tables: Mapping[str, pa.Table]) -> list[Edit
     return editions
 
 
+def kept_table(checkpoint: AnyPlace, table: str) -> tuple[pa.Table, int] | None:
+    """The rows that the last batches of a checkpoint have joined a table with, if any, and when they were kept.
+
+    Where streams had joined different ones, the newest are told.
+    """
+    found = []
+    place = place_of(checkpoint)
+    for folder in (place.at(entry) for entry in (place.listed() if place.exists() else ()) if entry.is_folder):
+        if not (folder / "tables.json").exists():
+            continue
+        past = read_back(folder / "tables.json", _as_known).get(table)
+        if past:
+            file = _file(folder, table, past[-1][1])
+            if file.exists():
+                found.append((round(file.modified().timestamp() * 1_000_000), file))
+    if not found:
+        return None
+    kept_us, newest = max(found, key=lambda each: each[0])
+    return _read(newest), kept_us
+
+
 def _last(folder: Place, log: str) -> int:
     """The number of the last batch that a log of Spark has; -1 if it has none."""
     numbers = [-1]
