@@ -9,7 +9,7 @@ from windrow.errors import QueryError
 
 from . import types
 from .columns import column, integral_column, missing, over_distinct, values
-from .decimals import decimal_column, rescale, rescaled, unscaled
+from .decimals import decimal_column, low_digits, rescale, rescaled, unscaled
 from .read_numbers import read_boolean, read_decimal, read_floating, read_integral, read_integral_part
 from .read_times import read_date, read_timestamp
 from .session_zones import UTC, read_back, shown
@@ -77,6 +77,10 @@ def _from_text(array: pa.Array, kind: pa.DataType, zone: str) -> pa.Array:
     return read_timestamp(array, kind, zone)
 
 
+_DIGITS_OF_DOUBLE = 15
+"""Any number of so many digits is a DOUBLE exactly."""
+
+
 def _number(array: pa.Array, kind: pa.DataType) -> pa.Array:
     source = array.type
     if types.is_decimal(kind):
@@ -91,7 +95,12 @@ def _number(array: pa.Array, kind: pa.DataType) -> pa.Array:
             digits, one = unscaled(array), 10**source.scale
             return integral_column(np.where(digits < 0, -(-digits // one), digits // one), missing(array), kind)
         # Through a DOUBLE, a FLOAT would be rounded twice.
-        return over_distinct(float, array, kind) if kind == types.DOUBLE else read_floating(write_text(array), kind)
+        if kind != types.DOUBLE:
+            return read_floating(write_text(array), kind)
+        # So few digits, and 10**scale, are doubles themselves, and their quotient is rounded once.
+        if 0 <= source.scale <= source.precision <= _DIGITS_OF_DOUBLE and source.bit_width == 128 and len(array):
+            return column(low_digits(array) / 10.0**source.scale, missing(array), kind)
+        return over_distinct(float, array, kind)
     if types.is_integral(kind):
         numbers = values(array)
         if types.is_integral(source):

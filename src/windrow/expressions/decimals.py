@@ -34,6 +34,16 @@ def unscaled(array: pa.Array) -> np.ndarray:
     return np.where(missing(array), 0, digits)
 
 
+def low_digits(array: pa.Array) -> np.ndarray:
+    """The same of decimals with at most 18 digits, as int64; anything for NULL.
+
+    >>> low_digits(pa.array(["1.50", "-0.01"]).cast(pa.decimal128(4, 2))).tolist()
+    [150, -1]
+    """
+    words = np.frombuffer(array.buffers()[1], np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
+    return words[0::2]
+
+
 def decimal_column(digits: np.ndarray, absent: Missing, kind: pa.DataType) -> pa.Array:
     """Decimals of the digits; NULL where `absent` and where there are too many of them.
 

@@ -153,7 +153,7 @@ class JoinRows:
             if self._node.between is not None:
                 apart = part.instants[:, None] - others.instants
                 meets &= (apart >= low) & (apart <= high)
-            places, partners = np.nonzero(meets)
+            places, partners = _all_places(*meets.shape) if meets.all() else np.nonzero(meets)
             if self._node.residual is not None and len(places):
                 of_left, of_right = (partners, places) if flip else (places, partners)
                 left, right = (theirs, mine) if flip else (mine, theirs)
@@ -214,6 +214,11 @@ def waiting_of(node: Join, side: int) -> Waiting | None:
     if side == 0:
         return Waiting(node.left.names.index(node.between.left), node.between.left_waits_us)
     return Waiting(node.right.names.index(node.between.right), node.between.right_waits_us)
+
+
+def _all_places(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every place of a table, row by row."""
+    return np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
 
 
 def _pairs(left: Changes, right: Changes) -> Changes:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
+
 from windrow.storage.blocks import Blocks, PrefixedBlocks
 
 SLACK = 16
@@ -113,17 +115,19 @@ def working_set_of(blocks: Blocks) -> WorkingSet | None:
     return blocks if isinstance(blocks, WorkingSet) else None
 
 
-def distances(count: int, positions: Sequence[int]) -> list[int]:
+def distances(count: int, positions: Sequence[int]) -> list[float]:
     """How many blocks a window has to read before it comes to each of `count` blocks, which are in order.
 
     `positions` are the places of the blocks that windows are at. The last block is being filled.
 
     >>> distances(7, [0, 4])
-    [0, 1, 2, 3, 0, 1, 0]
+    [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 0.0]
     """
-    at = set(positions)
-    found, since = [], count
-    for place in range(count):
-        since = 0 if place in at else since + 1
-        found.append(since)
-    return [*found[:-1], 0] if found else []
+    if not count:
+        return []
+    places = np.arange(count)
+    at = np.array([-count - 1, *sorted(positions)])  # before the first window nobody comes
+    found = places - at[np.searchsorted(at, places, side="right") - 1]
+    found[-1] = 0
+    far: list[float] = found.astype(float).tolist()
+    return far
