@@ -12,6 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from drawn_examples import examples
 from storage.stores import Breakdown, CountingBlocks, FailingBlocks
+from windrow.plan.windows.cuts import Cuts
+from windrow.plan.windows.time_window import TimeWindow
 from windrow.storage.working_set import WorkingSet
 from windrow.windows import log
 from windrow.windows.log import PaneLog
@@ -35,6 +37,7 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         self._patch = pytest.MonkeyPatch()
         self._patch.setattr(log, "BLOCK_ENTRIES", BLOCK)
         self.blocks = FailingBlocks()
+        self.coarsens = False
         self.log = self.opened()
         self.held: dict[tuple[int, int], tuple[int, str]] = {}
         self.floor = LOWEST
@@ -44,13 +47,15 @@ class LogAgainstDictionary(RuleBasedStateMachine):
     def opened(self, snapshot=None) -> PaneLog:
         """The log in a working set that has room for a few of its blocks."""
         self.working = WorkingSet(self.blocks, limit_bytes=MEMORY)
-        return PaneLog("panes", NAMED, self.working, snapshot)
+        return PaneLog("panes", NAMED, self.working, snapshot, coarsens=self.coarsens)
 
     def teardown(self) -> None:
         self._patch.undo()
 
-    @initialize(given=rows)
-    def begin(self, given):
+    @initialize(given=rows, coarsens=st.booleans())
+    def begin(self, given, coarsens):
+        self.coarsens = coarsens
+        self.log = self.opened()
         self.add(given)
 
     @rule(given=rows)
@@ -83,6 +88,21 @@ class LogAgainstDictionary(RuleBasedStateMachine):
         self.floor = max(self.floor, before)
         self.log.drop(self.floor)
         self.held = {place: value for place, value in self.held.items() if place[0] >= self.floor}
+
+    @rule(first=panes, length=st.integers(0, 80), slide=st.sampled_from([2, 5, 30]))
+    def coarsen(self, first, length, slide):
+        cuts = Cuts.of([TimeWindow(slide, slide)])
+        first = cuts.edge_from(max(first, self.floor))
+        inside = sorted(place for place in self.held if first <= place[0] < first + length)
+        gone = self.log.coarsen(first, first + length, cuts)
+        values = [(place, self.held.pop(place)) for place in inside]
+        for (pane, slot), (total, trail) in values:
+            granule = (cuts.pane_at(pane), slot)
+            known, older = self.held.get(granule, (0, ""))
+            self.held[granule] = (known + total, older + trail)
+        were = Counter(slot for _, slot in inside)
+        were.subtract(slot for _, slot in {(cuts.pane_at(pane), slot) for pane, slot in inside})
+        assert Counter(gone.tolist()) == +were
 
     @rule()
     def save(self):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from windrow.plan.nodes.aggregates import HELD, SCALED, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
+from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.time_window import TimeWindow
@@ -62,7 +63,7 @@ SAVING = 0.5
 def alternatives(
     partial: Partial,
     window: TimeWindow,
-    cuts: Cuts | None = None,
+    cuts: Cuts | CoarserWithAge | None = None,
     chain: Levels | None = None,
     sharing: int = 1,
     *,
@@ -95,12 +96,12 @@ def alternatives(
     if partial.kind == "user_rows":
         return ways if panes <= entering else [removing("panes")]
     if partial.reversible:
-        ways.append(_subtract(partial, entering))
+        ways.append(_subtract(partial, entering, _leaving(window, cuts)))
     if chain is not None and len(chain) > 1 and partial.kind in EXACT:
         ways.append(_stairs(window, chain, cuts))
     if not window.is_even:  # the others lie on cells of one length
         return sorted(ways, key=lambda way: way.merges)
-    ways.append(_tree(panes))
+    ways.append(_tree_of_granules(window, entering) if isinstance(cuts, CoarserWithAge) else _tree(panes))
     if partial.kind not in HELD:
         ways += [replace(way, only_asked=True) for way in _over_contexts(partial, panes, entering, sharing)]
     return sorted(ways, key=lambda way: way.merges)
@@ -115,12 +116,24 @@ def _tree(panes: int) -> FoldingCost:
     return FoldingCost("tree", nodes, "folds at most 2 log2(panes) nodes of a tree, and builds one")
 
 
-def _subtract(partial: Partial, entering: int) -> FoldingCost:
+def _tree_of_granules(window: TimeWindow, entering: int) -> FoldingCost:
+    nodes = 2 * ((window.range_us or 0) // window.slide_us).bit_length() + entering
+    return FoldingCost("tree", nodes, "folds at most 2 log2(granules) nodes of a tree, and what enters into one more")
+
+
+def _subtract(partial: Partial, entering: int, leaving: int) -> FoldingCost:
     name, why = running(partial, "panes")
-    return FoldingCost(name, 2 * entering + 1, why)
+    return FoldingCost(name, entering + leaving + 1, why)
 
 
-def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts) -> FoldingCost:
+def _leaving(window: TimeWindow, cuts: Cuts | CoarserWithAge) -> int:
+    """How many panes a slide leaves behind: as many as it takes in, or fewer where they have become granules."""
+    if not isinstance(cuts, CoarserWithAge) or window.range_us is None:
+        return cuts.panes_in(window.slide_us)
+    return max(1, cuts.panes_in(window.range_us) - cuts.panes_in(max(window.range_us - window.slide_us, 1)))
+
+
+def _stairs(window: TimeWindow, chain: Levels, cuts: Cuts | CoarserWithAge) -> FoldingCost:
     """A granule enters the level, is turned over once and leaves, and the level is merged with the one below."""
     level = chain.windows.index(window)
     entering = cuts.panes_in(window.slide_us) if level == 0 else window.slide_us // chain.windows[level - 1].slide_us
@@ -132,7 +145,7 @@ def _of_clusters(partial: ClusterPartial, panes: int, entering: int, sharing: in
     """Summaries are dear to merge, so they are folded over contexts, which share what they can."""
     ways = [replace(way, only_asked=True) for way in (_refold(panes), _tree(panes))]
     if partial.reversible:
-        ways.append(replace(_subtract(partial, entering), only_asked=True))
+        ways.append(replace(_subtract(partial, entering, entering), only_asked=True))
     return [*ways, *_over_contexts(partial, panes, entering, sharing)]
 
 
@@ -177,7 +190,7 @@ def chosen(ways: Sequence[FoldingCost], wish: str | None = None, *, nests: bool 
     return next(asked, None) or next(way for way in able if not way.only_asked)
 
 
-def chain_pays(partial: Partial, chain: Levels, cuts: Cuts) -> bool:
+def chain_pays(partial: Partial, chain: Levels, cuts: Cuts | CoarserWithAge) -> bool:
     """Whether all windows of `chain` together take less than half of the merges when they are read from one chain.
 
     A merge of a chain is dearer than one of a tree, which has many nodes at hand at once: below a half, it was the

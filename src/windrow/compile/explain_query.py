@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from windrow.compile.coarsen_panes import stays_fine
 from windrow.compile.explain_joined import look_up_lines
 from windrow.compile.explain_windows import window_text
 from windrow.language import duration_sql
 from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.parts import NestedWindow
 
 
@@ -40,6 +42,16 @@ def _levels(window: NestedWindow) -> list[str]:
         lines.append(f"      and what has come so far of each, every {duration_sql(window.every_us)}")
     together = "a level slides with all finer ones" if window.levels.divide else "slides do not divide each other"
     return [*lines, f"      {together}: an event is folded once, into panes that are cut at the edges of all levels"]
+
+
+def granule_lines(space: Space, *, again: bool) -> list[str]:
+    """What becomes of the panes that finer levels have left; nothing, where no query has levels."""
+    if space.coarsens:
+        widest = max(window.range_us or 0 for window in space.windows)
+        kept = f"about {space.by_age.panes_in(widest)} instead of {space.cuts.panes_in(widest)}"
+        return [f"    granules: panes that finer levels have left are merged at the edges of wider ones, {kept}"]
+    why = stays_fine({fold.window: fold.partials for fold in space.folds}, again=again)
+    return [] if why is None else [f"    granules: panes stay as they are until the widest level leaves them: {why}"]
 
 
 def _rounded(query: QueryPlan) -> str:

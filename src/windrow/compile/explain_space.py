@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence, Set
 
 from windrow.compile.choose_maintenance import FoldingCost, alternatives
 from windrow.compile.choose_row_maintenance import row_alternatives
-from windrow.compile.explain_query import query_lines
+from windrow.compile.explain_query import granule_lines, query_lines
 from windrow.compile.explain_rows import (
     count_window_text,
     row_panes_lines,
@@ -24,7 +24,7 @@ from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.wanted import Wanted
-from windrow.plan.windows.parts import level_of
+from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow
 
@@ -71,7 +71,10 @@ def space_lines(
 
 def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], asked: Set[str]) -> list[str]:
     """How windows over time are folded from the panes that they share."""
-    lines = [f"    panes: {panes_text(space)}", *_folds(space, queries, asked, window_text, kept)]
+    again = any(query.emit == CORRECTED for query in queries)
+    nested = any(isinstance(query.window, NestedWindow) for query in queries) and not space.unbounded
+    granules = granule_lines(space, again=again) if nested else []
+    lines = [f"    panes: {panes_text(space)}", *granules, *_folds(space, queries, asked, window_text, kept)]
     return [
         *lines,
         "    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree",
@@ -89,7 +92,7 @@ def _folds(
     lines = ["    each pane keeps, for each group:"]
     lines += [f"      {partial}{once(_asking(partial, space, queries))}" for partial in space.partials]
     lines += [f"    {line}" for line in kept]
-    shown, cuts = space.folds[:MOST_WINDOWS], space.cuts
+    shown, cuts = space.folds[:MOST_WINDOWS], space.by_age
     sharing = Counter(partial for fold in space.folds for partial in fold.partials)
     chains = nest_windows({fold.window: fold.partials for fold in space.folds})
     again = any(query.emit == CORRECTED for query in queries)

@@ -139,7 +139,7 @@ def workload(space: Space, figures: Figures) -> Workload | None:
         return None
     known = figures.of(space)
     range_us = max(window.range_us or 0 for window in space.windows)
-    slide_us = range_us / space.cuts.panes_in(range_us)
+    slide_us = range_us / space.by_age.panes_in(range_us)
     groups = known.groups if space.keys else 1.0
     partial_bytes = ENTRY_BYTES / len(made) + sum(PARTIAL_BYTES.get(p.kind, OTHER_BYTES) for p in made) / len(made)
     columns = {(partial.argument, partial.filter): partial for partial in made}

@@ -8,6 +8,7 @@ from windrow.compile.choose_maintenance import chain_pays
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.windows.chains import chains_of
+from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.levels import Levels
 from windrow.plan.windows.time_window import TimeWindow
@@ -40,7 +41,7 @@ def nest_windows(asked: Mapping[TimeWindow, Iterable[Partial]]) -> Chains:
     }
 
 
-def chains_that_pay(chains: Chains, cuts: Cuts) -> Chains:
+def chains_that_pay(chains: Chains, cuts: Cuts | CoarserWithAge) -> Chains:
     """Those of `chains` that cost less than their windows one by one."""
     judged = {(id(chain), partial): chain for (_, partial), chain in chains.items()}
     paying = {place for place, chain in judged.items() if chain_pays(place[1], chain, cuts)}

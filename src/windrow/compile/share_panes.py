@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from windrow.compile.choose_maintenance import EXACT, alternatives, chosen
+from windrow.compile.coarsen_panes import coarsens
 from windrow.compile.nest_windows import chains_that_pay, nest_windows
 from windrow.errors import SettingsError
 from windrow.plan.nodes.aggregates import ROWS, Partial
@@ -14,6 +15,7 @@ from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Fold, Key, Space
 from windrow.plan.nodes.wanted import NOTHING, Wanted
+from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.time_window import TimeWindow
@@ -47,8 +49,9 @@ def _space(queries: Sequence[QueryPlan], grows: bool, wanted: Wanted) -> Space:
             for partial in query.partials:
                 ask(wishes, (part, partial), query)
     again = any(query.emit == CORRECTED for query in queries)
-    first = queries[0]
-    return Space(first.stream, first.where, first.keys, folds_of(asked, wishes, wanted, again=again), rows=first.rows)
+    coarse = not grows and coarsens(queries, asked, again=again)
+    first, folds = queries[0], folds_of(asked, wishes, wanted, again=again, coarse=coarse)
+    return Space(first.stream, first.where, first.keys, folds, rows=first.rows, coarsens=coarse)
 
 
 Wishes = dict[tuple[TimeWindow, Partial], tuple[str, str]]
@@ -56,12 +59,18 @@ Wishes = dict[tuple[TimeWindow, Partial], tuple[str, str]]
 
 
 def folds_of(
-    asked: Mapping[TimeWindow, Mapping[Partial, None]], wishes: Wishes, wanted: Wanted, *, again: bool = False
+    asked: Mapping[TimeWindow, Mapping[Partial, None]],
+    wishes: Wishes,
+    wanted: Wanted,
+    *,
+    again: bool = False,
+    coarse: bool = False,
 ) -> tuple[Fold, ...]:
-    """How each window is folded that shares panes with the others, on whichever axis they lie."""
-    cuts = Cuts.of(asked)
+    """How each window is folded that shares panes with the others, on whichever axis they lie; `coarse`, where old
+    panes are merged into granules."""
+    cuts = CoarserWithAge(tuple(asked)) if coarse else Cuts.of(asked)
     chains = nest_windows(asked)
-    nested = chains_that_pay(chains, cuts)
+    nested = {} if coarse else chains_that_pay(chains, cuts)  # granules are held once, in the state
     sharing = Counter(partial for partials in asked.values() for partial in partials)
     folds = []
     for window, partials in asked.items():

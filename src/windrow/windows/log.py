@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from windrow.kernels import Kernel
+from windrow.plan.windows.cuts import Cuts
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.kept_blocks import KeptBlocks, versions_in
 from windrow.storage.working_set import distances
@@ -19,6 +20,8 @@ BLOCK_ENTRIES = 16_384
 
 BLOCK_BYTES = 1 << 20
 """It is also cut once it takes so many bytes in memory: entries may hold all rows of a group."""
+
+_NO_SLOTS = np.empty(0, np.int64)
 
 
 @dataclass(slots=True)
@@ -46,10 +49,12 @@ class PaneLog:
         snapshot: Snapshot | None = None,
         *,
         linger: int = 0,
+        coarsens: bool = False,
     ) -> None:
         """`kernels` are those of the partials by name; blocks written with others give and take what they have.
 
-        What is dropped lingers for so many saves, for those who have missed them and have yet to take it out.
+        What is dropped lingers for so many saves, for those who have missed them and have yet to take it out. Where a
+        log `coarsens`, a block is not filled and left behind: what is dropped is cut off it.
         """
         self.names, self.kernels = tuple(kernels), tuple(kernels.values())
         snapshot = snapshot or {"next": 0, "blocks": []}
@@ -59,7 +64,7 @@ class PaneLog:
         ]
         self._kept = KeptBlocks(family, blocks, EntryCodec(dict(kernels)), self._distances, versions_in(snapshot))
         self._expected: list[int] = []
-        self._linger = linger
+        self._linger, self._coarsens = linger, coarsens
         self._dropped: list[int] = list(snapshot.get("dropped", ()))
         self._gone: int | None = snapshot.get("gone")
 
@@ -150,8 +155,7 @@ class PaneLog:
             if len(part):
                 self._set(block, part)
             else:
-                self._kept.drop(block.number)
-                self._blocks.remove(block)
+                self._remove(block)
 
     def leave_out(self, slots: np.ndarray) -> None:
         """Let go of all entries of the groups in `slots`, at once."""
@@ -159,10 +163,64 @@ class PaneLog:
             entries = self._kept.get(block.number)
             staying = ~np.isin(entries.slots, slots)
             if not staying.any():
-                self._kept.drop(block.number)
-                self._blocks.remove(block)
+                self._remove(block)
             elif not staying.all():
                 self._set(block, entries.part(staying))
+
+    def coarsen(self, first: int, stop: int, cuts: Cuts) -> np.ndarray:
+        """Merge the panes first <= pane < stop that lie between the same `cuts`, of which `first` is one.
+
+        Returns the slots of the entries that have gone into others of their group.
+        """
+        were, are = [_NO_SLOTS], [_NO_SLOTS]
+        low = bisect_left(self._blocks, first, key=lambda block: block.last)
+        high = bisect_left(self._blocks, stop, key=lambda block: block.first)
+        before: _Block | None = None  # whose last granule may go on in the next block
+        for block in self._blocks[low:high]:
+            entries = self._kept.get(block.number)
+            inside = entries.between(first, stop)
+            granules = cuts.starts_of(inside.panes)
+            if before is not None and granules[0] == before.last:
+                same = granules == before.last
+                older, newer = self._kept.get(before.number), inside.part(same)
+                both = joined([older, Entries(granules[same], newer.slots, newer.partials)])
+                grown = reduced(self.kernels, both)
+                were.append(both.slots)
+                are.append(grown.slots)
+                before = self._fill(before, grown)
+                inside, granules = inside.part(~same), granules[~same]
+            elif bool((granules == inside.panes).all()):
+                before = block
+                continue
+            merged = reduced(self.kernels, Entries(granules, inside.slots, inside.partials))
+            were.append(inside.slots)
+            are.append(merged.slots)
+            kept = [entries.between(block.first, first), merged, entries.between(stop, block.last + 1)]
+            if any(map(len, kept)):
+                before = self._fill(block, joined([part for part in kept if len(part)]))
+            else:
+                self._remove(block)
+        self._join(low)
+        return _surplus(np.concatenate(were), np.concatenate(are))
+
+    def _join(self, place: int) -> None:
+        """Blocks that have become small, from the one before `place` on, become one while it stays small."""
+        place = max(place - 1, 0)
+        while place + 1 < len(self._blocks):
+            block, after = self._blocks[place : place + 2]
+            if block.entries + after.entries > BLOCK_ENTRIES // 2:
+                place += 1
+                continue
+            more = self._kept.get(after.number)
+            if not self._has_room(block, more):
+                place += 1
+                continue
+            self._set(block, joined([self._kept.get(block.number), more]))
+            self._remove(after)
+
+    def _remove(self, block: _Block) -> None:
+        self._kept.drop(block.number)
+        self._blocks.remove(block)
 
     def reaches(self, first: int) -> bool:
         """Whether all panes from `first` on are still there, dropped or not."""
@@ -174,6 +232,16 @@ class PaneLog:
             self._kept.drop(block.number)
             self._gone = block.last
         del self._blocks[:gone]
+        if self._coarsens and self._blocks and self._blocks[0].first < before:
+            self._cut_off(self._blocks[0], before)
+
+    def _cut_off(self, block: _Block, before: int) -> None:
+        """Let go of the panes of a block that lie before `before`, once they are half of it."""
+        entries = self._kept.get(block.number)
+        dead = int(entries.panes.searchsorted(before))
+        if 2 * dead >= block.entries:
+            self._gone = int(entries.panes[dead - 1])
+            self._set(block, entries.part(slice(dead, None)))
 
     def save(self, version: int) -> None:
         """Write what has changed since the last save."""
@@ -208,11 +276,21 @@ class PaneLog:
         old = self._kept.get(block.number)
         merged = reduced(self.kernels, joined([old, new]))
         fresh = new if len(merged) == len(old) + len(new) else new.part(~_contains(old, new))
-        kept, *more = _pieces(merged, 2) or [merged]
-        self._set(block, kept)
-        for place, piece in enumerate(more, start=self._blocks.index(block) + 1):
-            self._insert(place, piece)
+        self._fill(block, merged)
         return fresh
+
+    def _fill(self, block: _Block, entries: Entries) -> _Block:
+        """Put entries into a block in place of its own, and into more behind it where they are twice its size.
+
+        Returns the last of them.
+        """
+        kept, *more = _pieces(entries, 2) or [entries]
+        self._set(block, kept)
+        place = self._blocks.index(block)
+        for piece in more:
+            place += 1
+            self._insert(place, piece)
+        return self._blocks[place]
 
     def _append(self, entries: Entries) -> None:
         """Put panes that no block covers into new blocks, or into the block before them while it is small."""
@@ -257,6 +335,16 @@ def _contains(old: Entries, new: Entries) -> np.ndarray:
     _, numbers = numbered(np.concatenate([old.panes, new.panes]))
     places = numbers * width + np.concatenate([old.slots, new.slots])
     return np.isin(places[len(old) :], places[: len(old)])
+
+
+def _surplus(slots: np.ndarray, staying: np.ndarray) -> np.ndarray:
+    """Of `slots`, those that are there more often than in `staying`, as often as that.
+
+    >>> _surplus(np.array([0, 2, 2, 2]), np.array([0, 2])).tolist()
+    [2, 2]
+    """
+    width = int(slots.max()) + 1 if len(slots) else 0
+    return np.repeat(np.arange(width), np.bincount(slots, minlength=width) - np.bincount(staying, minlength=width))
 
 
 def _pieces(entries: Entries, times: int = 1) -> list[Entries]:

@@ -12,6 +12,7 @@ from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.joined_rows import JoinedRows
 from windrow.plan.nodes.kept import PARTIALS, kept_as, other_way
 from windrow.plan.state_names import counted_rows, joined_text, row_place_text, row_space_text, space_text
+from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import parts_of
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -47,7 +48,8 @@ class Space:
 
     All queries over the same rows and groups share a space: panes are cut at the edges of all its windows and keep
     what any of them asks for. The rows are the stream's own, or those of a join of it with tables (`rows`). Panes keep
-    rows or partials (`keeps`), and of what is `kept_otherwise` the other of both, since a query has asked for it.
+    rows or partials (`keeps`), and of what is `kept_otherwise` the other of both, since a query has asked for it. With
+    `coarsens`, panes that finer windows have left are merged into granules of the wider ones.
     """
 
     stream: str
@@ -57,6 +59,7 @@ class Space:
     keeps: str = PARTIALS
     rows: JoinedRows | None = None
     kept_otherwise: tuple[Partial, ...] = ()
+    coarsens: bool = False
 
     @property
     def name(self) -> str:
@@ -123,8 +126,13 @@ class Space:
 
     @property
     def cuts(self) -> Cuts:
-        """Where its panes are cut."""
+        """Where its panes are cut, while they are new."""
         return Cuts.of(self.windows)
+
+    @property
+    def by_age(self) -> Cuts | CoarserWithAge:
+        """How many panes a stretch of time has by the time that windows are folded from it."""
+        return CoarserWithAge(self.windows) if self.coarsens else self.cuts
 
     @property
     def partials(self) -> tuple[Partial, ...]:

@@ -2,6 +2,8 @@
 
 calendar          Days, weeks, months and years as the clocks of a place show them: where each begins, as instants
 chains            Which windows nest, so that one chain can answer them, whoever asks for them
+coarser           Panes that become coarser with age: an old one is cut only where a window that still reaches it begins
+                  or ends
 cuts              Where time is cut into panes: at the edges of all windows that share them, and nowhere else
 early             Windows that answer while they fill
 early_rows        Windows of rows that answer while they fill

@@ -73,6 +73,19 @@ class Cuts:
             found |= calendar.all_at(calendar.all_last_until(instants)) == instants
         return found
 
+    def lie_in(self, finer: Cuts) -> bool:
+        """Whether time is cut in `finer` wherever it is here.
+
+        >>> coarse, fine = Cuts.of([TimeWindow(12, 6)]), Cuts.of([TimeWindow(4, 2), TimeWindow(9, 9)])
+        >>> coarse.lie_in(fine), fine.lie_in(coarse)
+        (True, False)
+        """
+        finer_slides, finer_firsts = _arrays(finer.combs)
+        return set(self.calendars) <= set(finer.calendars) and all(
+            bool(((comb.slide_us % finer_slides == 0) & ((comb.first_us - finer_firsts) % finer_slides == 0)).any())
+            for comb in self.combs
+        )
+
     def panes_in(self, range_us: int) -> int:
         """About how many panes a stretch of `range_us` has.
 

@@ -10,6 +10,7 @@ from windrow.errors import SettingsError
 from windrow.language.durations import duration_sql, parse_duration
 from windrow.plan.instants import shown_instant
 from windrow.plan.nodes.query_plan import QueryPlan
+from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow, levels_of
 
 R = TypeVar("R")
@@ -95,11 +96,18 @@ class Horizon:
     def stretch(self, clock: int, newest: int) -> tuple[int, int]:
         """From when to when it reaches at `clock`, where the newest event happened at `newest`.
 
-        It begins with the granule that the first instant after `clock - length` lies in. The granule of the clock
-        itself is still filling: it holds what has come until then, and of newer events those that lie in it.
+        It begins with the granule of its level that the first instant after `clock - length` lies in. The finest
+        granule, that of the clock itself, is still filling: it holds what has come until then, and of newer events
+        those that lie in it.
         """
         levels = self.window.levels
         assert levels is not None
-        granules = levels.granules(0)
-        end = min(granules.edge_from(clock + 1), max(clock, newest) + 1)
-        return granules.pane_at(clock + 1 - self.length_us), end
+        end = min(levels.granules(0).edge_from(clock + 1), max(clock, newest) + 1)
+        return self.granules.pane_at(clock + 1 - self.length_us), end
+
+    @property
+    def granules(self) -> Cuts:
+        """Between which edges time is told apart so far back: those that its level still has, and coarser ones."""
+        levels = self.window.levels
+        assert levels is not None
+        return levels.granules(self.level)

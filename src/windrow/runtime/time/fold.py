@@ -51,7 +51,9 @@ class FoldState:
         family: str,
         blocks: Blocks,
         snapshot: Mapping[str, Snapshot],
+        whole_from: int = BEFORE_ALL,
     ) -> None:
+        """Panes before `whole_from` may be coarser than the window."""
         self.window, self.partials = fold.window, fold.partials
         self.own: dict[str, Maintenance] = {}
         self._ways: list[tuple[tuple[Partial, ...], Maintenance]] = []
@@ -63,7 +65,7 @@ class FoldState:
                 self._ways.append((read[way].partials, read[way].maintenance))
                 continue
             name = _name(way, fold, members)
-            view, place = StateView.of(log, kept, members), f"{family}.{name}.window"
+            view, place = StateView.of(log, kept, members, whole_from), f"{family}.{name}.window"
             made = maintenance_of(way, view, place, blocks, snapshot.get(name), fold.window)
             self.own[name] = made
             self._ways.append((members, made))

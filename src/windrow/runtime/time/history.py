@@ -12,9 +12,13 @@ from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.calendar import Calendar
+from windrow.plan.windows.coarser import Area
 from windrow.plan.windows.cuts import Comb, Cuts
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.storage.blocks import Snapshot
+
+Stretch = tuple[int, int, Cuts]
+"""Panes from when on and before when, and the edges between which they are merged."""
 
 MOST = 1 << 20
 """A query that comes to a running job looks no further back than so many windows."""
@@ -111,6 +115,53 @@ class History:
         self.kept_from = max(self.kept_from, before)
         while len(self._cuts) > 1 and self._cuts[1][0] <= before:
             del self._cuts[0]
+
+    def coarsen(self, areas: Sequence[Area], *, anew: bool = False) -> list[Stretch]:
+        """Old panes need be cut only as `areas` say; returns the stretches of time whose panes are to be merged so.
+
+        A stretch begins with the granule that is still growing. What was cut before the windows of today came, and not
+        where they begin and end, stays as it is. With `anew` it is all stretches, whether or not they were merged.
+        """
+        pieces: list[Area] = []
+        stretches: list[Stretch] = []
+        newest = areas[-1][0]  # from here on, panes stay as they came
+        wanted: list[tuple[int, Cuts | None]] = [(BEFORE_ALL, None), *areas[:-1], (newest, None)]
+        for (since, cuts), until in zip(self._cuts, [*(since for since, _ in self._cuts[1:]), AFTER_ALL]):
+            for (low, coarser), high in zip(wanted, [*(since for since, _ in wanted[1:]), AFTER_ALL]):
+                first, stop, begin = max(since, low), min(until, high), AFTER_ALL
+                if first < stop and coarser is not None and coarser.lie_in(cuts) and (anew or coarser != cuts):
+                    begin = self._granule(first, coarser)
+                if first < min(begin, stop):
+                    pieces.append((first, cuts))
+                if coarser is not None and begin < stop:
+                    pieces.append((max(first, begin), coarser))
+                    stretches.append((begin, stop, coarser))
+        self._cuts = [
+            piece for before, piece in zip([None, *pieces], pieces) if before is None or piece[1] != before[1]
+        ]
+        return stretches
+
+    def _granule(self, instant: int, coarser: Cuts) -> int:
+        """Where the granule begins that `instant` lies in; where that is not there, where the next one does."""
+        instant = max(instant, self.kept_from)
+        begin = coarser.pane_at(instant)
+        whole = begin == instant or (begin >= self.kept_from and self.is_cut(begin))
+        return begin if whole else coarser.edge_from(instant)
+
+    def cut_since(self, cuts: Cuts) -> int:
+        """From when on all panes are cut at least at the edges of `cuts`."""
+        since = AFTER_ALL
+        for begun, finer in reversed(self._cuts):
+            if not cuts.lie_in(finer):
+                break
+            since = begun
+        return since
+
+    def panes_in(self, first: int, stop: int) -> int:
+        """About how many panes there are from `first` on and before `stop`."""
+        edges = [min(max(since, first), stop) for since, _ in self._cuts] + [stop]
+        areas = zip(edges, edges[1:], self._cuts)
+        return sum(cuts.panes_in(high - low) for low, high, (_, cuts) in areas if low < high)
 
     def rewind(self, stop: int) -> None:
         """Panes from `stop` on are as if they had never been: all that comes there is known."""

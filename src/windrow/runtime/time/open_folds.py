@@ -6,22 +6,35 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.coarser import cuts_of
+from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.time.fold import FoldState
+from windrow.runtime.time.history import History
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.shared_folds import shared_folds
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import Maintenance
 
+_NONE = np.empty(0, np.int64)
+
 
 class OpenFolds:
     """The folds of a space, one a window, and the maintenances that they share, over one log of panes."""
 
     def __init__(
-        self, space: Space, log: PaneLog, kept: KeptPartials, blocks: Blocks, snapshots: Mapping[str, Snapshot]
+        self,
+        space: Space,
+        log: PaneLog,
+        kept: KeptPartials,
+        blocks: Blocks,
+        snapshots: Mapping[str, Snapshot],
+        history: History | None = None,
     ) -> None:
-        self._space, self._log, self._kept, self._blocks = space, log, kept, blocks
+        """`history` tells from when on panes are as fine as each window, where old ones are coarser."""
+        self._space, self._log, self._kept, self._blocks, self._history = space, log, kept, blocks, history
         self._open(snapshots)
         self._delete(snapshots.keys() - self.maintenances().keys())  # windows that nobody asks for any more
 
@@ -57,6 +70,14 @@ class OpenFolds:
         for shared in self._shared:
             shared.maintenance.drop(before)
 
+    def leave_each(self, clock: int) -> None:
+        """No window after `clock` asks for what lies before it: each gives it up, while it can still be read."""
+        for fold in self.each:
+            fold.leave(fold.needs_from(clock), _NONE)
+        needed = {fold.window: fold.needs_from(clock) for fold in self.each}
+        for shared in self._shared:
+            shared.maintenance.drop(min(needed[window] for window in shared.windows))
+
     def save(self, version: int) -> None:
         for maintenance in self.maintenances().values():
             maintenance.save(version)
@@ -67,7 +88,15 @@ class OpenFolds:
     def _open(self, snapshots: Mapping[str, Snapshot]) -> None:
         space, log, kept, blocks = self._space, self._log, self._kept, self._blocks
         self._shared = shared_folds(space, log, kept, blocks, snapshots)
-        self.each = [FoldState(fold, log, kept, self._shared, space.name, blocks, snapshots) for fold in space.folds]
+        self.each = [
+            FoldState(fold, log, kept, self._shared, space.name, blocks, snapshots, self._whole_from(fold.window))
+            for fold in space.folds
+        ]
+
+    def _whole_from(self, window: TimeWindow) -> int:
+        if self._history is None or not self._space.coarsens:
+            return BEFORE_ALL
+        return self._history.cut_since(cuts_of((window,)))
 
     def _delete(self, names: Iterable[str]) -> None:
         for name in names:

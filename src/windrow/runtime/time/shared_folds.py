@@ -35,21 +35,30 @@ def shared_folds(
 ) -> list[SharedFold]:
     """All that windows of `space` share; `kept` are the snapshots, by name."""
     shared = []
-    trees = _asking(space, "tree")
-    if trees:
+    for name, trees in _trees(space):
         finest = min((fold.window for fold in trees), key=lambda window: (window.slide_us, window.offset_us))
         cells = max(-(-(fold.window.range_us or 0) // finest.slide_us) for fold in trees)
         members = _members(trees, "tree")
-        view, place = StateView.of(log, partials, members), f"{space.name}.tree"
-        tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get("tree"))
-        shared.append(SharedFold("tree", "tree", tuple(fold.window for fold in trees), members, tree))
-    for unit, origin, folds in _lattices(_asking(space, "binary")):
+        view, place = StateView.of(log, partials, members), f"{space.name}.{name}"
+        tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get(name))
+        shared.append(SharedFold(name, "tree", tuple(fold.window for fold in trees), members, tree))
+    for unit, origin, folds in _lattices(_asking(space, "binary"), alike=space.coarsens):
         members, name = _members(folds, "binary"), f"binary-{unit}-{origin}"
         view, place = StateView.of(log, partials, members), f"{space.name}.{name}.window"
         lengths = [max(1, (fold.window.range_us or 0) // unit) for fold in folds]
         lattice = SlidingBinaryMerge(view, unit, origin, lengths, place, blocks, kept.get(name))
         shared.append(SharedFold(name, "binary", tuple(fold.window for fold in folds), members, lattice))
     return [*shared, *_stairs(space, log, partials)]
+
+
+def _trees(space: Space) -> list[tuple[str, list[Fold]]]:
+    """One tree for all, or, where old panes are coarser, one for all windows that slide together, and its name."""
+    trees: dict[str, list[Fold]] = {}
+    for fold in _asking(space, "tree"):
+        window = fold.window
+        name = f"tree-{window.slide_us}-{window.offset_us}" if space.coarsens else "tree"
+        trees.setdefault(name, []).append(fold)
+    return list(trees.items())
 
 
 def _stairs(space: Space, log: PaneLog, partials: KeptPartials) -> list[SharedFold]:
@@ -73,13 +82,16 @@ def _members(folds: list[Fold], way: str) -> tuple[Partial, ...]:
     return tuple(dict.fromkeys(partial for pairs in asked for partial, chosen in pairs if chosen == way))
 
 
-def _lattices(folds: list[Fold]) -> list[tuple[int, int, list[Fold]]]:
-    """Windows whose ends all lie on the cells of the one that slides most often, with that one's slide and offset."""
+def _lattices(folds: list[Fold], *, alike: bool) -> list[tuple[int, int, list[Fold]]]:
+    """Windows whose ends all lie on the cells of the one that slides most often, with that one's slide and offset.
+
+    Where old panes are coarser, only windows that slide `alike` have the same cells.
+    """
     lattices: list[tuple[int, int, list[Fold]]] = []
     for fold in sorted(folds, key=lambda fold: (fold.window.slide_us, fold.window.offset_us)):
         slide, offset = fold.window.slide_us, fold.window.offset_us
         for unit, origin, members in lattices:
-            if slide % unit == 0 and (offset - origin) % unit == 0:
+            if slide % unit == 0 and (offset - origin) % unit == 0 and (slide == unit or not alike):
                 members.append(fold)
                 break
         else:

@@ -14,6 +14,7 @@ from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
+from windrow.plan.windows.coarser import CoarserWithAge
 from windrow.plan.windows.cuts import Cuts
 from windrow.plan.windows.parts import NestedWindow, levels_of
 from windrow.plan.windows.time_window import TimeWindow
@@ -68,7 +69,14 @@ class SpaceState:
         self._kernels = {partial.name: kernel_of(partial, user) for partial in self._partials}
         self.groups = GroupSlots(space.keys, space.name, blocks, snapshot.get("groups"))
         linger = LINGER if any("held" in fold.maintenance for fold in space.folds) else 0
-        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, snapshot.get("panes"), linger=linger)
+        self.log = PaneLog(
+            f"{space.name}.panes",
+            self._kernels,
+            blocks,
+            snapshot.get("panes"),
+            linger=linger,
+            coarsens=space.coarsens,
+        )
         self._belated = Belated(f"{space.name}.belated", self._kernels, blocks, snapshot.get("belated"))
         self._known_beside = len(self._belated)
         self._firsts = FirstWindows(space, queries, self._history, snapshot.get("firsts", {}), since)
@@ -78,7 +86,7 @@ class SpaceState:
             for name in folded:
                 blocks.delete_all(f"{space.name}.{name}.")
             folded = {}
-        self._folds = OpenFolds(space, self.log, self._kept, blocks, folded)
+        self._folds = OpenFolds(space, self.log, self._kept, blocks, folded, self._history)
         self._followers = Followers(space, queries, self._kernels, blocks, snapshot.get("followers", {}))
         self._due = DueWindows(
             space=space,
@@ -95,6 +103,8 @@ class SpaceState:
         nested = [query.window for query in queries if isinstance(query.window, NestedWindow)]
         bounded = [] if space.unbounded else [levels_of(window, grow=False) for window in nested]
         self._widest = [levels[-1] for levels in bounded if levels]
+        self._levels = {level for levels in bounded for level in levels}
+        self._scattered = False  # whether panes have come that lie between the edges of coarser granules
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -154,6 +164,7 @@ class SpaceState:
 
         Each window adds all that is beside its panes, so that this is cheaper once it is much.
         """
+        self._scattered = True
         entries = self._belated.taken_by_all(self.space.windows)
         self.groups.refer(self.log.add(entries).slots)
         self.groups.forget(entries.slots)  # in the log by now, so no group goes
@@ -207,6 +218,8 @@ class SpaceState:
             return np.empty(0, np.int64)
         came, went = self._followers.turned(clock)
         self.groups.refer(came)
+        if self.space.coarsens:
+            self._coarsen(settled, clock)
         if before <= self._history.kept_from and not len(went):
             return np.empty(0, np.int64)
         before = max(before, self._history.kept_from)
@@ -219,14 +232,36 @@ class SpaceState:
         self._history.forget(before)
         return freed
 
+    def _coarsen(self, settled: int, clock: int) -> None:
+        """Merge the panes that finer windows have left, up to the next edge of those that still reach them.
+
+        A window that is kept folded takes out first what has left it, and which cannot be told from the rest after it.
+        For who asks for any horizon, a level's granules stay until it slides again.
+        """
+        self._folds.leave_each(clock)
+        needed = [
+            fold.window.start(fold.window.last_ended(settled))
+            if fold.window in self._levels
+            else fold.needs_from(settled)
+            for fold in self._folds.each
+        ]
+        areas = CoarserWithAge(self.space.windows).areas(needed, self._cuts.pane_at(settled))
+        for first, stop, cuts in self._history.coarsen(areas, anew=self._scattered):
+            self.groups.forget(self.log.coarsen(first, stop, cuts))
+        self._scattered = False
+
     def rewind(self, newest: int, clock: int) -> Rewound:
         """Let go of the panes that begin after `newest`: the clock goes back to before them.
 
         What windows without bound have taken in cannot be told from the rest, and stays.
         """
         first, stop = self._cuts.pane_at(newest), self._cuts.edge_from(newest + 1)
-        late = self._belated.drop_from(stop)
-        gone = self.log.between(max(stop, self._history.kept_from), AFTER_ALL)
+        leaving = max(stop, self._history.kept_from)
+        if self.space.coarsens and not self._history.is_cut(stop):  # what came before and after is in one granule
+            leaving = self._history.kept_from
+            self._history.forget(stop)
+        late = self._belated.drop_from(min(stop, leaving))
+        gone = self.log.between(leaving, AFTER_ALL)
         if self.space.unbounded:
             for maintenance in self._folds.maintenances().values():
                 assert isinstance(maintenance, Accumulate)
@@ -280,7 +315,11 @@ class SpaceState:
     def panes(self) -> int:
         """About how many panes there are between the oldest that is held and the newest."""
         first, last = self.log.reach
-        return self._cuts.panes_in(last + 1 - first) if first <= last else 0
+        if first > last:
+            return 0
+        if not self.space.coarsens:
+            return self._cuts.panes_in(last + 1 - first)
+        return self._history.panes_in(max(first, self._history.kept_from), last + 1)
 
     @property
     def bytes_held(self) -> int:

@@ -32,9 +32,7 @@ def _stretch(shard: StreamState, horizon: Horizon) -> tuple[int, int]:
     if shard.clock is None:
         raise StateError("the stream has had no event yet, so there is no clock to look back from")
     start, end = horizon.stretch(shard.clock, shard.clock if shard.newest is None else shard.newest)
-    levels = horizon.window.levels
-    assert levels is not None
-    known = shard.space_of(horizon.query).known_from(start, levels.granules(0), horizon.query)
+    known = shard.space_of(horizon.query).known_from(start, horizon.granules, horizon.query)
     return min(known, end), end
 
 

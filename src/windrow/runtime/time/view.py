@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from windrow.kernels import Kernel
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.aggregates import Partial
 from windrow.runtime.time.kept_partials import KeptPartials, fields_in
 from windrow.windows.entries import Entries
@@ -20,17 +21,21 @@ class StateView:
     members: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
     kernels: tuple[Kernel, ...]
+    whole_from: int = BEFORE_ALL
 
     @classmethod
-    def of(cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...]) -> StateView:
+    def of(
+        cls, log: PaneLog, kept: KeptPartials, partials: tuple[Partial, ...], whole_from: int = BEFORE_ALL
+    ) -> StateView:
         members = tuple(kept.places(partial) for partial in partials)
-        return cls(log, members, tuple(partial.name for partial in partials), tuple(map(kept.kernel, partials)))
+        names = tuple(partial.name for partial in partials)
+        return cls(log, members, names, tuple(map(kept.kernel, partials)), whole_from)
 
     def between(self, first: int, stop: int) -> Entries:
         return self._seen(self.log.between(first, stop))
 
     def reaches(self, first: int) -> bool:
-        return self.log.reaches(first)
+        return self.whole_from <= first and self.log.reaches(first)
 
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         return map(self._seen, self.log.parts(first, stop))
