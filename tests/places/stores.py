@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -32,6 +36,31 @@ def s3_server() -> Iterator[dict[str, str]]:
         yield settings
     finally:
         server.stop()
+
+
+@contextmanager
+def s3_process() -> Iterator[dict[str, str]]:
+    """The same in a process of its own: `deltalake` does not let Python run while it waits for an answer."""
+    pytest.importorskip("moto.server", reason="moto is not installed: S3 is not tested")
+    boto3 = pytest.importorskip("boto3")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            assert server.poll() is None, "moto has not started"
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        settings = {**KEYS, "fs.s3a.endpoint": f"http://127.0.0.1:{port}", "fs.s3a.endpoint.region": "us-east-1"}
+        known = {"aws_access_key_id": "somebody", "aws_secret_access_key": "a secret", "region_name": "us-east-1"}
+        boto3.client("s3", endpoint_url=settings["fs.s3a.endpoint"], **known).create_bucket(Bucket=BUCKET)
+        yield settings
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def new_folder(kind: str, tmp_path: Path, settings: dict[str, str] | None = None) -> Place:

@@ -106,7 +106,7 @@ class SinkWriters:
                 home = folder_of(self._checkpoint, query.run) / ROLLING / prefix
                 self._writers[own] = RollingLake(sink, mark, prefix, self._spark, home)
             else:
-                table, place = table_of(sink, mark)
+                table, place = table_of(self._spark, sink, mark)
                 files, commits = files_of(sink, place), LakeCommits(table, sink)
                 plain = LakeSink(files, prefix, self._spark, place, commits)
                 plain.was_called(self._prefix(f"{sink.format} {query.name}"))

@@ -19,6 +19,8 @@ csv_text           Rows as lines of CSV, byte for byte as Spark writes them
 database_table     What sinks that are tables of a database share: tables made by Spark, and statements in one
                    transaction
 deliver            A batch's results to their sinks: one Spark job for all that tasks write, and one each for the others
+delta_storage      How `deltalake` reaches a table: by a path of this machine, or in a bucket with the credentials that
+                   Spark has
 delta_table        A Delta table that batches are committed to: by `deltalake`, each with an application transaction
 explain_sinks      How the rows of each sink get there, in a line: with the batch's own Spark job, or by one more, and
                    why

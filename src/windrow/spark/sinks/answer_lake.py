@@ -27,7 +27,7 @@ class AnswerLake(AnswerSink):
 
     def __init__(self, sink: Sink, mark: str, prefix: str, spark: SparkSession, home: AnyPlace, leading: int) -> None:
         """`mark` is the name under which batches are noted, `prefix` begins the names of files."""
-        table, place = table_of(sink, mark)
+        table, place = table_of(spark, sink, mark)
         self._commits, files = LakeCommits(table, sink), files_of(sink, place)
         self._files = LakeSink(files, prefix, spark, place, self._commits, replaces=True)
         super().__init__(files, home, leading, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,18 +25,22 @@ class DeltaLog:
 
     whole_files = False
 
-    def __init__(self, path: str, mark: str, expire: str | None = None) -> None:
+    def __init__(
+        self, path: str, mark: str, expire: str | None = None, storage: Mapping[str, str] | None = None
+    ) -> None:
+        """`storage` are options of `deltalake` for a table that is in a bucket."""
         self._path, self._mark, self._lake = path, mark, _library()
+        self._storage = None if storage is None else dict(storage)
         self._made_with = {} if expire is None else _retention(parse_duration(expire))
 
     def last_batch(self) -> int:
-        if not self._lake.DeltaTable.is_deltatable(self._path):
+        if not self._is_there():
             return -1
         noted = self._opened().transaction_version(self._mark)
         return -1 if noted is None else int(noted)
 
     def check(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> None:
-        if not self._lake.DeltaTable.is_deltatable(self._path):
+        if not self._is_there():
             return
         table = self._opened()
         known = pa.schema(table.schema().to_arrow())
@@ -68,8 +72,9 @@ class DeltaLog:
         noted = lake.CommitProperties(app_transactions=[lake.Transaction(self._mark, batch)])
         try:
             kind = lake.Schema.from_arrow(schema)
-            if not lake.DeltaTable.is_deltatable(self._path):
-                lake.DeltaTable.create(self._path, kind, mode="ignore", partition_by=own, configuration=self._made_with)
+            if not self._is_there():
+                made = {"configuration": self._made_with, "storage_options": self._storage}
+                lake.DeltaTable.create(self._path, kind, mode="ignore", partition_by=own, **made)
             mode = "overwrite" if replace else "append"
             self._opened().create_write_transaction(added, mode, kind, own, commit_properties=noted)
         except DeltaError as error:
@@ -83,8 +88,11 @@ class DeltaLog:
         table.create_checkpoint()
         table.cleanup_metadata()
 
+    def _is_there(self) -> bool:
+        return bool(self._lake.DeltaTable.is_deltatable(self._path, storage_options=self._storage))
+
     def _opened(self) -> Any:
-        return self._lake.DeltaTable(self._path)
+        return self._lake.DeltaTable(self._path, storage_options=self._storage)
 
 
 def _retention(age_us: int) -> dict[str, str]:

@@ -89,9 +89,10 @@ class LakeCommits:
         for below, name in shown:
             place = folder / below / name
             with place.open() as content:
+                size = content.seek(0, os.SEEK_END)
                 rows = pq.ParquetFile(content).metadata.num_rows
             relative = posixpath.join(below, name)
-            files.append(LakeFile(place.path, relative, os.path.getsize(place.path), rows, values_of(below)))
+            files.append(LakeFile(place.path, relative, size, rows, values_of(below)))
         self._table.commit(files, schema, self._partition_by, batch, replace=replace)
         self._expire()
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pyspark.sql import SparkSession
+
+from windrow.places.addresses import FILE, scheme_of
 from windrow.places.place import Place
 from windrow.places.reach import check_reached
 from windrow.plan.sink import DELTA, Sink
+from windrow.spark.fs_settings import spark_place
+from windrow.spark.sinks.delta_storage import delta_address
 from windrow.spark.sinks.delta_table import DeltaLog
 from windrow.spark.sinks.iceberg_table import IcebergTable
 from windrow.spark.sinks.lake import LakeTable, lake_place
@@ -12,11 +17,13 @@ from windrow.spark.sinks.lake import LakeTable, lake_place
 _PASSED = ("compression", "partitionby", "roll")
 
 
-def table_of(sink: Sink, mark: str) -> tuple[LakeTable, Place]:
+def table_of(spark: SparkSession, sink: Sink, mark: str) -> tuple[LakeTable, Place]:
     """The table of a sink, and the folder of its files; `mark` is the name under which batches are noted."""
     if sink.format == DELTA:
-        place = lake_place(sink.path or "", sink.format)
-        table: LakeTable = DeltaLog(place.path, mark, sink.expire)
+        path = sink.path or ""
+        place = lake_place(path, sink.format) if scheme_of(path) == FILE else spark_place(spark, path)
+        address, storage = delta_address(place)
+        table: LakeTable = DeltaLog(address, mark, sink.expire, storage)
     else:
         named = IcebergTable(dict(sink.options), mark)
         place, table = lake_place(named.folder, sink.format), named
@@ -27,4 +34,4 @@ def table_of(sink: Sink, mark: str) -> tuple[LakeTable, Place]:
 def files_of(sink: Sink, place: Place) -> Sink:
     """The sink of Parquet files that a table's files are written as."""
     passed = ((name, value) for name, value in sink.options if name.lower() in _PASSED)
-    return Sink("parquet", (("path", place.path), *passed))
+    return Sink("parquet", (("path", place.path if place.is_local else str(place)), *passed))

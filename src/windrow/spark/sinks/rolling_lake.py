@@ -28,7 +28,7 @@ class RollingLake(RollingSink):
 
     def __init__(self, sink: Sink, mark: str, prefix: str, spark: SparkSession, home: AnyPlace) -> None:
         """`mark` is the name under which batches are noted, `home` where rows wait."""
-        table, place = table_of(sink, mark)
+        table, place = table_of(spark, sink, mark)
         super().__init__(files_of(sink, place), prefix, spark, home, place)
         self._commits, self._declared, self._mark = LakeCommits(table, sink), sink, mark
 
