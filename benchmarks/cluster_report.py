@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 def report(console: Console, found: list[Line]) -> None:
     """Tables of slides by ratio, and each aim beside what was found."""
-    for case, unit in (("group by", 1), ("sdc 25", 1000), ("real", 1000)):
+    for case, unit in (("group by", 1), ("sdc 25", 1000), ("real", 1000), ("density", 1000)):
         lines = [line for line in found if line["case"] == case]
         ways = list(dict.fromkeys(line["way"] for line in lines))
         table = Table(title=f"{case}: {'us' if unit == 1 else 'ms'} of CPU a slide (merges)")
@@ -95,6 +95,10 @@ def aims(found: list[Line]) -> Iterator[str]:
         yield f"index, {picked['clusters']} clusters: a slide {gain:.1f} times faster than with a scan" + (
             " (aim 3)" if 700 < picked["clusters"] < 900 else ""
         )
+    dense = {line["ratio"]: line["us"] for line in found if (line["case"], line.get("way")) == ("density", "EXTRA_N")}
+    if len(dense) > 1:
+        growth = dense[max(dense)] / dense[min(dense)]
+        yield f"EXTRA_N, a slide from {min(dense)} to {max(dense)} panes: {growth:.2f} times (aim 3)"
     turns = {line["way"]: line for line in found if line["case"] == "by turns"}
     for way, line in turns.items():
         told = ", what is taken unless another is asked for" if line["default"] else ""

@@ -39,6 +39,7 @@ from .cluster_cases import (
 )
 from .cluster_report import Line, plot, report
 from .cluster_spark import measure_spark
+from .density_slides import measure_density
 from .size import Size
 
 RADIUS = CELL / 2
@@ -61,7 +62,7 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     console, size = Console(), Size(size)
     found: list[Line] = []
     slides = (measure_group_by, measure_ratios, measure_index, measure_summarization, measure_real, measure_by_turns)
-    for part in (*slides, measure_memory, measure_parts, measure_add, measure_quality, measure_spark):
+    for part in (*slides, measure_density, measure_memory, measure_parts, measure_add, measure_quality, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
         found += told(part, size)
     report(console, found)

@@ -17,6 +17,32 @@ from windrow.runtime.payload import Payload
 from windrow.storage.columns import decode, encode
 from windrow.windows.entries import Entries, fields_of, joined, reduced, to_columns
 
+FAN_IN = 8
+"""At most so many summaries of a pane come to whoever merges them, once those of map tasks have been merged."""
+
+
+def levels_of(shards: int) -> list[int]:
+    """How many merge at each level of the tree, until no more are left than the shard that holds all takes.
+
+    >>> levels_of(1), levels_of(8), levels_of(9), levels_of(200)
+    ([], [8], [9, 2], [200, 25, 4])
+    """
+    levels = [shards] if shards > 1 else []
+    while levels and levels[-1] > FAN_IN:
+        levels.append(-(-levels[-1] // FAN_IN))
+    return levels
+
+
+def way_of(task: int, levels: Sequence[int]) -> int:
+    """Who merges the summary of a map task at the last of `levels`; whoever merges some has the first one's number.
+
+    >>> [way_of(task, [9, 2]) for task in (0, 1, 8, 9, 17)]
+    [0, 1, 0, 0, 0]
+    """
+    for width in levels:
+        task %= width
+    return task
+
 
 def merges_early(space: Space) -> bool:
     """Whether entries are merged on their way: clusterings without groups, of which one shard holds all."""

@@ -7,7 +7,7 @@ loaded        What a worker has loaded, kept out of the way of its garbage colle
 look_up       Tables looked up for answers, behind the shards: Spark's stateful step cannot take what is broadcast
 once          What all tasks of a job have in common, unpickled once in a worker rather than with each task
 pipeline      What runs on Spark for some stages: sources, slice, shuffle, slide
-premerge      One more shuffle, for summaries that all belong to one shard: several workers merge them before
+premerge      More shuffles, for summaries that all belong to one shard: several workers merge them before, in a tree
 regroup       A stage that is not the last: what it finds out goes to the shards of the next, in the same batch
 same_version  Executors run the Windrow of the driver: another version is refused by name, and so is none
 seed          State written into a new checkpoint: Spark's own store writes it, in one batch that reads nothing but this

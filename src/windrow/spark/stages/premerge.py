@@ -1,4 +1,4 @@
-"""One more shuffle, for summaries that all belong to one shard: several workers merge them before."""
+"""More shuffles, for summaries that all belong to one shard: several workers merge them before, in a tree."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from pyspark.sql import functions as F
 
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.payload import Payload
-from windrow.runtime.premerge import Premerge, merges_early
+from windrow.runtime.premerge import Premerge, levels_of, merges_early
 from windrow.spark.stages.slice import NO_PROBE, PAYLOAD, PAYLOAD_DDL, packed
 
 
 def premerge_payloads(payloads: DataFrame, plan: StagePlan, keys: list[int]) -> DataFrame:
-    """The payloads, those that merge early merged by the task that they come from; `keys` are those of the shards."""
-    spaces = [space for stream in plan.streams for space in stream.time_spaces]
-    if len(keys) < 2 or not any(map(merges_early, spaces)):
+    """The payloads, those that merge early merged by the task that they come from; `keys` are those of the shards.
+
+    Where there are more shards than one should merge from, those that have merged send to fewer, and so on.
+    """
+    early = [space.name for stream in plan.streams for space in stream.time_spaces if merges_early(space)]
+    if len(keys) < 2 or not early:
         return payloads
-    ways = F.array(*map(F.lit, keys))
-    way = F.element_at(ways, F.pmod(F.col("task"), F.lit(len(keys))) + 1)
 
     def merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = [batch for batch in batches if batch.num_rows]
@@ -28,7 +29,13 @@ def premerge_payloads(payloads: DataFrame, plan: StagePlan, keys: list[int]) -> 
             rows = pa.Table.from_batches(held)
             yield packed(Premerge(plan).merged(_payloads(rows)))
 
-    return payloads.repartition(len(keys), way).mapInArrow(merge, PAYLOAD_DDL)
+    ways, way = F.array(*map(F.lit, keys)), F.col("task")
+    first = F.pmod(way, F.lit(len(keys)))
+    for width in levels_of(len(keys)):
+        way = F.pmod(way, F.lit(width))  # as `way_of`: a merged summary has the number of its first task
+        spread = F.when(F.col("name").isin(early), way).otherwise(first)  # what is not merged stays with all
+        payloads = payloads.repartition(len(keys), F.element_at(ways, spread + 1)).mapInArrow(merge, PAYLOAD_DDL)
+    return payloads
 
 
 def _payloads(rows: pa.Table) -> list[Payload]:
