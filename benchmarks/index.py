@@ -19,13 +19,12 @@ from windrow.indexes.mapper import fold_range
 from windrow.indexes.ring import WindowIndex
 from windrow.indexes.structure import Structure
 
+from .index_figures import LRB, RANDOM, figure_tables, plot_figures
 from .linear_road import packed_keys, reports
 from .size import Size
 
 LOOK_UPS, BATCH, INSERTED, REPEATS = 50_000, 500_000, 50_000, 5
 """Insertion is timed over the last half million keys, which come as events do, in batches."""
-
-LRB, RANDOM = "Linear Road", "random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
         lines: list[dict[str, Any]] = [asdict(line) for line in (*found, *dropped)]
         json_path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     if plot_path is not None:
-        plot(found, dropped, plot_path)
+        plot_figures(found, dropped, plot_path)
 
 
 def measure_all(size: Size, console: Console) -> Iterator[Measurement]:
@@ -85,19 +84,23 @@ def measure_all(size: Size, console: Console) -> Iterator[Measurement]:
 
 
 def keys_of(kind: str, count: int) -> np.ndarray:
-    """So many keys: drawn at random, or of sixteen expressways, as vehicles report."""
+    """So many keys: drawn at random, or of sixteen expressways, as vehicles report; of equal ones the first."""
     random = np.random.default_rng(5)
     if kind == RANDOM:
         return random.integers(0, 2**32, count, dtype=np.uint32)
     parts: list[np.ndarray] = []
-    have = 0
+    have, enough, found = 0, count, np.empty(0, np.uint32)
     for second in reports(16, 10_000, max(0.6, count / 1_000_000), seed=2):
         own = random.permutation(packed_keys(second))
         parts.append(own)
         have += len(own)
-        if have >= count:
-            break
-    return np.concatenate(parts)[:count]
+        if have >= enough:
+            whole = np.concatenate(parts)
+            found = whole[np.sort(np.unique(whole, return_index=True)[1])]
+            if len(found) >= count:
+                break
+            enough = have + max(count // 4, count - len(found))
+    return found[:count]
 
 
 def index_all(index: Structure, words: np.ndarray, values: np.ndarray) -> float:
@@ -139,7 +142,7 @@ def check(index: Structure, words: np.ndarray, values: np.ndarray, asked: np.nda
 
 def measure_drops(size: Size) -> Iterator[Dropped]:
     """Figure 13: a pane of a ring dropped, beside its entries deleted one by one from one tree on time and key."""
-    for count in size.of((10_000,), (250_000, 500_000), (500_000, 1_000_000, 2_000_000)):
+    for count in size.of((10_000,), (250_000, 500_000), (500_000, 1_000_000, 2_000_000, 4_000_000)):
         words = keys_of(LRB, count)
         values = np.zeros(len(words), np.uint32)
         tree = ExpiringTree(60)
@@ -194,41 +197,6 @@ def report(console: Console, found: list[Measurement], dropped: list[Dropped]) -
         rates = (f"{each.drop_us:.1f}", f"{each.delete_us:,.0f}", f"{each.delete_us / each.drop_us:,.0f}")
         table.add_row(each.structure, f"{each.size:,}", *rates)
     console.print(table)
-    console.print(f"The default is {DEFAULT}.")
-
-
-def plot(found: list[Measurement], dropped: list[Dropped], path: Path) -> None:
-    """Figures 4 to 13 in one picture."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    asked = [("insert_ns", "insert, ns a key"), ("find_ns", "look-up, ns"), ("bytes", "bytes an entry")]
-    asked += [("range_ns", "10 % range, ns an entry")]
-    figure, axes = plt.subplots(2, len(asked) + 1, figsize=(22, 8.5), squeeze=False)
-    for row, kind in zip(axes, (LRB, RANDOM)):
-        for axis, (name, title) in zip(row, asked):
-            for structure in STRUCTURES:
-                lines = [line for line in found if (line.keys, line.structure) == (kind, structure)]
-                shown = [(line.size / 1e6, getattr(line, name)) for line in lines if getattr(line, name) is not None]
-                if shown:
-                    axis.plot(*zip(*shown), marker="o", label=structure)
-            axis.set(title=f"{title}, {kind} keys", xlabel="million keys")
-            if name in ("insert_ns", "range_ns"):
-                axis.set_yscale("log")
-            else:
-                axis.set_ylim(0, None)
-        row[0].legend()
-    sizes = sorted({each.size for each in dropped})
-    axis, deletes = axes[0, -1], {each.size: each.delete_us for each in dropped}
-    axis.plot([size / 1e6 for size in sizes], [deletes[size] for size in sizes], marker="o", label="deleted one by one")
-    for structure in STRUCTURES:
-        drops = [each.drop_us for each in dropped if each.structure == structure]
-        axis.plot([size / 1e6 for size in sizes], drops, marker=".", label=f"dropped: {structure}")
-    axis.set(title="a pane gone, us", xlabel="million keys", yscale="log")
-    axis.legend()
-    axes[1, -1].axis("off")
-    figure.tight_layout()
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    console.print(f"The default is {DEFAULT}. As Markdown:\n")
+    for text in figure_tables(found, dropped):
+        print(text)

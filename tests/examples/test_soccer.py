@@ -59,7 +59,7 @@ def test_spark_answers_as_replay_does(soccer: Any, spark: Any, tmp_path: Path) -
     game.write(tmp_path / "readings")
     asked = run.queries() | run.HITS
     asked = {name: asked[name] for name in ("hits", "shots", "possession_game", "running_game", "map_8x13_game")}
-    found = run.on_spark(tmp_path, asked, spark)
+    found = run.on_spark(tmp_path, asked, spark, files_a_batch=1)
     expected = run.replayed(game.readings(0, SECONDS), asked)
     for name in asked:
         rows, wanted = (sorted(map(repr, table.to_pylist())) for table in (found[name], expected[name]))

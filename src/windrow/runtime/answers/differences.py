@@ -145,17 +145,18 @@ class Differences:
         gone[place[both]] = False
         olds = np.flatnonzero(gone)
         count = len(news) + len(olds)  # what is gone comes first: a group may have left and come again
-        mine = pa.array(np.concatenate([np.full(len(olds), -1), news]))
+        mine = np.concatenate([np.full(len(olds), -1), news])
         was = np.concatenate([olds, place[news]])
-        has = np.arange(count) >= len(olds)
-        had = was >= 0
-        source_new, source_old = pc.if_else(pa.array(has), mine, None), pc.if_else(pa.array(had), pa.array(was), None)
+        has, had = mine >= 0, was >= 0
+        source_new, source_old = pa.array(mine, mask=~has), pa.array(was, mask=~had)
         columns = [pa.array(np.full(count, self._window.end(window))).cast(self._schema.field(0).type)]
         columns += [pa.array(has), pa.array(had)]
         if self._clustered:
             columns += _fates(new, old, news, olds, fates)
+        of_olds, of_news = pa.array(olds), pa.array(news)
         for i in range(self._keys):
-            columns.append(pc.coalesce(new.rows.column(i).take(source_new), old.rows.column(i).take(source_old)))
+            keys = [old.rows.column(i).take(of_olds), new.rows.column(i).take(of_news)]
+            columns.append(pa.concat_arrays(keys))
         columns += [column.take(source_new) for column in new.rows.columns[self._keys :]]
         columns += [column.take(source_old) for column in old.rows.columns[self._keys :]]
         return pa.record_batch(columns, schema=self._schema)
