@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from windrow.storage.blocks import Blocks, Snapshot
@@ -24,8 +24,9 @@ class BlockCodec(Protocol[V]):
 class KeptBlocks(Generic[V]):
     """Values by the number of their block, and for each the save that last wrote it.
 
-    The owner knows the order of its blocks, and so `distances`: how far off the need for each is, by number. Where the
-    store is a working set, blocks that are needed last are forgotten when memory runs out.
+    The owner knows the order of its blocks, and so `distances`: how far off the need for each is, by number, at least
+    of those in memory. Where the store is a working set, blocks that are needed last are forgotten when memory runs
+    out.
 
     >>> from windrow.storage.blocks import MemoryBlocks
     >>> class Text:
@@ -61,6 +62,11 @@ class KeptBlocks(Generic[V]):
     def bytes_kept(self) -> int:
         """How much of it is in memory."""
         return sum(self._sizes.values())
+
+    @property
+    def in_memory(self) -> Collection[int]:
+        """The numbers of the blocks that are in memory."""
+        return self._values.keys()
 
     def adopt(self, older: KeptBlocks[V]) -> None:
         """Take over what an `older` view has in memory and nobody has written since."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.storage.blocks import Snapshot
 from windrow.storage.expiring import axis_of
 from windrow.storage.kept_blocks import KeptBlocks
-from windrow.storage.working_set import distances
+from windrow.storage.working_set import distance
 
 BLOCK_BYTES = 64 * 1024
 """What a block holds before it is compressed, as in the paper."""
@@ -152,10 +152,16 @@ class OrderedRows:
         self._leave()
 
     def distances(self) -> dict[int, float]:
-        """How far off the need for each block is: how many others a window reads before it."""
-        starts = [block.start for block in self._blocks]
-        at = [bisect_right(starts, position) - 1 for position in self.positions.values()]
-        return dict(zip(self.numbers, distances(len(starts), at)))
+        """How far off the need for each block in memory is: how many others a window reads before it.
+
+        Of thousands of blocks few are in memory, and each is found by its number: these increase.
+        """
+        at, found = sorted(map(self._place, self.positions.values())), {}
+        for number in self._kept.in_memory:
+            place = bisect_left(self._blocks, number, key=lambda block: block.number)
+            if place < len(self._blocks) and self._blocks[place].number == number:
+                found[number] = float(distance(place, len(self._blocks), at))
+        return found
 
     def snapshot(self) -> Snapshot:
         """All but the rows, as plain values."""

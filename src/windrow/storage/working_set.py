@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Protocol
-
-import numpy as np
 
 from windrow.storage.blocks import Blocks, PrefixedBlocks
 
@@ -115,19 +114,21 @@ def working_set_of(blocks: Blocks) -> WorkingSet | None:
     return blocks if isinstance(blocks, WorkingSet) else None
 
 
-def distances(count: int, positions: Sequence[int]) -> list[float]:
+def distances(count: int, positions: Sequence[int]) -> list[int]:
     """How many blocks a window has to read before it comes to each of `count` blocks, which are in order.
 
     `positions` are the places of the blocks that windows are at. The last block is being filled.
 
     >>> distances(7, [0, 4])
-    [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 0.0]
+    [0, 1, 2, 3, 0, 1, 0]
     """
-    if not count:
-        return []
-    places = np.arange(count)
-    at = np.array([-count - 1, *sorted(positions)])  # before the first window nobody comes
-    found = places - at[np.searchsorted(at, places, side="right") - 1]
-    found[-1] = 0
-    far: list[float] = found.astype(float).tolist()
-    return far
+    at = sorted(positions)
+    return [distance(place, count, at) for place in range(count)]
+
+
+def distance(place: int, count: int, at: Sequence[int]) -> int:
+    """The same of one place; `at` are the places of windows, in order. Where none is before it, nobody comes."""
+    if place == count - 1:
+        return 0
+    before = bisect_right(at, place)
+    return place - at[before - 1] if before else count + 1 + place
