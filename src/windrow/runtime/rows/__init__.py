@@ -15,6 +15,7 @@ key_tree         Windows by key of users' aggregates that can merge: each is mad
 key_windows      Which windows are due of which keys
 keyed_rows       The rows that windows by key still need, in blocks in the order of their arrival
 keyed_space      What spaces have in common whose shards hold all rows of their keys
+numbered_rows    Rows of a stream that are numbered, and what a shard keeps of them, whatever windows count them
 open_sessions    Sessions that have not ended: what each group of each of them has come to
 open_windows     Which keys have a window open, since when, and how rows open and close them
 partition_space  One space of windows that count the rows of each key: every key is a stream of its own

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
-import pyarrow as pa
 
-from windrow.clustering import kernel_of
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.spaces import RowSpace
-from windrow.plan.windows.cuts import Cuts, covered
+from windrow.plan.windows.cuts import Cuts
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.contracts import Rewound
-from windrow.runtime.group_slots import GroupSlots
-from windrow.runtime.rows.arriving_rows import arriving_rows
 from windrow.runtime.rows.fold_rows import FoldRows
-from windrow.runtime.rows.passed import Passed, Passing
-from windrow.runtime.rows.pending_rows import PendingRows
-from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
-from windrow.runtime.rows.row_times import RowTimes
+from windrow.runtime.rows.numbered_rows import NumberedRows
+from windrow.runtime.rows.passed import Passed
+from windrow.runtime.rows.row_order import Numbered
 from windrow.runtime.rows.row_windows import DueWindows, due_windows
 from windrow.runtime.share import Share
 from windrow.runtime.time.folds import Folds
 from windrow.storage.blocks import Blocks, Snapshot
-from windrow.windows.entries import Entries, fields_of
-from windrow.windows.held import LINGER
-from windrow.windows.log import PaneLog
 
 EXPECTED_ROWS = 1 << 20
 """A tree over a range in time has levels for so many rows; windows of more take more nodes of the highest."""
@@ -43,16 +35,14 @@ def known_since(since: int | None, first: int, gone: int, newest: int) -> int | 
     return max(min(gone, newest) + 1, first if since is None else since)
 
 
-class RowSpaceState(Passing):
+class RowSpaceState(NumberedRows):
     """The order of a stream's rows, and the panes, groups and folded windows of one space in one shard.
 
-    Every shard numbers all rows of the stream, by their times alone, and holds the partials of the rows of its own
-    groups. Positions are counted from 0: the row at position p is number p + 1. Where the windows' edges are known in
-    advance a pane is a run of rows between two of them; else every row is a pane.
-
-    `since` is just after the newest event that was there when the space came to a stream, and `rows` is how many events
-    there were: the next has the number after them. Windows that reach back further than `since` are not answered.
+    Where the windows' edges are known in advance a pane is a run of rows between two of them; else every row is a pane.
+    Windows that reach back further than `since` are not answered.
     """
+
+    space: RowSpace
 
     def __init__(
         self,
@@ -66,47 +56,19 @@ class RowSpaceState(Passing):
         asked: bool = False,
     ) -> None:
         """`schedule` was asked for by name, if any was; `asked` says that the maintenance was."""
-        self.space, self._window, self._schedule = space, space.window, schedule
+        super().__init__(space, blocks, user, snapshot, since, rows)
+        self._window, self._schedule, self._asked = space.window, schedule, asked
         self._axis = space.window.axis
         self._cuts = None if self._axis is None else Cuts.of([self._axis])
-        self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
-        kept = snapshot or {"since": since, "first": None, "last": None, "low": 0, "high": 0, "kept_from": None}
-        if snapshot is None and space.window.counted is None:  # of others nobody has counted those before
-            kept["order"] = {"count": rows, "arrived": 0, "waiting": None}
-        self._since: int | None = kept["since"]
-        self._known_from: int | None = kept.get("known_from")  # the first position that has a row here
-        self._first: int | None = kept["first"]  # when the first row of all happened
-        self._last: int | None = kept["last"]  # and the last that is numbered
+        kept = snapshot or {"low": 0, "high": 0}
         self._low: int = kept["low"]  # no window begins before this position any more
         self._high: int = kept["high"]  # where the last answered window ended
-        self._kept_from: int | None = kept["kept_from"]
-        self._order = RowOrder(f"{space.name}.order", blocks, kept.get("order"))
-        self._rows = PendingRows(f"{space.name}.rows", blocks, kept.get("rows"))
-        self._times = RowTimes(f"{space.name}.times", blocks, kept.get("times"))
-        self.groups = GroupSlots(space.keys, space.name, blocks, kept.get("groups"))
-        linger = LINGER if "held" in space.maintenance else 0
-        self.log = PaneLog(f"{space.name}.panes", self._kernels, blocks, kept.get("panes"), linger=linger)
-        self._blocks, self._asked = blocks, asked
         self._open_folds(kept.get("folds"))
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The names of the payloads that `absorb` wants."""
-        return (self.space.order, self.space.name)
 
     def adopt(self, older: RowSpaceState) -> None:
         """Take over what an `older` view of this state has read and nobody has written since."""
-        self._order.adopt(older._order)
-        self._rows.adopt(older._rows)
-        self._times.adopt(older._times)
-        self.groups.adopt(older.groups)
-        self.log.adopt(older.log)
+        self._adopt_rows(older)
         self._folds.adopt(older._folds)
-
-    def absorb(self, payloads: Sequence[pa.RecordBatch], clock: int | None) -> None:
-        """Let rows wait for their numbers; those before `clock` are late and get none."""
-        for own in arriving_rows(payloads, self._order, clock, self._since):
-            self._rows.add(own)
 
     def answer(
         self, before: int | None, clock: int, emit: Callable[[Answers], None], newest: int | None = None
@@ -142,26 +104,19 @@ class RowSpaceState(Passing):
             return
         self._low = max(self._low, self._next_low(clock))
         before = self._pane_at(self._low)
-        start = self.log.next_pane(BEFORE_ALL) if self._kept_from is None else self._kept_from
-        if start is not None and start < before:
-            freed = self.groups.forget(self.log.between(start, before).slots)
+        freed = self._gone_before(before)
+        if freed is not None:
             self._folds.drop(before)
             self._folds.release(freed)
             self.log.drop(before)
-        self._kept_from = before
         self._times.drop(self._low)
 
     def rewind(self, newest: int, clock: int) -> Rewound:
-        """Let go of the rows after `newest`. The clock had come to `clock`.
-
-        Rows that have their numbers keep them. Where one of them is after `newest` it cannot be taken out any more.
-        """
-        if self._last is not None and self._last > newest:
-            return Rewound(0, anew=True)
-        if self._window.range_us is not None and self._first is not None:
+        """As for all rows; a range in time may have had rows after `newest` that are gone."""
+        rewound = super().rewind(newest, clock)
+        if not rewound.anew and self._window.range_us is not None and self._first is not None:
             self._since = known_since(self._since, self._first, clock - self._window.range_us, newest)
-        self._rows.rewind(newest)
-        return Rewound(self._order.rewind(newest))
+        return rewound
 
     def keep(self, share: Share) -> np.ndarray:
         """Let go of the groups that are not of `share`; their rows keep the numbers that they have in every shard."""
@@ -186,25 +141,12 @@ class RowSpaceState(Passing):
         return self._folds.nbytes + self.groups.nbytes
 
     def save(self, version: int) -> None:
-        for part in (self._order, self._rows, self._times, self.groups, self.log, self._folds):
-            part.save(version)
+        self._save_rows(version)
+        self._folds.save(version)
 
     def snapshot(self) -> Snapshot:
-        return {
-            "since": self._since,
-            "first": self._first,
-            "last": self._last,
-            "low": self._low,
-            "high": self._high,
-            "kept_from": self._kept_from,
-            "known_from": self._known_from,
-            "order": self._order.snapshot(),
-            "rows": self._rows.snapshot(),
-            "times": self._times.snapshot(),
-            "groups": self.groups.snapshot(),
-            "panes": self.log.snapshot(),
-            "folds": self._folds.snapshot(),
-        }
+        own = {"low": self._low, "high": self._high, "folds": self._folds.snapshot()}
+        return self._rows_snapshot() | own
 
     def _open_folds(self, kept: Snapshot | None) -> None:
         """The folded windows as `kept` tells of them; without it, they are folded from the panes."""
@@ -219,29 +161,14 @@ class RowSpaceState(Passing):
         """Put rows that have their numbers into panes, and keep the times that windows will ask for."""
         if not len(numbered.times):
             return
-        if self._first is None:
-            self._first, self._known_from, self._low = int(numbered.times[0]), numbered.first, numbered.first
+        if self._begin(numbered):
+            self._low = numbered.first
         if self._window.bounded:
             positions = np.arange(numbered.first, numbered.stop)
             if self._axis is not None and self._window.rows is not None:  # only where windows begin
                 positions = positions[(positions + self._window.rows) % self._axis.slide_us == 0]
             self._times.add(positions, numbered.times[positions - numbered.first])
-        own = self._rows.take(clock)
-        if own is None:
-            return
-        positions = numbered.positions(own.column(ARRIVAL).to_numpy())
-        order = np.argsort(positions)
-        panes = positions[order]
-        if self._axis is not None and self._cuts is not None:
-            numbers, starts = self._cuts.cut(panes)
-            panes, inside = starts[numbers], covered([self._axis], starts)
-            if inside is not None:
-                order, panes = order[inside[numbers]], panes[inside[numbers]]
-        if len(panes):
-            own = own.take(pa.array(order))
-            slots = self.groups.slots_of([own.column(f"key_{i}") for i in range(len(self.space.keys))], len(panes))
-            partials = tuple(fields_of(kernel, name, own) for name, kernel in self._kernels.items())
-            self.groups.refer(self.log.add(Entries(panes, slots, partials)).slots)
+        self._enter_panes(numbered, clock, [] if self._axis is None else [self._axis], self._cuts)
 
     def _due(self, numbered: Numbered, before: int | None, clock: int) -> Iterator[DueWindows]:
         if self._first is None:
