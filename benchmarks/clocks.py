@@ -17,6 +17,7 @@ from rich.table import Table
 
 from windrow.local.arrivals import wall_clock
 from windrow.local.replay import Replay
+from windrow.plan.idle_clock import IdleClock, idle_clock
 from windrow.plan.timing import Timing
 from windrow.schedule.heartbeat import Heartbeat
 
@@ -31,6 +32,8 @@ PRINTED = {
 """What the paper prints, in seconds: its Table I and Table II."""
 
 TUPLES, WITHOUT, WITH = "Algorithm 2", "engine, no clock", "engine, idle clock"
+BEATS, ALPHAS = ("5 seconds", "30 seconds"), (0.5, 0.95)
+"""Beats and weights that users may ask for, beside those that there are unless they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Measurement:
     slide_minutes: int
     beat_seconds: float | None
     intervals: tuple[float, ...]
+    alpha: float | None = None
 
     @property
     def error(self) -> float:
@@ -69,20 +73,26 @@ def measured(minutes: int, events: int) -> list[Measurement]:
     known, slide = arrivals(events), minutes * MINUTE
     by_tuples = TupleDrivenSlides([slide])
     slid = [arrived for timestamp, arrived in known if by_tuples.on_event(timestamp)]
-    (beat,) = Heartbeat.of(Timing.IDLE, [(slide, 0)]).beats
-    return [
+    found = [
         Measurement(TUPLES, minutes, None, between(slid)),
-        Measurement(WITHOUT, minutes, None, between(in_engine(known, minutes, None))),
-        Measurement(WITH, minutes, beat.period_us / SECOND, between(in_engine(known, minutes, beat.period_us))),
+        Measurement(WITHOUT, minutes, None, between(in_engine(known, minutes, None, False))),
     ]
+    asked = [IdleClock(), *(idle_clock(beat=beat) for beat in BEATS), *(idle_clock(alpha=alpha) for alpha in ALPHAS)]
+    for clock in asked:
+        (beat,) = Heartbeat.of(Timing.IDLE, [(slide, 0)], clock.beat_us).beats
+        answered = in_engine(known, minutes, beat.period_us, clock)
+        found.append(Measurement(WITH, minutes, beat.period_us / SECOND, between(answered), clock.alpha))
+    return found
 
 
-def in_engine(known: Sequence[tuple[int, int]], minutes: int, beat_us: int | None) -> list[int]:
+def in_engine(
+    known: Sequence[tuple[int, int]], minutes: int, beat_us: int | None, clock: IdleClock | bool
+) -> list[int]:
     """When the engine answers: at an arrival, or at a heartbeat, which is as often as a job has it."""
     times, arrived = zip(*known)
     events = pa.table({"ts": pa.array(times, pa.timestamp("us", tz="UTC"))})
     text = f"SELECT COUNT(*) AS n FROM events [RANGE 10 MINUTES SLIDE {minutes} MINUTES]"
-    replay = Replay(text, idle_clock=beat_us is not None, events=events)
+    replay = Replay(text, idle_clock=clock, events=events)
     answered: list[int] = []
     counts: list[int] = []
     beats = () if beat_us is None else range(0, arrived[-1], beat_us)
@@ -103,14 +113,15 @@ def report(console: Console, found: Sequence[Measurement], events: int) -> None:
     """Tables I and II: the first times between slides, and the error over all of them."""
     for number, minutes in zip(("I", "II"), PRINTED):
         table = Table(title=f"Table {number}: slides of {minutes} minutes, {events} events", title_justify="left")
-        for column in ("", "heartbeat", "times between slides", "error, s"):
+        for column in ("", "heartbeat", "alpha", "times between slides", "error, s"):
             table.add_column(column, justify="right" if column.startswith("error") else "left")
         for way, printed in PRINTED[minutes].items():
             error = mean(abs(seconds - 60 * minutes) for seconds in printed)
-            table.add_row(f"the paper, {way}", "", "  ".join(map(clock, printed)), f"{error:.1f}")
+            table.add_row(f"the paper, {way}", "", "", "  ".join(map(clock, printed)), f"{error:.1f}")
         for one in (one for one in found if one.slide_minutes == minutes):
             beat = "" if one.beat_seconds is None else f"{one.beat_seconds:g} s"
-            table.add_row(one.way, beat, "  ".join(map(clock, one.intervals[:6])), f"{one.error:.1f}")
+            alpha = "" if one.beat_seconds is None else "by errors" if one.alpha is None else f"{one.alpha:g}"
+            table.add_row(one.way, beat, alpha, "  ".join(map(clock, one.intervals[:6])), f"{one.error:.1f}")
         console.print(table)
 
 
@@ -133,10 +144,12 @@ def plot(found: Sequence[Measurement], path: Path) -> None:
     figure, row = plt.subplots(1, 2, figsize=(11, 4))
     for axes, minutes in zip(row, PRINTED):
         for one in (one for one in found if one.slide_minutes == minutes):
-            axes.plot(one.intervals[:40], marker="o", markersize=3, label=f"{one.way}: {one.error:.0f} s off")
+            beat = "" if one.beat_seconds is None else f" at {one.beat_seconds:g} s"
+            beat += "" if one.alpha is None else f", alpha {one.alpha:g}"
+            axes.plot(one.intervals[:40], marker="o", markersize=3, label=f"{one.way}{beat}: {one.error:.0f} s off")
         axes.axhline(60 * minutes, color="black", linewidth=0.8)
         axes.set(title=f"slides of {minutes} minutes", xlabel="slide", ylabel="seconds since the one before")
-        axes.legend()
+        axes.legend(fontsize=7)
         axes.grid(True, alpha=0.3)
     figure.tight_layout()
     figure.savefig(path)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from windrow.local.replay import Replay, replay
     from windrow.plan.aggregate_plugin import AggregatePlugin
     from windrow.plan.history import history
+    from windrow.plan.idle_clock import idle_clock
     from windrow.plan.sink import Sink, sink
     from windrow.plan.stream_function import StreamFunctionPlugin
     from windrow.serve.client import Client, connect
@@ -69,6 +70,7 @@ __all__ = [
     "WindrowError",
     "connect",
     "history",
+    "idle_clock",
     "open_console",
     "replay",
     "sink",
@@ -93,6 +95,7 @@ _LATER = {
     "Client": ("serve.client", "Client"),
     "connect": ("serve.client", "connect"),
     "history": ("plan.history", "history"),
+    "idle_clock": ("plan.idle_clock", "idle_clock"),
     "open_console": ("console.door", "open_console"),
     "replay": ("local.replay", "replay"),
     "sink": ("plan.sink", "sink"),

@@ -8,6 +8,7 @@ from windrow.compile.compile import Compiler
 from windrow.errors import QueryError, SettingsError
 from windrow.language import CreateIndex, Query, parse_query
 from windrow.plan.catalog import Stream
+from windrow.plan.idle_clock import IdleClock
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.nodes.wanted import NOTHING, Wanted
@@ -20,7 +21,9 @@ class Declared:
 
     _compiler: Compiler
 
-    def __init__(self) -> None:
+    def __init__(self, beat_us: int | None = None) -> None:
+        """`beat_us` is how often all idle clocks are looked at that say nothing else."""
+        self._beat_us = IdleClock(beat_us=beat_us).beat_us
         self._streams: dict[str, Stream] = {}
         self._columns_of_tables: dict[str, pa.Schema] = {}
         self._views: dict[str, Query] = {}

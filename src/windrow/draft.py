@@ -31,6 +31,7 @@ from windrow.language import ColumnDefinition, identifier_sql, parse_expression
 from windrow.plan.bind.refuse_time_functions import wrong_time
 from windrow.plan.catalog import Catalog, Described
 from windrow.plan.history import History
+from windrow.plan.idle_clock import read_beat
 from windrow.plan.kafka_options import source_options
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.nodes.emission import SNAPSHOT
@@ -108,9 +109,10 @@ class Draft(Declared):
         keep: str | None = None,
         expiry: str | None = None,
         choose: Mapping[str, Any] | None = None,
+        beat: str | None = None,
     ) -> None:
         """`master` and `options` are those of the Spark that would be started."""
-        super().__init__()
+        super().__init__(read_beat(beat))
         _check_spark(options)
         wanted = read_choose(choose, keep=keep, expiry=expiry)
         self.shards = shards or local_cores(master)
@@ -188,7 +190,7 @@ class Draft(Declared):
             if not is_time(DraftEngine().type_of(tree, opened.schema)) or wrong_time(tree) is not None:
                 raise NeedsSpark(f"{timed_by.time} is no plain time")
         self._opened[name] = opened
-        self._streams[name] = timed_by.stream(name, opened.schema)
+        self._streams[name] = timed_by.beating(self._beat_us).stream(name, opened.schema)
 
     def missing_format(self, format: str) -> str | None:
         """What is wrong with the name of a format, if anything."""

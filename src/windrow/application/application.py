@@ -31,6 +31,7 @@ from windrow.language import (
 from windrow.language.variables import with_variables
 from windrow.plan.catalog import Unique
 from windrow.plan.history import History, starting_before
+from windrow.plan.idle_clock import IdleClock
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.refresh import Refresh
@@ -109,9 +110,10 @@ class Application:
         apart = tuple(map(expression_sql, stream.unique_by))
         unique = Unique(apart, stream.unique_us) if apart else None
         said = (stream.lateness_us, stream.idle_clock, stream.ahead_us, unique, stream.correct_us, stream.shed_us)
+        clock = IdleClock(stream.alpha, stream.beat_us)
         beside = [column.name for column in stream.columns if column.metadata is not None]
         with self._script.placed(place or stream.name_span):
-            self.session.declare_opened(stream.name, opened, TimedBy(time, *said), after, beside)
+            self.session.declare_opened(stream.name, opened, TimedBy(time, *said, clock), after, beside)
         self._streams.append(stream.name)
 
     def _opened(self, stream: CreateStream, after: History | None) -> Any:

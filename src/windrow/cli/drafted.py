@@ -38,6 +38,7 @@ def with_script(launch: Launch, text: str, then: Callable[[Drafted], T]) -> T:
                 keep=launch.keep,
                 expiry=launch.expiry,
                 choose=launch.choose,
+                beat=launch.beat,
             )
             sinks = Application(draft, text).sinks
             return then(Drafted(len(sinks), lambda: draft.explain(sinks)))

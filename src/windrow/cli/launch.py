@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from windrow.compile.read_choose import read_choose
-from windrow.errors import SettingsError
+from windrow.errors import SettingsError, WindrowError
 from windrow.language import CreateSink, CreateStream, CreateTable, parse_script
 from windrow.language.variables import with_variables
 from windrow.plan.expiry import read_expiry
+from windrow.plan.idle_clock import IdleClock, read_beat
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.plan.nodes.kept import PARTIALS, ROWS
 
 if TYPE_CHECKING:  # Spark takes a second to load, and a command that only finds a mistake needs none
     from windrow.session import Session
 
-SHARDS, MEMORY, KEEP, EXPIRY, CHOOSE = "shards", "memory", "keep", "expiry", "choose."
+SHARDS, MEMORY, KEEP, EXPIRY, CHOOSE, BEAT = "shards", "memory", "keep", "expiry", "choose.", "beat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Launch:
     keep: str | None = None
     expiry: str | None = None
     choose: dict[str, str] = field(default_factory=dict)
+    beat: str | None = None
 
 
 def read_launch(master: str, choices: Sequence[str]) -> Launch:
@@ -44,7 +46,7 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
     ({'spark.driver.memory': '4g'}, 4, 256000000)
     """
     options: dict[str, str] = {}
-    shards, memory_bytes, keep, expiry = None, DEFAULT_BYTES, None, None
+    shards, memory_bytes, keep, expiry, beat = None, DEFAULT_BYTES, None, None, None
     choose: dict[str, str] = {}
     for choice in choices:
         name, _, value = (part.strip() for part in choice.partition("="))
@@ -69,6 +71,12 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
             except SettingsError as error:
                 raise SettingsError(f"--set {choice}: {error}") from None
             expiry = value
+        elif name == BEAT:
+            try:
+                IdleClock(beat_us=read_beat(value))
+            except WindrowError as error:
+                raise SettingsError(f"--set {choice}: {error}") from None
+            beat = value
         elif name.startswith(CHOOSE):
             choose[name.removeprefix(CHOOSE)] = value.strip("\"'")
             try:
@@ -77,12 +85,12 @@ def read_launch(master: str, choices: Sequence[str]) -> Launch:
                 raise SettingsError(f"--set {choice}: {str(error).removeprefix('choose: ')}") from None
         elif "." not in name:
             raise SettingsError(
-                f"--set {choice}: there is no option {name!r}: shards, memory, keep, expiry, choose.maintenance and"
-                " others that windrow choices lists, or one of Spark's, such as spark.driver.memory"
+                f"--set {choice}: there is no option {name!r}: shards, memory, keep, expiry, beat, choose.maintenance"
+                " and others that windrow choices lists, or one of Spark's, such as spark.driver.memory"
             )
         else:
             options[name] = value
-    return Launch(master, options, shards, memory_bytes, keep, expiry, choose)
+    return Launch(master, options, shards, memory_bytes, keep, expiry, choose, beat)
 
 
 def with_jars(launch: Launch, text: str, packages: Sequence[str] = ()) -> Launch:
@@ -161,6 +169,7 @@ def started(launch: Launch) -> Iterator[Session]:
                 keep=launch.keep,
                 expiry=launch.expiry,
                 choose=launch.choose,
+                beat=launch.beat,
             )
         yield session
 

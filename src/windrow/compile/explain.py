@@ -94,7 +94,9 @@ def _timing(plan: StreamPlan) -> str:
         lateness += f"; windows are answered again, as - and +, up to {duration_sql(plan.correct_us)} after their end"
     if plan.ahead_us is not None:
         lateness += f"; events more than {duration_sql(plan.ahead_us)} ahead of their batch are rejected"
-    idle = "; an idle clock, which goes on while no event comes" if plan.timing is Timing.IDLE else ""
+    idle = ""
+    if plan.timing is Timing.IDLE:
+        idle = f"; an idle clock, which goes on while no event comes{plan.clock}"
     return lateness + idle + shed
 
 

@@ -58,4 +58,5 @@ def plan_stream(
         wanted=wanted,
         correct_us=stream.correct_us,
         shed=shed_of(stream),
+        clock=stream.clock,
     )

@@ -131,6 +131,8 @@ def _timing(stream: CreateStream) -> str:
         f"CORRECT FOR {duration_sql(stream.correct_us)}" if stream.correct_us else "",
         _ahead(stream.ahead_us),
         "IDLE CLOCK" if stream.idle_clock else "",
+        "" if stream.alpha is None else f"ALPHA {stream.alpha!r}",
+        "" if stream.beat_us is None else f"BEAT {duration_sql(stream.beat_us)}",
         _unique(stream),
         "" if stream.shed_us is None else f"SHED ABOVE {duration_sql(stream.shed_us)} DELAY",
         _after(stream.after),

@@ -48,7 +48,7 @@ class After:
 @dataclass(frozen=True, slots=True)
 class CreateStream(Written):
     """`CREATE STREAM name (columns) USING format OPTIONS (...) TIMESTAMP BY ... LATENESS ... CORRECT FOR ...
-    AHEAD ... IDLE CLOCK DEDUPLICATE BY ... WITHIN ... SHED ABOVE ... DELAY AFTER ... UNTIL ...`.
+    AHEAD ... IDLE CLOCK ALPHA ... BEAT ... DEDUPLICATE BY ... WITHIN ... SHED ABOVE ... DELAY AFTER ... UNTIL ...`.
 
     `FORMAT json OPTIONS (...)`, behind the options, says what messages are: `message`, `message_options`. `AHEAD
     UNBOUNDED` is the longest of all durations.
@@ -69,6 +69,8 @@ class CreateStream(Written):
     message_options: Options = ()
     after: After | None = None
     shed_us: int | None = None
+    alpha: float | None = None
+    beat_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from windrow.language import parse_expression
 from windrow.operators.stored_functions import check_function
 from windrow.plan.aggregate_plugin import Abilities
 from windrow.plan.catalog import Catalog, UserAggregate
+from windrow.plan.idle_clock import IdleClock
 from windrow.plan.stream_function import read_function
 from windrow.plan.timed_by import TimedBy
 from windrow.plan.user_aggregates import check_aggregate, wrong_result
@@ -33,7 +34,7 @@ def local_catalog(
     time: str | None,
     times: Mapping[str, str | None] | None = None,
     lateness: str,
-    idle_clock: bool,
+    idle_clock: bool | IdleClock,
     ahead: str | None = None,
     aggregates: Mapping[str, type],
     clusterings: Mapping[str, type],

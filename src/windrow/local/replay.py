@@ -22,6 +22,7 @@ from windrow.local.replay_stages import StageReplay
 from windrow.local.shares import Shares
 from windrow.local.spill import blocks_in
 from windrow.plan.expiry import Expiry, read_expiry
+from windrow.plan.idle_clock import IdleClock
 from windrow.plan.memory import DEFAULT_BYTES, read_memory
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import Payload
@@ -53,7 +54,7 @@ def replay(
     flush: bool = False,
     arrivals: Arrivals | None = None,
     heartbeats: Iterable[Instant] = (),
-    idle_clock: bool = False,
+    idle_clock: bool | IdleClock = False,
     ahead: str | None = None,
     deduplicate: Mapping[str, tuple[str, str]] | None = None,
     correct_for: str | None = None,
@@ -180,7 +181,7 @@ class Replay(StageReplay):
         time: str | None = "ts",
         times: Mapping[str, str | None] | None = None,
         lateness: str = "0 seconds",
-        idle_clock: bool = False,
+        idle_clock: bool | IdleClock = False,
         ahead: str | None = None,
         deduplicate: Mapping[str, tuple[str, str]] | None = None,
         correct_for: str | None = None,

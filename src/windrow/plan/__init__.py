@@ -13,6 +13,7 @@ database_driver    The driver of a database: Java finds one by itself among the 
 expiry             How rows of joins, set operators and windows without a slide expire: the four ways, as users say them
 history            Files that have the events of a stream before an instant: they are read first, and then the stream
                    itself
+idle_clock         An idle clock: how it learns the delay of events, and how often it is looked at while none come
 instants           The instants that an event may have and that an answer can show: those of the years 1 to 9999
 kafka_options      What is said of a topic that is read: a few names of ours, the connector's and the client's own, in
                    Spark's words

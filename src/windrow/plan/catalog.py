@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.plan.ahead import ahead_limit
+from windrow.plan.idle_clock import USUAL_CLOCK, IdleClock
 from windrow.plan.timing import Timing
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Stream:
     unique: Unique | None = None
     correct_us: int = 0
     shed_us: int | None = None
+    clock: IdleClock = USUAL_CLOCK
 
     def limit_ahead(self, live: bool) -> int | None:
         """How far ahead of their batch events may be in a job that is `live`, or not; None is no limit."""

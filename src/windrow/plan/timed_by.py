@@ -11,6 +11,7 @@ from windrow.errors import SettingsError
 from windrow.language import parse_duration
 from windrow.plan.ahead import read_ahead
 from windrow.plan.catalog import Stream, Unique
+from windrow.plan.idle_clock import USUAL_CLOCK, IdleClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class TimedBy:
     unique: Unique | None = None
     correct_us: int = 0
     shed_us: int | None = None
+    clock: IdleClock = USUAL_CLOCK
 
     def __post_init__(self) -> None:
         if self.correct_us and self.time is None:
@@ -45,7 +47,7 @@ class TimedBy:
         cls,
         time: str | None,
         lateness: str,
-        idle_clock: bool,
+        idle_clock: bool | IdleClock,
         ahead: str | None,
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,
@@ -69,7 +71,9 @@ class TimedBy:
         shed_us = None if shed_above is None else parse_duration(shed_above)
         if shed_us is not None and shed_us <= 0:
             raise SettingsError(f"shed_above={shed_above!r} is no delay: say one such as '10 seconds', or leave it out")
-        return cls(time, lateness_us, idle_clock, read_ahead(ahead), unique, correct_us, shed_us)
+        idle = idle_clock is not False
+        clock = idle_clock if isinstance(idle_clock, IdleClock) else USUAL_CLOCK
+        return cls(time, lateness_us, idle, read_ahead(ahead), unique, correct_us, shed_us, clock)
 
     @property
     def denied(self) -> str | None:
@@ -79,11 +83,17 @@ class TimedBy:
         late = "lateness" if self.lateness_us else None
         return "idle clock" if self.idle_clock else "limit ahead" if self.ahead_us is not None else late
 
+    def beating(self, beat_us: int | None) -> TimedBy:
+        """The same with the beat of all streams of a job, where this one says none."""
+        if beat_us is None or self.clock.beat_us is not None:
+            return self
+        return replace(self, clock=replace(self.clock, beat_us=beat_us))
+
     def stream(self, name: str, schema: pa.Schema) -> Stream:
         """The stream, as queries know it."""
         limits = (self.lateness_us, self.idle_clock, self.ahead_us)
         told = Stream(name, schema, self.time, *limits, unique=self.unique, correct_us=self.correct_us)
-        return replace(told, shed_us=self.shed_us)
+        return replace(told, shed_us=self.shed_us, clock=self.clock)
 
 
 def _read_unique(by: str | Sequence[str] | None, within: str | None, time: str | None) -> Unique | None:

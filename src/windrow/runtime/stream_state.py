@@ -59,7 +59,7 @@ class StreamState:
         self.newest: int | None = kept.get("newest")
         self.clock: int | None = kept.get("clock")
         self._rows: int = kept.get("rows", 0)
-        self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"))
+        self._wall = WallClock(plan.timing, plan.lateness_us, kept.get("wall"), plan.clock.alpha)
         user = dict(plan.user_code)
         self.spaces: dict[AnySpace, KeptSpace] = {}
         self._aside = SetAside(blocks, kept.get("aside"), forgets)

@@ -23,8 +23,15 @@ class WallClock:
     its events from each batch that brings a newer one; a batch that brings none at all moves the clock.
     """
 
-    def __init__(self, timing: Timing, lateness_us: int, snapshot: Mapping[str, Any] | None = None) -> None:
-        self._timing, self._lateness_us = timing, lateness_us
+    def __init__(
+        self,
+        timing: Timing,
+        lateness_us: int,
+        snapshot: Mapping[str, Any] | None = None,
+        alpha: float | None = None,
+    ) -> None:
+        """`alpha` is the weight of the delay that is known already, where it is not to follow the errors."""
+        self._timing, self._lateness_us, self._alpha = timing, lateness_us, alpha
         self._source = SynchronizedClock.opened(snapshot)
 
     def clock(self, payloads: Sequence[Payload], newest: int | None) -> int | None:
@@ -39,7 +46,7 @@ class WallClock:
             there = self._source.at(now)
             return None if there is None else there - self._lateness_us
         if newest is None or event > newest:
-            self._source.synchronize(event, now)
+            self._source.synchronize(event, now, self._alpha)
         return None
 
     def snapshot(self) -> dict[str, Any] | None:

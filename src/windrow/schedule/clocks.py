@@ -22,7 +22,8 @@ class SynchronizedClock:
     The delay of an event is the time it arrived less the time it bears, and so is the difference of two clocks that do
     not agree. The estimate is `delay = weight * delay + (1 - weight) * newest`. The weight follows the recent errors
     (Trigg and Leach, 1967): errors of both signs are noise, and the estimate hardly moves; errors of one sign mean that
-    the delay has changed, and it follows. No clock is read in here: whoever calls says what time it is.
+    the delay has changed, and it follows. Whoever says a weight, the paper's alpha, has that one. No clock is read in
+    here: whoever calls says what time it is.
 
     >>> clock = SynchronizedClock()
     >>> clock.at(1_000) is None
@@ -40,8 +41,14 @@ class SynchronizedClock:
     error_us: float = 0.0
     spread_us: float = 0.0
 
-    def synchronize(self, timestamp_us: int, now_us: int) -> None:
-        """Learn from an event that bears `timestamp_us` and arrived at `now_us`."""
+    def synchronize(self, timestamp_us: int, now_us: int, alpha: float | None = None) -> None:
+        """Learn from an event that bears `timestamp_us` and arrived at `now_us`, with the weight `alpha` if it is said.
+
+        >>> clock = SynchronizedClock(delay_us=60.0)
+        >>> clock.synchronize(timestamp_us=1_000, now_us=1_100, alpha=0.75)
+        >>> clock.delay_us
+        70.0
+        """
         delay = now_us - timestamp_us
         if self.delay_us is None:
             self.delay_us = float(delay)
@@ -49,7 +56,9 @@ class SynchronizedClock:
         error = delay - self.delay_us
         self.error_us += RECENT * (error - self.error_us)
         self.spread_us += RECENT * (abs(error) - self.spread_us)
-        if self.spread_us:
+        if alpha is not None:
+            self.weight = alpha
+        elif self.spread_us:
             one_sided = abs(self.error_us) / self.spread_us
             self.weight = min(MOST_WEIGHT, max(LEAST_WEIGHT, 1 - one_sided))
         self.delay_us = self.weight * self.delay_us + (1 - self.weight) * delay

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
 
+from windrow.plan.idle_clock import LEAST_BEAT_US as LEAST_US
 from windrow.plan.timing import Timing
-
-LEAST_US = 200_000
-"""Beats are not closer to each other than this: a batch takes about as long."""
 
 EXPIRY_US = 500_000
 """Where answers change whenever a row expires, and no window says when, beats are so far apart."""
@@ -53,11 +51,12 @@ class Heartbeat:
     beats: tuple[Beat, ...]
 
     @classmethod
-    def of(cls, timing: Timing, slides: Iterable[tuple[int, int]]) -> Heartbeat:
+    def of(cls, timing: Timing, slides: Iterable[tuple[int, int]], beat_us: int | None = None) -> Heartbeat:
         """The heartbeat for windows that end at the multiples of each slide, plus its offset.
 
         A stream timed by arrival beats where a window ends. A quiet one cannot: its windows close a delay later that
-        only the shards know. It beats ten times a slide, but not more often than each second, nor less than every ten.
+        only the shards know. It beats ten times a slide, but not more often than each second, nor less than every ten,
+        unless `beat_us` says how often.
 
         >>> Heartbeat.of(Timing.IDLE, [(60_000_000, 0), (90_000_000, 0)]).beats
         (Beat(period_us=6000000, offset_us=0),)
@@ -65,6 +64,8 @@ class Heartbeat:
         ends = [Beat(slide, offset % slide) for slide, offset in sorted(set(slides))]
         if not ends:
             return cls(())
+        if timing is Timing.IDLE and beat_us is not None:
+            return cls((Beat(beat_us),))
         if timing is Timing.IDLE:
             shortest = ends[0].period_us
             return cls((Beat(max(LEAST_US, min(shortest, _IDLE_LEAST_US), min(shortest // 10, _IDLE_MOST_US))),))

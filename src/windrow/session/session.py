@@ -60,7 +60,8 @@ class Session(SessionStreams, SessionPlugins):
     by what both take. `expiry` says how rows of joins and set operators expire ("input-triggered", "time probing",
     "negative tuples", "hybrid"), where it is not to be the cheapest way. `choose` asks for ways by name, such as
     {"maintenance": "two stacks"}, for all queries that can have them: `windrow choices` lists what there is.
-    `packages` are what a Spark that is started here is to bring: "kafka", "avro", "postgresql".
+    `packages` are what a Spark that is started here is to bring: "kafka", "avro", "postgresql". `beat`, such as "2
+    seconds", is how often the idle clocks of all streams are looked at: one heartbeat for all that say no other.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Session(SessionStreams, SessionPlugins):
         expiry: str | None = None,
         choose: Mapping[str, Any] | None = None,
         packages: Sequence[str] = (),
+        beat: str | None = None,
     ) -> None:
         self.memory_bytes = read_memory(memory)
         read_expiry(expiry)
@@ -83,7 +85,8 @@ class Session(SessionStreams, SessionPlugins):
             raise SettingsError(f"shards={shards!r} is not a whole number from 1")
         if spark is not None and packages:
             raise SettingsError("packages are for a Spark that is started here: give yours spark.jars.packages")
-        SessionStreams.__init__(self, spark if spark is not None else local_spark(options=with_packages({}, packages)))
+        chosen = spark if spark is not None else local_spark(options=with_packages({}, packages))
+        SessionStreams.__init__(self, chosen, beat)
         SessionPlugins.__init__(self)
         self.shards = shards or parallelism(self.spark)
         self._job: Job | None = None

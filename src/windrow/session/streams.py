@@ -17,6 +17,7 @@ from windrow.language import ColumnDefinition, SplitStream, identifier_sql, pars
 from windrow.language.script import parse_columns
 from windrow.plan.catalog import Stream
 from windrow.plan.history import History, starting_before
+from windrow.plan.idle_clock import IdleClock, read_beat
 from windrow.plan.nodes.run_names import CHANGES_OF
 from windrow.plan.refresh import Refresh
 from windrow.plan.sink import DELTA
@@ -38,8 +39,9 @@ from windrow.spark.sources.tables import Tables
 class SessionStreams(Declared):
     """What queries read. Where rows come from is known here; what is declared of them, in `Declared`."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        super().__init__()
+    def __init__(self, spark: SparkSession, beat: str | None = None) -> None:
+        """`beat` is how often all idle clocks are looked at that say nothing else."""
+        super().__init__(read_beat(beat))
         self.spark = spark
         self._sources: dict[str, Source] = {}
         self._tables = Tables()
@@ -51,7 +53,7 @@ class SessionStreams(Declared):
         time: str | None = None,
         lateness: str = "0 seconds",
         *,
-        idle_clock: bool = False,
+        idle_clock: bool | IdleClock = False,
         ahead: str | None = None,
         corrupt: str | None = None,
         deduplicate_by: str | Sequence[str] | None = None,
@@ -62,14 +64,15 @@ class SessionStreams(Declared):
         """Register a streaming DataFrame: `time` is the column, or expression, that says when an event happened.
 
         Without `time`, an event happens when it arrives. `idle_clock` lets the wall clock close windows while no event
-        comes. One wrong time would move the clock far ahead of all other events, so an event that is more than `ahead`
-        after its batch began is rejected: "1 day" unless you say otherwise, "unbounded" for no limit, which is what
-        jobs have that only work off what is there. `corrupt` names the column that holds the text of rows that could
-        not be read, if there is one. With `deduplicate_by` and `within`, such as "id" and "1 hour", queries do not see
-        an event if another with the same id happened less than an hour before it. With `correct_for`, such as "1
-        minute", windows are answered again when an event comes that they lack, up to that long after their end: rows
-        then have `op`, `-` for what was told and `+` for what holds instead. With `shed_above`, such as "10 seconds",
-        a job whose delay grows above that takes only a share of the rows, and results have `sampled`, which says how
+        comes; windrow.idle_clock(alpha=0.9, beat="2 seconds") says how it learns the delay of events, and how often it
+        is looked at. One wrong time would move the clock far ahead of all other events, so an event that is more than
+        `ahead` after its batch began is rejected: "1 day" unless you say otherwise, "unbounded" for no limit, which is
+        what jobs have that only work off what is there. `corrupt` names the column that holds the text of rows that
+        could not be read, if there is one. With `deduplicate_by` and `within`, such as "id" and "1 hour", queries do
+        not see an event if another with the same id happened less than an hour before it. With `correct_for`, such as
+        "1 minute", windows are answered again when an event comes that they lack, up to that long after their end: rows
+        then have `op`, `-` for what was told and `+` for what holds instead. With `shed_above`, such as "10 seconds", a
+        job whose delay grows above that takes only a share of the rows, and results have `sampled`, which says how
         large it was.
         """
         timed_by = TimedBy.read(time, lateness, idle_clock, ahead, deduplicate_by, within, correct_for, shed_above)
@@ -83,7 +86,7 @@ class SessionStreams(Declared):
         schema: str | None = None,
         time: str | None = None,
         lateness: str = "0 seconds",
-        idle_clock: bool = False,
+        idle_clock: bool | IdleClock = False,
         ahead: str | None = None,
         format: str = "parquet",
         deduplicate_by: str | Sequence[str] | None = None,
@@ -149,7 +152,7 @@ class SessionStreams(Declared):
             source = replace(source, history=past, after=after)
         self._sources[name] = source
         schema = to_arrow_schema(opened.frame.drop(*unseen).schema, timezone="UTC")
-        self._streams[name] = timed_by.stream(name, schema)
+        self._streams[name] = timed_by.beating(self._beat_us).stream(name, schema)
 
     def _history(self, name: str, after: History, live: StructType, timed_by: TimedBy, beside: Sequence[str]) -> Source:
         if timed_by.time is None:
@@ -177,7 +180,7 @@ class SessionStreams(Declared):
         format_options: Mapping[str, str] | None = None,
         time: str | None = None,
         lateness: str = "0 seconds",
-        idle_clock: bool = False,
+        idle_clock: bool | IdleClock = False,
         ahead: str | None = None,
         deduplicate_by: str | Sequence[str] | None = None,
         within: str | None = None,

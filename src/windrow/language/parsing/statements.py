@@ -173,7 +173,7 @@ class StatementParser(SplitParser):
                 timing[name] = self._parse_shedding()
             else:
                 self._expect("CLOCK", after="IDLE")
-                timing[name] = True
+                timing |= {name: True, **self._parse_idle_clock()}
         words = [word for word in words if word.text.upper() != "SHED"]  # the delay is one of the wall clock
         if words and "timestamp_by" not in timing:
             what = words[0].text.upper().replace("IDLE", "IDLE CLOCK").replace("DEDUPLICATE", "DEDUPLICATE BY")
@@ -189,6 +189,22 @@ class StatementParser(SplitParser):
             known = ("TIMESTAMP BY", "LATENESS", "CORRECT FOR", "AHEAD", "IDLE CLOCK", "DEDUPLICATE BY")
             self._fail_expecting((*known, "SHED ABOVE", "AFTER"))
         return names[self._word()]
+
+    def _parse_idle_clock(self) -> dict[str, Any]:
+        """`IDLE CLOCK ALPHA 0.8 BEAT 2 SECONDS`: how it learns the delay of events, and how often it is looked at."""
+        said: dict[str, Any] = {}
+        while self._word() in ("ALPHA", "BEAT"):
+            word = self._word()
+            if word in said:
+                self._fail(f"an idle clock has only one {word}")
+            self._advance()
+            if word == "BEAT":
+                said[word] = self._parse_duration("beat").us
+            elif not self._match(TokenType.NUMBER) or not 0 <= float(self._prev.text) < 1:
+                self._fail("expected a weight from 0 to below 1 after ALPHA", hint="ALPHA 0.9")
+            else:
+                said[word] = float(self._prev.text)
+        return {"alpha": said.get("ALPHA"), "beat_us": said.get("BEAT")}
 
     def _parse_shedding(self) -> int:
         """`SHED ABOVE 10 SECONDS DELAY`: the delay above which rows are left out."""

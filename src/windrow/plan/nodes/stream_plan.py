@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from windrow.plan.idle_clock import USUAL_CLOCK, IdleClock
 from windrow.plan.memory import DEFAULT_BYTES
 from windrow.plan.name_parts import short
 from windrow.plan.nodes.aggregates import Partial
@@ -71,6 +72,7 @@ class StreamPlan:
     wanted: Wanted = NOTHING
     correct_us: int = 0
     shed: Shed | None = None
+    clock: IdleClock = USUAL_CLOCK
 
     @property
     def held(self) -> dict[str, str]:

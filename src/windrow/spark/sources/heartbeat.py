@@ -34,7 +34,7 @@ _BEATS = "beats"
 
 def heartbeat_of(plan: StagePlan) -> Heartbeat:
     """The beats that the windows of all stages need whose clock goes on without events; `plan` is the last of them."""
-    timings = {stream.timing for stream in plan.stages[0].read if stream.timing.has_heartbeat}
+    asked = {(own.timing, own.clock.beat_us) for own in plan.stages[0].read if own.timing.has_heartbeat}
     windows: dict[TimeWindow | CountWindow, None] = {}
     for query in (query for stage in plan.stages for stream in stage.streams for query in stream.queries):
         window = query.window
@@ -43,7 +43,7 @@ def heartbeat_of(plan: StagePlan) -> Heartbeat:
     ends = [(slide, offset) for slide, offset in slides if slide is not None]
     changing = [query for stage in plan.stages for query in stage.changing]
     ends += [(query.slide_us or query.every_us or EXPIRY_US, query.offset_us) for query in changing]
-    beats = [beat for timing in timings for beat in Heartbeat.of(timing, ends).beats]
+    beats = [beat for timing, own in asked for beat in Heartbeat.of(timing, ends, own).beats]
     return Heartbeat(tuple(dict.fromkeys(beats)))
 
 
