@@ -9,18 +9,19 @@ from windrow.plan.memory import size_text
 from windrow.plan.nodes.changes import ClusterGroup, Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
 from windrow.plan.nodes.joins import Join
 
-WORD, SLOT_BYTES = 8, 12
-"""Of a row in memory: each value, and its place in the hash index."""
+WORD, SLOT_BYTES = 8, 24
+"""Of a row whose values are in blocks: each number beside it, and its hash with its place in the index."""
 
 
 def held_lines(root: Node, figures: Figures) -> list[str]:
-    """A line for the rows that are in blocks, and one for each step that holds rows in memory, the most first."""
+    """A line for the rows that are in blocks, and one for each step with an index over them in memory, most first."""
     lines = []
     if any(isinstance(node, Expire) for node in _nodes(root)):
         lines.append("rows until they expire: in blocks under the memory limit, the newest and the oldest in memory")
     held = sorted(_held(root, figures), key=lambda part: -part[1])
     at = f"{figures.rate:,.0f} events/s"
-    lines += [f"in memory: {what}, at most {size_text(size)} over all shards at {at}" for what, size in held]
+    over = "over all shards, rows in blocks where memory ends"
+    lines += [f"in memory: the index of {what}, about {size_text(size)} at {at} {over}" for what, size in held]
     return lines
 
 
@@ -32,12 +33,12 @@ def _held(root: Node, figures: Figures) -> Iterator[tuple[str, float]]:
                 for name, side in (("left", left), ("right", right)):
                     rows = _rows(side, figures)
                     if rows is not None:
-                        words = len(side.columns) + 3 + 3 + 4  # its end and flags; how often, key and next; its times
+                        words = 4 if node.between is None else 6  # how often, key, next and its end; its instants
                         yield f"the {name} side of the {node.kind} join", rows * (words * WORD + SLOT_BYTES)
             case Distinct() | SetNode() if not (isinstance(node, Union) and node.all):
                 known = [count for child in node.children if (count := _rows(child, figures)) is not None]
                 if known:
-                    words = len(node.columns) + 1 + 4
+                    words = 4  # how often on both sides and in the answer, and since when
                     what = type(node).__name__.upper()
                     yield f"the different rows of {what}", sum(known) * (words * WORD + SLOT_BYTES)
             case ClusterGroup(child=child, clusters=clusters) if clusters is not None:
@@ -50,12 +51,11 @@ def _held(root: Node, figures: Figures) -> Iterator[tuple[str, float]]:
                 for partial in partials if rows is not None else ():
                     if partial.user is None and not partial.reversible:
                         assert rows is not None
-                        yield f"the values of {partial}", rows * (8 * WORD + SLOT_BYTES)
+                        yield f"the values of {partial}", rows * (3 * WORD + SLOT_BYTES)
             case Ranked(child=child) | Stamp(child=child):
                 rows = _rows(child, figures)
                 if rows is not None:
-                    words = len(child.columns) + 4
-                    yield f"the rows of {type(node).__name__.lower()}", rows * (words * WORD + SLOT_BYTES)
+                    yield f"the rows of {type(node).__name__.lower()}", rows * (3 * WORD + SLOT_BYTES)
 
 
 def _rows(node: Node, figures: Figures) -> float | None:

@@ -42,6 +42,9 @@ regrouped         Between two stages of a plan over changes: out of one as they 
 repository        The rows of one stream for all windows over it that have no slide, each row kept once
 row_table         Distinct rows by slot: each row has a small number, and columns of numbers beside it
 row_wise          Operators that look at one row at a time: a `-` is treated as its `+` was
+rows_in_blocks    Distinct rows in blocks: memory has a hash of each and the index over them, and reads a row only to
+                  compare it
+rows_in_memory    Distinct rows in memory: their words in one matrix, found by a hash index over it
 running           Running folds: the fold of each run of partials up to each of its elements
 scan              The leaf of a plan over changes: events of a stream, once the clock has reached them
 sets              W-DISTINCT, W-MINUS, W-INTERSECT and W-UNION: how often each row is there, and what follows from it

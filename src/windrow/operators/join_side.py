@@ -11,12 +11,14 @@ from numba import njit
 
 from windrow.operators.changes import Changes
 from windrow.operators.pairs import chained
-from windrow.operators.row_table import RowTable
+from windrow.operators.row_table import PART, RowTable
 from windrow.storage.blocks import Blocks, Snapshot
 
-SINCE, UNTIL, INSTANT, LEAVES = range(4)
-"""What is known of the time of a row: from when and until when it is there, the instant that a condition compares, and
-from when on no row that comes can meet it."""
+UNTIL, INSTANT, LEAVES = "until", "instant", "leaves"
+"""What is known of the time of a row: until when it is there, the instant that a condition compares, and from when on
+no row that comes can meet it. Only where a condition compares instants are there others than the first."""
+
+NONE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +45,17 @@ class JoinSide:
         waiting: Waiting | None = None,
     ) -> None:
         self._types, self._waiting = tuple(types), waiting
-        side = ("weight", "key", "next")
-        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, family, blocks, snapshot)
-        self._times = np.zeros((4, self._rows.capacity), np.int64)
-        self._read_times()
+        side, times = ("weight", "key", "next"), (UNTIL,) if waiting is None else (UNTIL, INSTANT, LEAVES)
+        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, family, blocks, snapshot, times)
+        if not self._rows.complete:
+            self._read_times()
         self._heads = np.full(0, -1)
         self._in_order = True
         self._link(0)
 
     @property
     def nbytes(self) -> int:
-        return self._rows.nbytes + self._times.nbytes + self._heads.nbytes
+        return self._rows.nbytes + self._heads.nbytes
 
     def __len__(self) -> int:
         """How many rows it has that may still meet others, and some that may not."""
@@ -78,7 +80,7 @@ class JoinSide:
         pairs: tuple[np.ndarray, np.ndarray] = chained(
             (keys, changes.times, instants),
             (self._heads, side["next"], side["weight"]),
-            (self._times[UNTIL], self._times[INSTANT], self._times[LEAVES]),
+            (side[UNTIL], side.get(INSTANT, NONE), side.get(LEAVES, side[UNTIL])),
             low,
             high,
             self._in_order,
@@ -91,9 +93,9 @@ class JoinSide:
 
     def at(self, entries: np.ndarray) -> Changes:
         """The rows at `entries`, as changes that came before all others."""
-        columns = self._rows.columns_of(entries, len(self._types))
-        since, until = self._times[SINCE, entries], self._times[UNTIL, entries]
-        return Changes(since, since, until, self._rows.side["weight"][entries], columns)
+        *columns, since, until = self._rows.columns_of(entries)
+        times = since.to_numpy()
+        return Changes(times, times, until.to_numpy(), self._rows.side["weight"][entries], tuple(columns))
 
     def add(self, keys: np.ndarray, changes: Changes, instants: np.ndarray) -> None:
         known = len(self._rows)
@@ -102,19 +104,16 @@ class JoinSide:
         side = self._rows.side
         np.add.at(side["weight"], slots, changes.weights)
         side["key"][slots] = keys
-        self._room()
-        self._times[:, slots] = changes.since, changes.until, instants, self._leaves(changes.until, instants)
+        self._time(slots, changes.until, instants)
         self._rows.touch(slots)
         self._link(known)
 
     def sweep(self, clock: int) -> None:
         """Forget what has left, now and then."""
         if self._rows.crowded:
-            needed = (self._rows.side["weight"] != 0) & (self._times[LEAVES, : self._rows.capacity] > clock)
-            kept = self._rows.sweep(needed)
+            side = self._rows.side
+            kept = self._rows.sweep((side["weight"] != 0) & (side.get(LEAVES, side[UNTIL]) > clock))
             if kept is not None:
-                self._times = self._times[:, kept]
-                self._room()
                 self._heads = np.full(0, -1)
                 self._link(0)
 
@@ -138,26 +137,24 @@ class JoinSide:
     def snapshot(self) -> Snapshot:
         return self._rows.snapshot()
 
-    def _room(self) -> None:
-        """Make room for the times of all rows that the table has room for."""
-        missing = self._rows.capacity - self._times.shape[1]
-        if missing > 0:
-            self._times = np.concatenate([self._times, np.zeros((4, missing), np.int64)], axis=1)
-
-    def _leaves(self, until: np.ndarray, instants: np.ndarray) -> np.ndarray:
-        if self._waiting is None or self._waiting.waits_us is None:
-            return until
-        leaves: np.ndarray = np.minimum(until, instants + (self._waiting.waits_us + 1))
-        return leaves
+    def _time(self, slots: np.ndarray, until: np.ndarray, instants: np.ndarray) -> None:
+        """Note until when the rows in `slots` are there."""
+        side = self._rows.side
+        side[UNTIL][slots] = until
+        if self._waiting is not None:
+            waits = self._waiting.waits_us
+            side[INSTANT][slots] = instants
+            side[LEAVES][slots] = until if waits is None else np.minimum(until, instants + (waits + 1))
 
     def _read_times(self) -> None:
-        here = np.arange(len(self._rows))
-        since, until = (column.to_numpy() for column in self._rows.columns_of(here)[len(self._types) :])
-        instants = self.instants(self.at(here))
-        self._times[:, : len(here)] = since, until, instants, self._leaves(until, instants)
+        for start in range(0, len(self._rows), PART):
+            here = np.arange(start, min(start + PART, len(self._rows)))
+            rows = self.at(here)
+            self._time(here, rows.until, self.instants(rows))
 
     def _link(self, known: int) -> None:
-        ends = self._times[LEAVES, max(known - 1, 0) : len(self._rows)]
+        side = self._rows.side
+        ends = side.get(LEAVES, side[UNTIL])[max(known - 1, 0) : len(self._rows)]
         self._in_order = (known == 0 or self._in_order) and bool((ends[1:] >= ends[:-1]).all())
         keys = self._rows.side["key"][known : len(self._rows)]
         most = int(keys.max(initial=-1)) + 1

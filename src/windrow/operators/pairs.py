@@ -38,12 +38,14 @@ def chained(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Each row with all entries of its key that are there at its time: pairs of (row, entry).
 
-    The instant of the row less that of the entry lies between `low` and `high`. Chains begin with the last entry. If
-    entries leave in the order in which they came, one that has left has only others behind it that have.
+    The instant of the row less that of the entry lies between `low` and `high`, if entries have any. Chains begin with
+    the last entry. If entries leave in the order in which they came, one that has left has only others behind it that
+    have.
     """
     keys, times, instants = rows
     heads, next_, weights = chains
     until, others, leaves = entries
+    timed = others.size > 0
     out, size = np.empty((max(keys.size, 16), 2), np.int64), 0
     for i in range(keys.size):
         entry = heads[keys[i]] if keys[i] < heads.size else -1
@@ -51,7 +53,11 @@ def chained(
             if leaves[entry] <= times[i]:
                 if in_order:
                     break
-            elif weights[entry] != 0 and until[entry] > times[i] and low <= instants[i] - others[entry] <= high:
+            elif (
+                weights[entry] != 0
+                and until[entry] > times[i]
+                and (not timed or low <= instants[i] - others[entry] <= high)
+            ):
                 if size == len(out):
                     out = np.concatenate((out, np.empty_like(out)))
                 out[size, 0], out[size, 1] = i, entry

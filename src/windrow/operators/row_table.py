@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
-from windrow.operators.words import Words
+from windrow.operators.rows_in_blocks import RowsInBlocks, hashes_of
+from windrow.operators.rows_in_memory import RowsInMemory
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
-
-FIRST = 64
-"""Slots of a new table."""
+from windrow.storage.working_set import working_set_of
 
 FEW = 1024
 """A table with fewer slots than this is not worth sweeping."""
 
+HASH = "#hash"
+"""The column of a chunk that has the hashes of rows which are in blocks."""
+
+PART = 8192
+"""Rows that are moved from memory into blocks, or between blocks, at once."""
+
 
 class RowTable:
-    """A hash table of rows (open addressing), whose slots are numbered as rows come.
+    """Rows whose slots are numbered as they come, in memory as long as there is room, else in blocks.
 
-    `side` are columns of int64 beside the rows, 0 for new ones. Slots are never reused: when most of them are no longer
-    needed, `sweep` numbers the others anew. State is in chunks of slots, of which only the touched ones are written.
+    `side` are columns of int64 beside the rows, 0 for new ones, which are always in memory, as the index is. Those that
+    are `derived` from the rows are stored only where rows are in blocks; else whoever opens the table makes them again,
+    if it is not `complete`. Slots are never reused: when most of them are no longer needed, `sweep` numbers the others
+    anew. State is in chunks of slots, of which only the touched ones are written.
 
     >>> from windrow.storage.blocks import MemoryBlocks
     >>> table = RowTable([pa.string()], ("n",), "items", MemoryBlocks())
     >>> slots = table.slots_of([pa.array(["a", "b", "a", None])], 4)
+    >>> table.give()
     >>> slots.tolist(), len(table), table.columns_of(np.array([2, 0]))[0].to_pylist()
     ([0, 1, 0, 2], 3, [None, 'a'])
     """
@@ -39,63 +46,100 @@ class RowTable:
         family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
+        derived: Sequence[str] = (),
     ) -> None:
-        self._types, self._names = tuple(types), tuple(side)
-        self._chunks = SlotChunks(family, blocks, snapshot)
-        self._empty()
-        for batch in self._chunks.load():
-            columns = [batch.column(f"row_{i}") for i in range(len(self._types))]
-            slots = self.slots_of(columns, batch.num_rows)
+        self._types, self._names, self._derived = tuple(types), (*side, *derived), frozenset(derived)
+        self._family, self._store = f"{family}.pages", blocks
+        self._chunks = SlotChunks(family, blocks, snapshot, keeps=False)
+        self._working = working_set_of(blocks)
+        self._claimed = 0
+        self._stored: RowsInBlocks | None = None
+        self._rows: RowsInMemory | RowsInBlocks = RowsInMemory(self._types)
+        self.side = {name: np.zeros(self.capacity, np.int64) for name in self._names}
+        self._open((snapshot or {}).get("pages"))
+        self._settled: int = (snapshot or {}).get("settled", len(self))
+        if self._working is not None:
+            self._working.yielding.append(self)
+
+    def _open(self, pages: Snapshot | None) -> None:
+        if pages is not None:
+            self._stored = RowsInBlocks(self._types, self._family, self._store, pages)
+            self._rows = self._stored if len(self._stored) else self._rows
+        self.complete = self._rows is self._stored
+        batches: Iterable[pa.RecordBatch] = self._chunks.each()
+        if self.complete and self._stored is not None:
+            batches = list(batches)  # without rows they are small
+            self._stored.restore(np.concatenate([batch.column(HASH).to_numpy() for batch in batches]))
+        done = 0
+        for batch in batches:
+            if not self.complete:
+                self._rows.slots_of([batch.column(f"row_{i}") for i in range(len(self._types))], batch.num_rows)
+            slots = slice(done, done + batch.num_rows)
+            done = slots.stop
+            self._fit_side()
             for name in self._names:
                 if name in batch.schema.names:  # else it was written before there was such a column
                     self.side[name][slots] = batch.column(name).to_numpy()
-        self._settled = self._used
-
-    def _empty(self) -> None:
-        self._words = Words(self._types)
-        self._rows = np.zeros((FIRST, self._words.width), np.int64)
-        self._index = np.full(2 * FIRST, -1, np.int32)
-        self._used = 0
-        self.side = {name: np.zeros(FIRST, np.int64) for name in self._names}
+            self._claim()
 
     def __len__(self) -> int:
         """How many slots there are, needed or not."""
-        return self._used
+        return len(self._rows)
 
     @property
     def capacity(self) -> int:
-        return len(self._rows)
+        return self._rows.capacity
 
     @property
     def crowded(self) -> bool:
         """Whether it has doubled since it was last swept, so that a look at what is needed pays."""
-        return self._used > 2 * self._settled + FEW
+        return len(self) > 2 * self._settled + FEW
 
     @property
     def nbytes(self) -> int:
-        return self._rows.nbytes + self._index.nbytes + sum(column.nbytes for column in self.side.values())
+        """What must be in memory."""
+        return self._rows.nbytes + sum(column.nbytes for column in self.side.values())
+
+    @property
+    def gives(self) -> int:
+        """How much less would be in memory if its rows were in blocks."""
+        if not self._types or len(self) < FEW or self._rows is self._stored:
+            return 0
+        return max(0, self._rows.nbytes - 24 * self.capacity)
+
+    def give(self) -> None:
+        """Put the rows into blocks, and keep in memory what finds them."""
+        rows = self._rows
+        if isinstance(rows, RowsInBlocks):
+            return
+        self._stored = self._stored or RowsInBlocks(self._types, self._family, self._store)
+        self._stored.begin(len(rows), rows.nbytes * len(rows) // rows.capacity)
+        for start in range(0, len(rows), PART):
+            columns = rows.columns_of(np.arange(start, min(start + PART, len(rows))))
+            self._stored.append(columns, hashes_of(self._types, columns))
+        before, self._rows = self.nbytes, self._stored
+        self._chunks.touch(np.arange(len(self)))
+        self._fit_side()
+        if self._working is not None:
+            self._working.held += self.nbytes - before
+        self._claimed = self.nbytes
 
     def slots_of(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The slot of each row; rows that are new get one."""
-        words = self._words.of(columns, rows)
-        slots = np.empty(rows, np.int64)
-        done, known = 0, self._used
-        while done < rows:
-            done, self._used = _find_or_add(self._rows, self._index, words, slots, done, self._used)
-            if done < rows:
-                self._grow()
-        self._chunks.touch(np.arange(known, self._used))
+        known = len(self)
+        slots = self._rows.slots_of(columns, rows)
+        self._chunks.touch(np.arange(known, len(self)))
+        self._fit_side()
+        self._claim()
         return slots
 
     def find(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The slot of each row, -1 for rows that are not here."""
-        slots = np.empty(rows, np.int64)
-        _find(self._rows, self._index, self._words.of(columns, rows), slots)
-        return slots
+        return self._rows.find(columns, rows)
 
     def columns_of(self, slots: np.ndarray, first: int | None = None) -> tuple[pa.Array, ...]:
         """The rows in `slots`: all their columns, or the `first` ones."""
-        return self._words.columns(self._rows[slots], first)
+        return self._rows.columns_of(slots, first)
 
     def touch(self, slots: np.ndarray) -> None:
         """What is beside the rows in `slots` has changed."""
@@ -103,83 +147,61 @@ class RowTable:
 
     def sweep(self, needed: np.ndarray) -> np.ndarray | None:
         """Keep only the slots that `needed` marks; returns those, in their new order, or None if most are needed."""
-        kept = np.flatnonzero(needed[: self._used])
+        kept = np.flatnonzero(needed[: len(self)])
         self._settled = len(kept)
-        if 2 * len(kept) > self._used:
+        if 2 * len(kept) > len(self):
             return None
-        rows, side = self.columns_of(kept), {name: self.side[name][kept] for name in self._names}
+        side = {name: self.side[name][kept] for name in self._names}
         self._chunks.touch(np.arange(len(kept)))
-        self._empty()
-        self.slots_of(rows, len(kept))
+        if self._stored is not None and self._rows is self._stored and not self._fits(len(kept)):
+            self._stored.keep(kept)
+        else:
+            rows = RowsInMemory(self._types)
+            for start in range(0, len(kept), PART):
+                part = kept[start : start + PART]
+                rows.slots_of(self._rows.columns_of(part), len(part))
+            if self._stored is not None:
+                self._stored.clear()
+            self._rows = rows
+        self.side = {name: np.zeros(self.capacity, np.int64) for name in self._names}
         for name in self._names:
             self.side[name][: len(kept)] = side[name]
+        self._claim()
         return kept
 
     def save(self, version: int) -> None:
-        self._chunks.save(self._saved, self._used, version)
+        self._chunks.save(self._saved, len(self), version)
+        if self._stored is not None:
+            self._stored.save(version)
 
     def snapshot(self) -> Snapshot:
-        return self._chunks.snapshot()
+        kept = self._chunks.snapshot() | {"settled": self._settled}
+        return kept if self._stored is None else kept | {"pages": self._stored.snapshot()}
 
     def _saved(self, slots: slice) -> dict[str, pa.Array]:
-        rows = self._words.columns(self._rows[slots])
-        saved = {f"row_{i}": column for i, column in enumerate(rows)}
-        return saved | {name: pa.array(self.side[name][slots].copy()) for name in self._names}
+        if isinstance(self._rows, RowsInBlocks):
+            names, saved = self._names, {HASH: pa.array(self._rows.hashes[slots].copy())}
+        else:
+            rows = self._rows.columns_of(np.arange(slots.start, slots.stop))
+            names = tuple(name for name in self._names if name not in self._derived)
+            saved = {f"row_{i}": column for i, column in enumerate(rows)}
+        return saved | {name: pa.array(self.side[name][slots].copy()) for name in names}
 
-    def _grow(self) -> None:
-        capacity = 2 * self.capacity
-        self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self.side = {name: np.concatenate([column, np.zeros_like(column)]) for name, column in self.side.items()}
-        self._index = np.full(2 * capacity, -1, np.int32)
-        _reindex(self._rows, self._index, self._used)
+    def _fit_side(self) -> None:
+        """Make room beside all rows that there is room for."""
+        for name, column in self.side.items():
+            missing = self.capacity - len(column)
+            if missing:
+                more = np.zeros(max(missing, 0), np.int64)
+                self.side[name] = np.concatenate([column[: self.capacity], more])
 
+    def _fits(self, rows: int) -> bool:
+        """Whether so many of its rows could be in memory: twice as many soon will be."""
+        assert self._stored is not None
+        return self._working is None or self._working.has_room(2 * rows * self._stored.row_bytes, spare=True)
 
-@njit(cache=True, nogil=True, inline="always")
-def _place(rows: np.ndarray, index: np.ndarray, row: np.ndarray) -> np.uint64:
-    """Where the index has `row`, or the free place where it would be put."""
-    mixed = np.uint64(1469598103934665603)
-    for j in range(row.size):
-        mixed = (mixed ^ np.uint64(row[j])) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(32)
-    mask = np.uint64(index.size - 1)
-    place = mixed & mask
-    while True:
-        slot = index[place]
-        if slot < 0:
-            return place
-        same = True
-        for j in range(row.size):
-            if rows[slot, j] != row[j]:
-                same = False
-                break
-        if same:
-            return place
-        place = (place + np.uint64(1)) & mask
-
-
-@njit(cache=True, nogil=True)
-def _find_or_add(
-    rows: np.ndarray, index: np.ndarray, words: np.ndarray, slots: np.ndarray, done: int, used: int
-) -> tuple[int, int]:
-    for i in range(done, len(words)):
-        place = _place(rows, index, words[i])
-        if index[place] < 0:
-            if used == len(rows):
-                return i, used
-            rows[used] = words[i]
-            index[place] = used
-            used += 1
-        slots[i] = index[place]
-    return len(words), used
-
-
-@njit(cache=True, nogil=True)
-def _find(rows: np.ndarray, index: np.ndarray, words: np.ndarray, slots: np.ndarray) -> None:
-    for i in range(len(words)):
-        slots[i] = index[_place(rows, index, words[i])]
-
-
-@njit(cache=True, nogil=True)
-def _reindex(rows: np.ndarray, index: np.ndarray, used: int) -> None:
-    for slot in range(used):
-        index[_place(rows, index, rows[slot])] = slot
+    def _claim(self) -> None:
+        """Tell how much is in memory now, so that somebody's rows go into blocks where that is too much."""
+        more, self._claimed = self.nbytes - self._claimed, self.nbytes
+        if more and self._working is not None:
+            self._working.claim(more)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from xxhash import xxh3_64_intdigest
 
 from windrow.kernels import bits
 from windrow.kernels.columns import plain, valid
@@ -16,6 +17,9 @@ PLAIN = PlainValues()
 
 FLAGS = 63
 """NULL flags in a word."""
+
+ENTRY = 180
+"""About what it takes in memory that a value is numbered, beside its bytes."""
 
 
 class Words:
@@ -32,8 +36,11 @@ class Words:
     [[None], ['b']]
     """
 
-    def __init__(self, types: Sequence[pa.DataType]) -> None:
-        self._types = tuple(types)
+    def __init__(self, types: Sequence[pa.DataType], *, by_content: bool = False) -> None:
+        """With `by_content` other values are words that depend on nothing but them; they do not come back."""
+        self._types, self._by_content = tuple(types), by_content
+        self.nbytes = 0
+        """About what the values take that are numbered."""
         self._numbers: list[dict[Any, int]] = [{} for _ in types]
         self._values: list[list[Any]] = [[] for _ in types]
         self.width = len(self._types) + max(1, -(-len(self._types) // FLAGS))
@@ -65,7 +72,6 @@ class Words:
         return distinct.take(pa.array(places, mask=~known))
 
     def _numbered(self, i: int, column: pa.Array) -> np.ndarray:
-        numbers, values = self._numbers[i], self._values[i]
         if pa.types.is_nested(column.type):
             distinct, places = column, np.arange(len(column))
         else:
@@ -74,8 +80,20 @@ class Words:
         found = np.zeros(max(len(distinct), 1), np.int64)
         for place, value in enumerate(distinct.to_pylist()):
             key = PLAIN.encode(value) if pa.types.is_nested(column.type) else value
-            if key not in numbers:
-                numbers[key] = len(values)
-                values.append(value)
-            found[place] = numbers[key]
+            found[place] = _hash(key) if self._by_content else self._number(i, key, value)
         return found[places]
+
+    def _number(self, i: int, key: Any, value: Any) -> int:
+        numbers, values = self._numbers[i], self._values[i]
+        if key not in numbers:
+            numbers[key] = len(values)
+            values.append(value)
+            self.nbytes += ENTRY + (len(key) if isinstance(key, str | bytes) else 0)
+        return numbers[key]
+
+
+def _hash(key: Any) -> int:
+    """The same for equal values in every process, as a signed number."""
+    content = key if isinstance(key, bytes) else key.encode() if isinstance(key, str) else repr(key).encode()
+    hashed = xxh3_64_intdigest(content)
+    return hashed - (1 << 64) if hashed >> 63 else hashed

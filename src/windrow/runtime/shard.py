@@ -180,7 +180,9 @@ class Shard:
         return self._blocks.bytes_in_memory
 
     def _check_memory(self) -> None:
-        """What groups, folded windows and operators hold counts against the limit, and it cannot be let go."""
+        """What groups, folded windows and operators hold counts against the limit; rows can go to blocks."""
+        self._blocks.held = sum(size for _, size in self._held())
+        self._blocks.claim(0)
         held = self._held()
         self._blocks.held = sum(size for _, size in held)
         if self._blocks.held > self.plan.memory_bytes:

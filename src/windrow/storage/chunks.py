@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +33,9 @@ class SlotChunks:
     {'versions': [2, 1, 1]}
     """
 
-    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None) -> None:
-        self._family, self._store = family, blocks
+    def __init__(self, family: str, blocks: Blocks, snapshot: Snapshot | None = None, *, keeps: bool = True) -> None:
+        """What it has read and written it `keeps` for a later view of the same, unless there is none."""
+        self._family, self._store, self._keeps = family, blocks, keeps
         self._versions: list[int] = list(snapshot["versions"]) if snapshot else []
         self._held: dict[int, tuple[int, bytes]] = {}
         self._touched: set[int] = set()
@@ -72,18 +73,22 @@ class SlotChunks:
                 chunk = {ROWS: pa.nulls(slots.stop - slots.start)} | columns(slots)
                 block = encode(chunk)
                 self._store.write(self._family, number, block)
-                self._held[number] = (version, block)
+                if self._keeps:
+                    self._held[number] = (version, block)
                 self._versions[number : number + 1] = [version]
         del self._versions[count:]
         self._touched.clear()
 
     def load(self) -> list[pa.RecordBatch]:
         """All chunks, in order."""
-        batches = []
+        return list(self.each())
+
+    def each(self) -> Iterator[pa.RecordBatch]:
+        """The same, one after the other."""
         for number, version in enumerate(self._versions):
             held = self._held.get(number)
             if held is None or held[0] != version:
                 held = (version, self._store.read(self._family, number))
-                self._held[number] = held
-            batches.append(decode(held[1]))
-        return batches
+                if self._keeps:
+                    self._held[number] = held
+            yield decode(held[1])

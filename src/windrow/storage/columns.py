@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -33,6 +35,15 @@ def decode(block: bytes) -> pa.RecordBatch:
     """The columns that `encode` was given."""
     with pa.ipc.open_stream(pa.py_buffer(block)) as reader:
         return reader.read_next_batch()
+
+
+def in_one(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """All rows in memory of their own: what is cut from a batch would keep all of it there."""
+    columns = [
+        pa.concat_arrays([*(part.column(i) for part in parts), parts[0].column(i).slice(0, 0)])
+        for i in range(parts[0].num_columns)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=parts[0].schema)
 
 
 class BatchCodec:

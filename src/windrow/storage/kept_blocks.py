@@ -130,7 +130,11 @@ class KeptBlocks(Generic[V]):
     def spare(self) -> Iterator[tuple[float, int, int]]:
         far = self._distances()
         for number in self._values.keys() - self._changed:
-            yield far[number], number, self._sizes[number]
+            yield (
+                far.get(number, 0.0),
+                number,
+                self._sizes[number],
+            )  # what the owner is moving just now is in nobody's order
 
     def last_used(self, number: int) -> int:
         return self._used[number]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.storage.blocks import Snapshot
+from windrow.storage.columns import in_one
 from windrow.storage.expiring import axis_of
 from windrow.storage.kept_blocks import KeptBlocks
 from windrow.storage.working_set import distance
@@ -117,10 +118,10 @@ class OrderedRows:
             parts, count, start = [self._kept.get(last.number), *parts], count + last.rows, last.start
             self._kept.drop(last.number)
         self.end = start + count
-        whole = parts[0] if len(parts) == 1 else _in_one(parts)
+        whole = parts[0] if len(parts) == 1 else in_one(parts)
         times = axis_of(whole, self._axis)
         for begin in range(0, count, most):
-            piece = whole if len(parts) > 1 and count <= most else _in_one([whole.slice(begin, most)])
+            piece = whole if len(parts) > 1 and count <= most else in_one([whole.slice(begin, most)])
             ends = int(times[begin]), int(times[begin + piece.num_rows - 1])
             block = _Block(self._number(), start + begin, piece.num_rows, *ends)
             self._blocks.append(block)
@@ -184,12 +185,3 @@ class OrderedRows:
             self._kept.drop(self._blocks[gone].number)
             gone += 1
         del self._blocks[:gone]
-
-
-def _in_one(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """All rows in memory of their own: what is cut from a batch would keep all of it there."""
-    columns = [
-        pa.concat_arrays([*(part.column(i) for part in parts), parts[0].column(i).slice(0, 0)])
-        for i in range(parts[0].num_columns)
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=parts[0].schema)

@@ -25,6 +25,17 @@ class Keeper(Protocol):
         """Let go of a block in memory; it is read again when it is needed."""
 
 
+class Yielding(Protocol):
+    """Who holds rows in memory that could be in blocks."""
+
+    @property
+    def gives(self) -> int:
+        """How much less would be in memory then."""
+
+    def give(self) -> None:
+        """Put them there, and change `held`."""
+
+
 class NoRoomError(Exception):
     """What must be in memory together is larger than the limit: so many bytes."""
 
@@ -46,6 +57,8 @@ class WorkingSet:
     def __init__(self, home: Blocks, limit_bytes: int | None = None, eviction: str = "distance") -> None:
         self._home, self.limit_bytes, self._eviction = home, limit_bytes, eviction
         self._keepers: list[Keeper] = []
+        self.yielding: list[Yielding] = []
+        """Those who may be asked to give what they hold."""
         self.kept = self.held = self._uses = 0
         self.reads = self.writes = 0
 
@@ -88,9 +101,21 @@ class WorkingSet:
                 return
             keeper.forget(number)
 
-    def has_room(self, size: int) -> bool:
-        """Whether there is room for so many bytes beside what is held, if all blocks are forgotten."""
-        return self.limit_bytes is None or self.held + size <= self.limit_bytes
+    def has_room(self, size: int, *, spare: bool = False) -> bool:
+        """Whether there is room for so many bytes beside what is held, if all blocks are forgotten.
+
+        With `spare`, also for as much again: what could be in blocks leaves half of memory to what cannot.
+        """
+        return self.limit_bytes is None or self.held + size <= self.limit_bytes // (2 if spare else 1)
+
+    def claim(self, more: int) -> None:
+        """So much more is held. Where half of memory is, those who hold most that could be in blocks put it there."""
+        self.held += more
+        while not self.has_room(0, spare=True):
+            most = max(self.yielding, key=lambda each: each.gives, default=None)
+            if most is None or most.gives <= 0:
+                return
+            most.give()
 
     def read(self, family: str, number: int) -> bytes:
         self.reads += 1

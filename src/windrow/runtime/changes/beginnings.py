@@ -23,6 +23,10 @@ class Beginnings:
         types = query.root.types[self._shown + 1 :]
         self._groups = RowTable(types, ("holds",), family, blocks, snapshot)
 
+    @property
+    def nbytes(self) -> int:
+        return self._groups.nbytes
+
     def of(self, changes: Changes) -> Changes:
         """The rows with which the condition begins, of net `changes` in order."""
         if not len(changes):

@@ -64,8 +64,8 @@ class Pipelines:
         return sum(len(together.queries) for together in self._groups)
 
     def held(self) -> list[tuple[list[str], int]]:
-        """What operators hold in memory, which is all that they have, and for which queries."""
-        return [(self._asked_of(together), together.pipeline.nbytes) for together in self._groups]
+        """What operators must hold in memory, and for which queries."""
+        return [(self._asked_of(together), together.nbytes) for together in self._groups]
 
     def _asked_of(self, together: Together) -> list[str]:
         """The queries that a pipeline answers, by their names."""

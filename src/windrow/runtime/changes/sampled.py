@@ -37,6 +37,10 @@ class Sampled:
         self._last: int | None = snapshot["last"]
         self._table = RowTable(types, ("n",), family, blocks, snapshot["rows"])
 
+    @property
+    def nbytes(self) -> int:
+        return self._table.nbytes
+
     def answers(self, changes: Changes, until: int) -> list[pa.RecordBatch]:
         """The answers at all slides up to `until`, from the net `changes` at slides since the last."""
         query = self._query

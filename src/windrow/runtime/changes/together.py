@@ -71,6 +71,11 @@ class Together:
         texts = {name: asked_text(query) for name, query in queries.items()}
         return cls(prefix, *instants, first.streams, queries, pipeline, sampled, texts, first.every_us)
 
+    @property
+    def nbytes(self) -> int:
+        """What must be in memory."""
+        return self.pipeline.nbytes + sum(sampled.nbytes for sampled in self.sampled.values())
+
     def settles(self, clocks: Mapping[str, int | None], newest: int | None) -> dict[str, int]:
         """The last instant of each stream to settle; where windows slide, all of them settle at the end of one.
 
