@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from lab.slidem import SlideM
 
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
-from windrow.storage.slidem import SlideM
 
 RATE, DAY, SLIDE, AGGREGATES, GROUPS = 1000, 86_400, 10, 104, 1000
 ROW = pa.schema(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lab.shared_slidem import SharedSlideM
+from lab.slidem import SlideM
 
 from windrow.storage.file_blocks import FileBlocks
-from windrow.storage.shared_slidem import SharedSlideM
-from windrow.storage.slidem import SlideM
 
 from .size import Size
 from .vwap import ROW_BYTES, SCHEMA, Ticks

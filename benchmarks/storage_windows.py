@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lab.slidem import SlideM
 
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
-from windrow.storage.slidem import SlideM
 
 from .size import Size
 from .vwap import ROW_BYTES, SCHEMA, Ticks, Vwap

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from lab.slidem import SlideM
 from numba import njit
 
 from windrow.storage.file_blocks import FileBlocks
-from windrow.storage.slidem import SlideM
 
 SYMBOLS, SECOND = 100, 1_000_000
 SCHEMA = pa.schema([("ts", pa.int64()), ("symbol", pa.int32()), ("price", pa.float64()), ("volume", pa.int64())])

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lab.shared_slidem import SharedSlideM
+from lab.slidem import SlideM
+from lab.victims import Distance
 
 from drawn_examples import examples
 from windrow.compile.rows_or_partials import (
     Workload,
-    choose_each,
     choose_rows_or_partials,
     space_of_partials,
     space_of_rows,
 )
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
-from windrow.storage.shared_slidem import SharedSlideM
-from windrow.storage.slidem import SlideM
-from windrow.storage.victims import Distance
 
 SCHEMA = pa.schema([("x", pa.int64())])
 BLOCK = 32
@@ -224,21 +221,3 @@ def test_formulas_2_1_and_2_2_give_the_numbers_of_the_call_center():
     assert space_of_partials(CALL_CENTER) / 2**30 == pytest.approx(17, abs=0.3)
     assert space_of_rows(CALL_CENTER) / 1e9 == pytest.approx(8, abs=0.2)
     assert choose_rows_or_partials(CALL_CENTER).chosen == "rows"
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 100), st.integers(1, 20), st.integers(1, 900)), min_size=1, max_size=5))
-def test_of_all_mixtures_of_rows_and_partials_the_smallest_is_chosen(windows):
-    works = [
-        replace(CALL_CENTER, range_us=minutes * 60_000_000, aggregates=n, groups=2 * groups, groups_a_slide=groups)
-        for minutes, n, groups in windows
-    ]
-
-    def space(ways) -> float:
-        on_rows = [work for work, way in zip(works, ways) if way == "rows"]
-        kept = max((space_of_rows(replace(work, aggregates=0)) for work in on_rows), default=0)
-        states = sum(work.aggregates * work.groups * work.state_bytes for work in on_rows)
-        return kept + states + sum(space_of_partials(work) for work, way in zip(works, ways) if way == "partials")
-
-    least = min(map(space, product(["rows", "partials"], repeat=len(works))))
-    assert space(choose_each(works)) == pytest.approx(least)

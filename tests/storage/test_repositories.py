@@ -11,14 +11,14 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from lab.shared_slidem import SharedSlideM
+from lab.slidem import SlideM
 
 from drawn_examples import examples
 from windrow.errors import StorageError
 from windrow.spark.stages.state import StateBlocks
 from windrow.storage.blocks import MemoryBlocks
 from windrow.storage.file_blocks import FileBlocks
-from windrow.storage.shared_slidem import SharedSlideM
-from windrow.storage.slidem import SlideM
 
 from .stores import Breakdown, FailingBlocks
 

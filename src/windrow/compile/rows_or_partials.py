@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from windrow.plan.memory import size_text
 from windrow.plan.nodes.kept import PARTIALS, ROWS
@@ -76,27 +75,3 @@ def choose_rows_or_partials(
     if rows < partials <= room_bytes:
         return Choice(PARTIALS, rows, partials, f"{why}; both fit into memory, and partials are quicker to fold")
     return Choice(ROWS if rows < partials else PARTIALS, rows, partials, why)
-
-
-def choose_each(works: Sequence[Workload], override: str | None = None) -> list[str]:
-    """The ways of several windows over one stream, which together take the least space.
-
-    Rows are kept once, for the longest of the windows that want them. So a short window with many groups may be on rows
-    while a long one, for which there would be too many, has partials.
-
-    >>> short = Workload(60_000_000, 1_000_000, 1000, 8, 50_000, 900, 28, 40, 32)
-    >>> long = Workload(86_400_000_000, 60_000_000, 1000, 2, 100, 100, 28, 24, 32)
-    >>> choose_each([short, long])
-    ['rows', 'partials']
-    """
-    if override is not None:
-        return [override] * len(works)
-    best, ways = sum(map(space_of_partials, works)), [PARTIALS] * len(works)
-    for longest in works:
-        on_rows = [work.range_us <= longest.range_us for work in works]
-        kept = space_of_rows(replace(longest, aggregates=0))
-        states = [work.aggregates * work.groups * work.state_bytes for work in works]
-        space = kept + sum(states[i] if on_rows[i] else space_of_partials(work) for i, work in enumerate(works))
-        if space < best:
-            best, ways = space, [ROWS if chosen else PARTIALS for chosen in on_rows]
-    return ways

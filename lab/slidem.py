@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from lab.pool import BlockCounts, BufferPool
+from lab.row_block import BLOCK_BYTES, RowBlock
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.expiring import leading_before
-from windrow.storage.pool import BlockCounts, BufferPool
-from windrow.storage.row_block import BLOCK_BYTES, RowBlock
 
 POOL_BLOCKS = 2
 """The smallest pool: with a larger one as much is read and written, until the whole window fits."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from lab.row_block import BLOCK_BYTES, BlockShape, RowBlock
 from windrow.errors import StorageError
 from windrow.storage.blocks import Blocks
-from windrow.storage.row_block import BLOCK_BYTES, BlockShape, RowBlock
 from windrow.storage.rows_codec import RowsCodec
 
 

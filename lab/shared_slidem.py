@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from lab.pool import BlockCounts, BufferPool
+from lab.row_block import BLOCK_BYTES, RowBlock
+from lab.victims import POLICIES
 from windrow.errors import StorageError
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.expiring import axis_of, leading_before
-from windrow.storage.pool import BlockCounts, BufferPool
-from windrow.storage.row_block import BLOCK_BYTES, RowBlock
-from windrow.storage.victims import POLICIES
 
 
 class SharedSlideM:
