@@ -232,7 +232,7 @@ class Draft(Declared):
         texts = [*asked.texts, *([] if time is None else [time])]
         for text in texts:
             DraftEngine().type_of(parse_expression(text), opened.schema)
-        needed = {name: opened.schema.field(name).type for name in columns_of(texts, opened.schema)}
+        needed = {name: opened.schema.field(name).type for name in columns_of(texts, opened.schema.names)}
         if not all(map(is_plain, needed.values())):
             raise NeedsSpark("a column is of a type that only Spark has")
         lowered = {name.lower(): value for name, value in opened.options.items()}

@@ -18,6 +18,8 @@ from windrow.spark.sinks.lake_tables import files_of, table_of
 from windrow.spark.sinks.staged_files import StagedFiles
 
 KINDS = ("delta", "iceberg")
+NO_SPARK: Any = None
+"""It is asked of places that are elsewhere alone."""
 
 
 def sink_of(kind: str, folder: Path, **options: str) -> Sink:
@@ -34,7 +36,7 @@ class Table:
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
-        self.table, self.place = table_of(sink, "job-1")
+        self.table, self.place = table_of(NO_SPARK, sink, "job-1")
         self.commits = LakeCommits(self.table, sink)
 
     def commit(self, rows: pa.Table, batch: int, *, replace: bool = False) -> None:
@@ -95,7 +97,7 @@ def test_versions_that_are_old_enough_expire_with_their_files(tmp_path: Path, ki
         assert table.rows() == [("k0", 2)] and len(table.files()) == left
         assert table.commits.last_batch() == 2
         table.commit(numbers(7), 3, replace=True)
-        assert table.rows() == [("k1", 7)] and table_of(table.sink, "job-1")[0].last_batch() == 3
+        assert table.rows() == [("k1", 7)] and table_of(NO_SPARK, table.sink, "job-1")[0].last_batch() == 3
 
 
 def test_an_expired_iceberg_table_keeps_few_files_of_its_own(tmp_path: Path) -> None:
