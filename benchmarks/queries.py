@@ -1,4 +1,4 @@
-"""Sessions, the first rows of each key, joins by time and joins without an equality: events a second of one core."""
+"""Sessions, first rows of each key, joins by time and without an equality: events a second of a core, and on Spark."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ class Measurement:
 
 
 def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
-    """Check each query over few events beside DuckDB, then measure it over many."""
+    """Check each query over few events beside DuckDB, then measure it over many; in replay, then on Spark."""
+    from .queries_spark import measure_spark  # which has the cases from here
+
     chosen = Size(size)
     found = []
     for name, case in CASES.items():
@@ -100,8 +102,15 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
             each.query, f"{each.keys:,}", f"{each.events:,}", f"{each.rows:,}", f"{each.events_a_second:,.0f}", told
         )
     Console().print(table)
+    on_spark = list(measure_spark(chosen))
+    table = Table("query", "keys", "events", "rows", "events/s", title="queries on Spark local[2], files to files")
+    for job in on_spark:
+        table.add_row(
+            job.query, f"{job.keys:,}", f"{job.events:,}", f"{job.rows:,}", f"{job.events_a_second_on_spark:,.0f}"
+        )
+    Console().print(table)
     if json_path is not None:
-        json_path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in found))
+        json_path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (*found, *on_spark)))
     if plot_path is not None:
         _plot(found, plot_path)
 

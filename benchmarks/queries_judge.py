@@ -26,15 +26,19 @@ FROM a LEFT JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 SECO
 
 
 def check(name: str, text: str, wanted: str, streams: Mapping[str, pa.Table]) -> None:
-    """Compare all rows of a query, whose windows are of a second, with those of DuckDB."""
+    """Compare all rows of a query in replay, whose windows are of a second, with those of DuckDB."""
+    read = {stream: table for stream, table in streams.items() if stream == "a" or " b " in text}
+    compare(name, windrow.replay(text, streams=read, batch_rows=997, flush=True), wanted, streams)
+
+
+def compare(name: str, found: pa.Table, wanted: str, streams: Mapping[str, pa.Table]) -> None:
+    """Compare all rows of an answer with those of DuckDB."""
     with duckdb.connect() as connection:
         for stream, table in streams.items():
             connection.register(stream, table)
         expected = connection.execute(wanted)
         names = [each[0] for each in expected.description]
         rows = _told(expected.fetchall())
-    read = {stream: table for stream, table in streams.items() if stream == "a" or " b " in text}
-    found = windrow.replay(text, streams=read, batch_rows=997, flush=True)
     columns = (column.to_pylist() for column in found.select(names).columns)
     assert rows and _told(list(zip(*columns))) == rows, f"{name} differs"
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
 
 NAMES = list(benchmarks())
-WITHOUT_SPARK = {"clocks", "functions", "index", "queries", "scale", "schedule"}
+WITHOUT_SPARK = {"clocks", "functions", "index", "scale", "schedule"}
 PAPERS = "papers"
 """Runs others, and draws nothing."""
 APART = "start"
