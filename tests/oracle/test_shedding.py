@@ -18,7 +18,7 @@ from drawn_examples import examples
 from windrow.errors import QueryError, SettingsError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import parse_script, to_sql
-from windrow.storage.blocks import MemoryBlocks
+from windrow.runtime.shard import Shard
 
 from .judge import TIME, plain_rows
 
@@ -119,22 +119,15 @@ def test_answers_are_those_of_the_rows_that_were_taken_each_as_often_as_it_count
 
 @settings(max_examples=examples(40))
 @given(trials(), st.integers(0, 5))
-def test_a_batch_that_runs_again_after_a_restart_takes_the_same_rows(trial: Trial, stop: int):
-    settings = {"ticks": trial.events, "lateness": "1 hour"}
-    whole = windrow.Replay(trial.text, shares=trial.shares, **settings)
-    batches = list(whole.batches(trial.batch_rows))
-    stop = min(stop, len(batches))
-    told = [table for batch in batches for table in whole.step(batch)]
-    blocks = MemoryBlocks()
-    first = windrow.Replay(trial.text, shares=trial.shares, blocks=blocks, **settings)
-    again = [table for batch in batches[:stop] for table in first.step(batch)]
-    lost = windrow.Replay(trial.text, shares=trial.shares[stop:] or trial.shares[-1], **settings)
-    if stop < len(batches):  # it is done, and nobody keeps what came of it
-        lost.step(batches[stop])
-    second = windrow.Replay(trial.text, shares=trial.shares[stop:] or trial.shares[-1], blocks=blocks, **settings)
-    again += [table for batch in batches[stop:] for table in second.step(batch)]
-    ended, ended_again = whole.end().get("query"), second.end().get("query")
-    assert [table.to_pylist() for table in told] == [table.to_pylist() for table in again]
+def test_a_shard_that_is_opened_anew_answers_as_if_it_had_stayed(trial: Trial, stop: int):
+    settings = {"ticks": trial.events, "lateness": "1 hour", "shares": trial.shares}
+    whole, again = windrow.Replay(trial.text, **settings), windrow.Replay(trial.text, **settings)
+    for number, batch in enumerate(whole.batches(trial.batch_rows)):
+        if number == stop:
+            again.shard = Shard(again.plan, again.blocks, again.shard.save())
+        told, told_again = whole.step(batch), again.step(batch)
+        assert [table.to_pylist() for table in told] == [table.to_pylist() for table in told_again]
+    ended, ended_again = whole.end().get("query"), again.end().get("query")
     assert (ended and ended.to_pylist()) == (ended_again and ended_again.to_pylist())
 
 
