@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,8 +14,8 @@ import pytest
 from lab.postgres import Postgres, missing_postgres, running_postgres
 
 from .broker import Broker, needed
+from .kill_again import kill_again_and_again
 
-HERE = Path(__file__).parent
 KILLS = int(os.environ.get("KILLS", "2"))
 """`make kills` does 50; each needs batches that are still to come, so that the stream grows with them."""
 
@@ -41,7 +36,8 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(broker: Broker, tmp
     events = _events()
     broker.send(source, ({"value": json.dumps(event)} for event in events))
     with running_postgres(folder) as database:
-        _kill_again_and_again([broker.address, source, sums, now, str(tmp_path), database.url], tmp_path)
+        given = [broker.address, source, sums, now, str(tmp_path), database.url]
+        kill_again_and_again("killed_kafka_job.py", given, tmp_path, KILLS)
         found = _found(broker, sums, database, tmp_path)
     expected = _expected(events)
     for name, rows in found.items():
@@ -49,44 +45,6 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(broker: Broker, tmp
         print(f"{KILLS} kills, {name}: {rows.total():,} rows, {lost} lost, {twice} twice or wrong")
         assert rows == expected, name
     assert _answer(broker, now) == _last_window(expected)
-
-
-def _kill_again_and_again(arguments: list[str], folder: Path) -> None:
-    """Kill the job with all its processes KILLS times, in the middle of a batch, and then let it come to its end."""
-    draw, checkpoint = random.Random(7), folder / "checkpoint" / "tx" / "spark"
-    environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path])}
-    for kill in range(KILLS + 1):
-        # a batch that begins, or one that is done: then the next one is under way
-        watched = checkpoint / ("offsets" if kill % 3 == 2 else "commits")
-        before, until = _newest(watched), time.monotonic() + 300 * (1 + kill // KILLS * 4)
-        with open(folder / "job.log", "ab") as log:
-            job = subprocess.Popen(
-                [sys.executable, str(HERE / "killed_kafka_job.py"), *arguments],
-                env=environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        try:
-            while job.poll() is None and (kill == KILLS or _newest(watched) <= before):
-                assert time.monotonic() < until, _log(folder)
-                time.sleep(0.02)
-            if kill < KILLS:
-                time.sleep(draw.random() * 1.5)
-                assert job.poll() is None, f"the job has ended before its kill {kill + 1}: {_log(folder)}"
-        finally:
-            if job.poll() is None:
-                os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
-    assert (folder / "done").exists(), _log(folder)
-
-
-def _newest(log: Path) -> int:
-    return max((int(file.name) for file in log.glob("[0-9]*")), default=-1)
-
-
-def _log(folder: Path) -> str:
-    return (folder / "job.log").read_text()[-3000:]
 
 
 Rows = Counter[tuple[object, ...]]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from windrow.spark.local_files import write_without_processes
+from windrow.spark.local_files import wait_for_names, write_without_processes
 
 from .streams import until
 
@@ -33,6 +33,17 @@ def test_all_of_a_spark_writes_by_itself_and_gives_files_the_rights_they_had(spa
             system.setPermission(hadoop.fs.Path(f"{at}/{bits:o}"), hadoop.fs.permission.FsPermission(f"{bits:o}"))
     assert modes(tmp_path / "own") == modes(tmp_path / "other")
     assert modes(tmp_path / "own")["640"] == 0o640
+
+
+def test_files_are_listed_by_name_whatever_the_disk_says(spark: SparkSession, tmp_path: Path):
+    wait_for_names()
+    names = [f"{(number * 37) % 101:03}.txt" for number in range(100)]
+    for name in names:
+        (tmp_path / name).touch()
+    jvm: Any = spark.sparkContext._jvm
+    hadoop, settings = jvm.org.apache.hadoop, spark.sparkContext._jsc.hadoopConfiguration()
+    listed = hadoop.fs.FileSystem.getLocal(settings).listStatus(hadoop.fs.Path(str(tmp_path)))
+    assert [each.getPath().getName() for each in listed] == sorted(names)
 
 
 @pytest.mark.parametrize("chosen", [None, "org.apache.hadoop.fs.RawLocalFileSystem"])

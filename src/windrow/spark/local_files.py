@@ -1,19 +1,22 @@
-"""How Spark writes files on a local disk: without a process for each of them.
+"""How Spark writes files on a local disk: without a process for each of them. It lists them by name.
 
 Without its native library, which no package of Python brings, Hadoop starts the program `chmod` for each file and each
 folder that it makes. A small batch makes ten to fourteen, and the start of a job thirty: a tenth of the CPU of such a
 batch went into that. `LocalFiles.java` does the same by a call of the operating system. Spark brings a compiler.
+A disk gives the files of a folder in any order, and so Spark would read those that were modified at one instant.
 """
 
 from __future__ import annotations
 
 from importlib.resources import files
 from threading import Thread
+from threading import enumerate as all_threads
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 _SETTING, _CLASS = "fs.file.impl", "windrow.LocalFiles"
+_THREAD = "windrow local files"
 
 
 def begin_to_write_so(spark: SparkSession) -> None:
@@ -21,7 +24,14 @@ def begin_to_write_so(spark: SparkSession) -> None:
 
     What is written before is written as ever, and files that are open then are closed as they were opened.
     """
-    Thread(target=write_without_processes, args=(spark,), name="windrow local files", daemon=True).start()
+    Thread(target=write_without_processes, args=(spark,), name=_THREAD, daemon=True).start()
+
+
+def wait_for_names() -> None:
+    """Wait until files are listed by name, if that is under way: for whom their order decides what is late."""
+    for thread in all_threads():
+        if thread.name == _THREAD:
+            thread.join()
 
 
 def write_without_processes(spark: SparkSession) -> bool:

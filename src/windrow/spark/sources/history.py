@@ -21,6 +21,7 @@ from windrow.plan.history import History
 from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.reject import Bounds
+from windrow.spark.local_files import wait_for_names
 from windrow.spark.sources.file_options import bounded
 from windrow.spark.sources.named_files import name_files
 from windrow.spark.sources.read import read_stream
@@ -43,6 +44,7 @@ def read_history(spark: SparkSession, history: History, live: StructType, needed
 
     Those that are not `needed`, since messages have them beside what is in them, are NULL where files lack them.
     """
+    wait_for_names()
     fields = [each for each in live.fields if each.name in needed or history.format != "csv"]
     options = bounded(history.format, {"maxFileAge": _ANY_AGE, **dict(history.options)})
     frame, corrupt = read_stream(spark, history.format, options, StructType(fields).toDDL())
