@@ -113,6 +113,21 @@ def test_windows_over_the_seam_are_those_of_one_stream_that_has_it_all(spark: Sp
     assert json.loads((places / "checkpoint" / "tx" / "history.json").read_text())["over"] is True
 
 
+def test_events_of_files_out_of_order_are_late_counted_and_told(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / "lake", events_between(0, 300, seed=1), files=3)
+    put(tmp_path / "live", events_between(305, 320, seed=2), files=1)
+    oldest, *_, newest = sorted((tmp_path / "lake").iterdir(), key=lambda path: path.stat().st_mtime)
+    os.utime(oldest, (newest.stat().st_mtime + 1,) * 2)
+    job = start(spark, tmp_path)
+    finish(job)
+    late = job.progress()["tx"].rejected["late"]
+    ((in_oldest,),) = duckdb.sql(f"SELECT COUNT(*) FROM read_parquet('{oldest}')").fetchall()
+    assert 0 < late <= in_oldest
+    assert f"{late} events of the history of tx were late" in caplog.text
+
+
 def test_a_job_that_is_stopped_in_its_history_goes_on_there_and_then_live(spark: SparkSession, places: Path) -> None:
     job = start(spark, places, None)
     until = time.monotonic() + 60

@@ -21,6 +21,11 @@ from windrow.spark.job.watched import Watched
 
 LOGGER = logging.getLogger("windrow")
 
+_OUT_OF_ORDER = (
+    "its files are read in the order of their modification, and these lay further back than the lateness"
+    "\nhint: a longer LATENESS, or larger batches (maxFilesPerTrigger): within one order does not matter"
+)
+
 
 class Caretaker:
     """Looks after what runs, whenever somebody asks for it.
@@ -60,6 +65,8 @@ class Caretaker:
         try:
             if self._running.runs[stream].past_history(query):
                 LOGGER.info("the history of %s has been read, and the stream itself is read from here on", stream)
+                if late := self._watched.late(stream):
+                    LOGGER.warning("%d events of the history of %s were late: %s", late, stream, _OUT_OF_ORDER)
             self._running.restart(stream)
         except JobError as error:
             self._give_up(stream, str(error))

@@ -91,6 +91,12 @@ class Watched:
         """Count messages that were gone from a topic before they were read."""
         self._streams.setdefault(stream, StreamTotals()).lost += messages
 
+    def late(self, stream: str) -> int:
+        """How many events of a stream were late, since the job was started."""
+        watched = self._streams.setdefault(stream, StreamTotals())
+        self._update(stream)
+        return watched.rejected.get(LATE, 0)
+
     def take(self, stream: str, share: float) -> None:
         """Tell which share of its rows a stream takes from now on."""
         self._streams.setdefault(stream, StreamTotals()).share = share
