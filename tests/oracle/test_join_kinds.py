@@ -46,6 +46,12 @@ QUERIES = (
     "SELECT k, (SELECT COUNT(*) FROM b {4} WHERE b.k = a.k) AS c FROM a {6}",
     "SELECT k, (SELECT COALESCE(SUM(x), -1) FROM b {4} WHERE b.k = a.k AND b.n > 1) AS c FROM a {6}",
     "SELECT n, COUNT(*) AS c, (SELECT COUNT(*) FROM b {4}) AS d FROM a {6} GROUP BY n HAVING COUNT(*) > 1",
+    "SELECT k, SUM(n) AS s FROM a {6} GROUP BY k HAVING SUM(n) > (SELECT AVG(n) FROM b {4})",
+    "SELECT k, SUM(n) AS s FROM a {6} GROUP BY k HAVING k IN (SELECT k FROM b {4}) AND COUNT(*) < 4",
+    "SELECT a.k, SUM(n) AS s FROM a {6} GROUP BY a.k HAVING a.k NOT IN (SELECT k FROM b {4} WHERE n > 1)",
+    "SELECT k AS i, COUNT(*) AS c FROM a {6} GROUP BY i HAVING COUNT(*) > (SELECT COUNT(*) FROM b {4} WHERE b.k = a.k)",
+    "SELECT a.k, MAX(x) AS m FROM a {6} GROUP BY ALL HAVING MAX(x) >= (SELECT AVG(x) FROM b {4} WHERE b.k = a.k)",
+    "SELECT n, COUNT(*) AS c FROM a {6} GROUP BY 1 HAVING NOT EXISTS (SELECT 1 FROM b {4} WHERE b.n = a.n)",
     "SELECT a.k, b.n AS bn FROM a {6} JOIN b {4} ON a.k = b.k AND a.n IN (SELECT n FROM b {2})",
     "SELECT a.k, b.n AS bn FROM a {6} JOIN b {4} ON EXISTS (SELECT 1 FROM b {2} WHERE b.k = a.k) WHERE a.n > 1",
     "SELECT a.k, c.n AS cn FROM a {6} JOIN b {4} ON a.k = b.k AND b.n > (SELECT AVG(n) FROM b {5}) LEFT JOIN b {3} AS c ON c.n = a.n",
@@ -105,6 +111,9 @@ WRONG = {
     "SELECT k, (SELECT MAX(n) FROM b {5} WHERE b.n < a.n) AS m FROM a {5}": "is found by equalities",
     "SELECT k, (SELECT MAX(b.n + a.n) FROM b {5}) AS m FROM a {5}": "may name columns of the query around it in its WHERE",
     "SELECT a.k FROM a {5} LEFT JOIN b {5} ON a.n IN (SELECT n FROM b {5})": "in the ON of a join that is no inner one",
+    "SELECT k FROM a {5} GROUP BY k HAVING EXISTS (SELECT 1 FROM b {5} WHERE b.n = a.n)": "'n' is no key of the groups",
+    "SELECT k, (SELECT MAX(n) FROM b {5} WHERE b.n = a.n) AS m FROM a {5} GROUP BY k": "'n' is no key of the groups",
+    "SELECT k FROM a {5} GROUP BY k HAVING SUM(n) IN (SELECT n FROM b {5})": "IN of an aggregate",
     "SELECT a.k FROM a {5} RIGHT JOIN t ON a.k = t.k": "RIGHT JOIN with a table would tell rows of the table",
 }
 

@@ -25,7 +25,7 @@ def grouped_by(tree: exp.Select, scope: Scope) -> tuple[list[exp.Expr], Sets | N
     if group is None:
         return [], None
     if group.args.get("all"):
-        return _all(tree, scope), None
+        return [*_all(tree, scope), *group.expressions], None  # to which sub-queries have added what they are
     given = list(group.expressions)
     for with_clause, made in (("rollup", _rollup), ("cube", _cube)):
         if group.args.get(with_clause):  # GROUP BY a, b WITH ROLLUP

@@ -99,6 +99,11 @@ class JoinedQueries:
                 raise error_at(column, message, self.scope.text)
         return correlated
 
+    def shared(self, inner: exp.Select) -> list[exp.Column]:
+        """The columns of the query around that a sub-query names in its WHERE."""
+        own, where = self.columns_of(inner), inner.args.get("where")
+        return [] if where is None else [column for column in _columns(where) if self._is_around(column, own)]
+
     def renamed(
         self, conditions: Sequence[exp.Expr], inner: exp.Select, alias: str
     ) -> tuple[list[exp.Expr], dict[str, exp.Expr]]:

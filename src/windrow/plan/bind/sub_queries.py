@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from windrow.language import error_at
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import is_call
 from windrow.plan.bind.joined_queries import (
@@ -21,6 +22,7 @@ from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.refuse import not_yet
+from windrow.plan.bind.source_names import OWN
 
 
 @dataclass(slots=True)
@@ -38,18 +40,39 @@ class SubQueries(JoinedQueries):
         if where is not None and len(kept) < len(conditions):
             tree.set("where", exp.Where(this=all_of(kept)) if kept else None)
         for part in _clauses(tree):
+            of_groups = grouped and part is not tree.args.get("where")
+            if of_groups:
+                self._check_keys(part, tree)
             self._count_members(part, tree)
             for node in list(part.find_all(exp.Subquery)):
                 if node.root() is part.root() and not isinstance(node.parent, exp.From | exp.Join):
-                    value = self._value(node)
-                    node.replace(value)
-                    if grouped and part is not tree.args.get("where") and not _in_call(value, self.scope):
-                        _group_by(tree, value)
+                    node.replace(self._value(node))
+            if of_groups:
+                _group_by(tree, [column for column in _made_here(part) if not _in_call(column, self.scope)])
         for negated, condition in asked:
             self._member(condition, negated)
         if self.joins:
             tree.set("joins", [*(tree.args.get("joins") or []), *self.joins])
         return tree
+
+    def _check_keys(self, part: exp.Expr, tree: exp.Select) -> None:
+        """Refuse a sub-query of a group that asks for something else than the group's keys: it has many of it."""
+        keys = _keys(tree)
+        for query in [node for node in part.find_all(exp.Query) if not isinstance(node, exp.Subquery)]:
+            place = query.parent if isinstance(query.parent, exp.Subquery) else query
+            if _in_call(place, self.scope) or query.find_ancestor(exp.Select) is not tree:
+                continue
+            member = query.find_ancestor(exp.In)
+            asked = [] if member is None or member.find_ancestor(exp.Select) is not tree else [member.this]
+            for call in (node for one in asked for node in one.find_all(exp.Expr) if is_call(node, self.scope)):
+                hint = "WHERE total IN (SELECT ...) around a sub-query in FROM that has the groups"
+                raise not_yet(call, "IN of an aggregate", self.scope.text, hint)
+            plain = query.copy() if isinstance(query, exp.Select) else None
+            shared = [] if plain is None else self.shared(plain)
+            for column in [*(column for one in asked for column in one.find_all(exp.Column)), *shared]:
+                if not any(_same(column, key) for key in keys):
+                    message = f"{column.name!r} is no key of the groups, so that a group has many for this sub-query"
+                    raise error_at(column, message, self.scope.text, "add it to GROUP BY, or ask in WHERE")
 
     def _count_members(self, part: exp.Expr, tree: exp.Select) -> None:
         """Where IN or EXISTS is not all of a condition, as under OR, how many rows there are says whether it holds."""
@@ -205,9 +228,34 @@ def _in_call(node: exp.Expr, scope: Scope) -> bool:
     return False
 
 
-def _group_by(tree: exp.Select, value: exp.Expr) -> None:
-    """At each instant the value is the same for all rows, so groups may have it among their keys."""
+def _made_here(part: exp.Expr) -> list[exp.Column]:
+    """The columns of the joins that sub-queries have become."""
+    return [column for column in part.find_all(exp.Column) if column.table.startswith(OWN)]
+
+
+def _keys(tree: exp.Select) -> list[exp.Column]:
+    """The columns that are grouped by, also by place or by alias."""
+    group, selects = tree.args.get("group"), tree.selects
+    named = {part.alias.lower(): part.unalias() for part in selects if part.alias}
+    if group is None:
+        return []
+    found: list[exp.Expr | None] = [part.unalias() for part in selects] if group.args.get("all") else []
+    for key in group.expressions:
+        if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.this) <= len(selects):
+            key = selects[int(key.this) - 1].unalias()
+        found += [key, named.get(key.name.lower())] if isinstance(key, exp.Column) else []
+    return [key for key in found if isinstance(key, exp.Column)]
+
+
+def _same(column: exp.Column, key: exp.Column) -> bool:
+    """Whether two names may be of one column, of which each may be with or without that of its source."""
+    sources = {column.table.lower(), key.table.lower()} - {""}
+    return column.name.lower() == key.name.lower() and len(sources) < 2
+
+
+def _group_by(tree: exp.Select, columns: list[exp.Column]) -> None:
+    """At each instant a value is the same for all rows of a group, so groups may have it among their keys."""
     group = tree.args.get("group") or exp.Group(expressions=[])
-    columns = [column.copy() for column in value.find_all(exp.Column)]
-    group.set("expressions", [*group.expressions, *columns])
-    tree.set("group", group)
+    group.set("expressions", [*group.expressions, *(column.copy() for column in columns)])
+    if group.expressions:
+        tree.set("group", group)
