@@ -14,12 +14,12 @@ from windrow.operators.changes import NEVER, Changes, nothing
 from windrow.operators.held_values import HeldValues
 from windrow.operators.instants import Instants, instants_of
 from windrow.operators.measures import Folded, Reversible
+from windrow.operators.net import same_rows
 from windrow.operators.operator import Evaluate
 from windrow.operators.order import stable_order
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.operators.stepwise import Stepwise
-from windrow.operators.words import Words
 from windrow.plan.nodes.aggregates import LISTS, ROWS, Partial
 from windrow.plan.nodes.changes import Group, leave_in_order
 from windrow.storage.blocks import Blocks, Snapshot
@@ -142,8 +142,7 @@ class GroupRows:
         counts = np.concatenate([had, has])
         after = groups + np.arange(len(pairs))
         before = np.where(pairs.begins, np.cumsum(pairs.begins) - 1, after - 1)
-        words = Words([column.type for column in rows]).of(rows, len(counts))
-        same = (words[before] == words[after]).all(axis=1)
+        same = same_rows(rows, before, after)
         was, is_ = counts[before] > 0, counts[after] > 0
         if self._node.empty:  # there is one group, and once it has come it does not go
             was, is_ = np.where(pairs.begins, seen, True), np.ones(len(pairs), bool)

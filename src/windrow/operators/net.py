@@ -44,7 +44,7 @@ def _net_in_order(changes: Changes, types: Sequence[pa.DataType]) -> Changes:
     weights = changes.weights.copy()
     opposite = firsts[weights[firsts] == -weights[firsts + 1]]
     busy = np.repeat((sizes > 2) | _add_up(weights, begins, sizes), sizes)
-    same = opposite[_same(changes.columns, opposite, opposite + 1)]
+    same = opposite[same_rows(changes.columns, opposite, opposite + 1)]
     weights[same] = weights[same + 1] = 0
     kept = np.flatnonzero((weights != 0) & ~busy)
     if not busy.any():
@@ -62,7 +62,7 @@ def _add_up(weights: np.ndarray, begins: np.ndarray, sizes: np.ndarray) -> np.nd
     return unlike
 
 
-def _same(columns: Sequence[pa.Array], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def same_rows(columns: Sequence[pa.Array], left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Whether the row at each place of `left` is that at the same place of `right`: NULL is NULL, and NaN is NaN."""
     same = np.ones(len(left), bool)
     for column in map(plain, columns):

@@ -67,6 +67,9 @@ class Words:
         known = (words[:, len(self._types) + i // FLAGS] >> (i % FLAGS)) & 1 == 0
         if bits.fits(type):
             return bits.unkeyed(np.ascontiguousarray(words[:, i]), known, type)
+        if len(self._values[i]) < len(words):  # few values for many rows: none need be sorted
+            every = pa.array([*self._values[i], None], type)
+            return every.take(pa.array(np.where(known, words[:, i], len(every) - 1)))
         numbers, places = np.unique(words[:, i], return_inverse=True)
         distinct = pa.array([self._values[i][n] if n < len(self._values[i]) else None for n in numbers.tolist()], type)
         return distinct.take(pa.array(places, mask=~known))
