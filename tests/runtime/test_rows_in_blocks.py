@@ -19,7 +19,7 @@ from windrow import replay
 from windrow.compile.compile import Wishes, compile_queries
 from windrow.compile.explain import explain_plans
 from windrow.compile.read_choose import read_choose
-from windrow.errors import StorageError
+from windrow.errors import MemoryLimitError, StorageError
 from windrow.local.local_catalog import local_catalog
 from windrow.local.replay import Replay
 from windrow.local.replay_stages import StageReplay
@@ -137,6 +137,18 @@ QUERIES = {
         6 * LITTLE,
     ),
 }
+
+
+def test_a_pool_of_one_block_gives_the_same_answers_and_a_smaller_limit_is_refused_by_its_size(small_blocks: None):
+    """What must be in memory leaves less than two blocks of room."""
+    given_events = {"stock": stock(3_000, 900, symbols=4)}
+    asked = {"q": VWAP.format("9 MINUTES")}
+    little = replayed(asked, given_events, LITTLE)
+    assert little.run(100).equals(replayed(asked, given_events).run(100))
+    store = little.shard._blocks
+    assert store.reads > 0 and 0 < LITTLE - store.held < 2 * ordered_rows.BLOCK_BYTES
+    with pytest.raises(MemoryLimitError, match=r"q hold \d+\.\d KB .* the limit is 8.0 KB: give shards more"):
+        replayed(asked, given_events, LITTLE // 2).run(100)
 
 
 @pytest.mark.parametrize(("text", "limit"), QUERIES.values(), ids=QUERIES)

@@ -100,3 +100,37 @@ def test_a_job_that_falls_behind_takes_the_share_that_its_checkpoint_notes_and_a
     )
     assert sorted(map(repr, rows_of(tmp_path / "out"))) == sorted(map(repr, rows_of(expected)))
     assert min(expected["sampled"].to_pylist()) < 0.5
+
+
+def test_shed_is_added_to_a_job_that_had_run_without_it_and_files_outrun_it(spark: SparkSession, tmp_path: Path):
+    """What ran before is whole. A live source then brings a file every 0.3 s, which takes a second to work off."""
+    events, checkpoint = batches(9), tmp_path / "checkpoint"
+
+    def start(shed_above: str | None, trigger: str | None) -> windrow.Job:
+        session = windrow.Session(spark, shards=2)
+        session.aggregate("slowly", slow_maximum())
+        stream = stream_of(spark, tmp_path / "in", "ts TIMESTAMP, k BIGINT, x BIGINT")
+        session.stream("e", stream, time="ts", ahead="unbounded", shed_above=shed_above)
+        session.query("q", TEXT)
+        return session.start(str(checkpoint), {"q": windrow.sink("parquet", path=tmp_path / "out")}, trigger)
+
+    put(tmp_path / "in", *events[:2])
+    finish(start(None, "available now"), flush=False)
+    assert not (checkpoint / "e" / "shed.json").exists()
+    job = start("100 milliseconds", None)
+    for each in events[2:]:
+        put(tmp_path / "in", each)
+        time.sleep(0.3)
+    until(lambda: job.progress()["e"].batches >= 7)
+    shown = job.progress()["e"]
+    job.stop()
+    assert shown.shed > 0 and shown.share < 1
+    shares = [1.0, 1.0, *(share_of(checkpoint, batch) for batch in range(2, 9))]
+    expected = windrow.replay(
+        TEXT, e=pa.concat_tables(events), batch_rows=ROWS, shares=shares, aggregates={"slowly": slow_maximum()}
+    )
+    found = rows_of(tmp_path / "out")
+    # before the change there was no full window, and one with events of both states is not answered
+    whole = [row for row in rows_of(expected) if row["window_start"] >= START + 2_000_000]
+    assert sorted(map(repr, found)) == sorted(map(repr, whole))
+    assert min(row["sampled"] for row in found) < 1
