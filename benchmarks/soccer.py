@@ -60,10 +60,12 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
     tiny, seconds = Size(size) is Size.TINY, Size(size).of(10, 180, 3600)
     with _example() as soccer, tempfile.TemporaryDirectory() as folder:
         game = soccer["game"].Game(seconds)
+        _say(f"writing {seconds:,} s of a game")
         game.write(Path(folder) / "readings", SECONDS_A_FILE)
-        found = list(_in_replay(soccer, game, Path(folder) / "readings", {} if tiny else PARTS))
+        found = [_told(each) for each in _in_replay(soccer, game, Path(folder) / "readings", {} if tiny else PARTS)]
+        _say("delays, a fifth of a second at a time")
         delays = list(_delays(soccer, Size(size).of(6, 180, 600)))
-        found += _on_spark(soccer, game, Path(folder), COMPARED if tiny else ())
+        found += [_told(each) for each in _on_spark(soccer, game, Path(folder), COMPARED if tiny else ())]
     table = Table(
         "engine", "queries", "game, s", "took, s", "processor, s", "times real time", title="soccer (Figure 5)"
     )
@@ -79,6 +81,18 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
         json_path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (*found, *delays)))
     if plot_path is not None:
         _plot(found, delays, plot_path)
+
+
+def _say(what: str) -> None:
+    """Tell how far it is: a game of an hour takes long."""
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+def _told(each: Measurement) -> Measurement:
+    """A measurement, told as soon as it is there."""
+    took = f"{each.wall_s:.1f} s, {each.processor_s:.1f} s of processors"
+    _say(f"{each.queries}, {each.engine}: {each.game_s:,} s in {took}, {each.times_real_time:.1f} times real time")
+    return each
 
 
 def _in_replay(soccer: dict[str, Any], game: Any, readings: Path, parts: dict[str, str]) -> Iterator[Measurement]:
@@ -181,7 +195,7 @@ def _on_spark(soccer: dict[str, Any], game: Any, folder: Path, only: tuple[str, 
     asked = {name: text for name, text in (run.queries() | run.HITS).items() if not only or name in only}
     with bench_spark() as spark:
         wall, processor = time.perf_counter(), cpu_seconds()
-        answers = run.on_spark(folder, asked, spark, files_a_batch=2)
+        answers = run.on_spark(folder, asked, spark, files_a_batch=2, told=_say)
         took, used = time.perf_counter() - wall, cpu_seconds() - processor
         _check(soccer["compare"].compared(game, answers))
         label = TOGETHER if not only else f"{len(only)} queries"

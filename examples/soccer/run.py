@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import functions
@@ -41,8 +42,17 @@ def replayed(
     )
 
 
-def on_spark(folder: Path, asked: dict[str, str], spark: object = None, files_a_batch: int = 6) -> dict[str, pa.Table]:
-    """All answers of one job over the files of a folder: a batch costs Spark the same, be it of a file or of six."""
+def on_spark(
+    folder: Path,
+    asked: dict[str, str],
+    spark: object = None,
+    files_a_batch: int = 6,
+    told: Callable[[str], None] = lambda line: None,
+) -> dict[str, pa.Table]:
+    """All answers of one job over the files of a folder: a batch costs Spark the same, be it of a file or of six.
+
+    Every half minute it is `told` how far the job has come.
+    """
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(functions)  # workers do not have this folder: the code travels to them
@@ -59,7 +69,8 @@ def on_spark(folder: Path, asked: dict[str, str], spark: object = None, files_a_
         session.query(name, text)
     sinks = {name: windrow.sink("parquet", path=folder / "answers" / name) for name in asked}
     job = session.start(str(folder / "checkpoint"), sinks, trigger="available now")
-    job.wait()
+    while not job.wait(30):
+        told("; ".join(f"{name}: {figures['events']:,} readings" for name, figures in job.progress().items()))
     empty = {name: session.shown_columns(session.plan(name, text)).empty_table() for name, text in asked.items()}
     written = {name: folder / "answers" / name for name in asked}
     return {name: pq.read_table(path) if path.exists() else empty[name] for name, path in written.items()}
@@ -77,7 +88,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             game.write(Path(folder) / "readings")
             began = time.perf_counter()
-            answers = on_spark(Path(folder), asked)
+            answers = on_spark(Path(folder), asked, told=print)
     else:
         answers = replayed(game.reader(), asked)
     taken = time.perf_counter() - began

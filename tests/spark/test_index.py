@@ -15,6 +15,7 @@ from windrow import Replay
 from windrow.application import Application
 from windrow.cli.main import app
 from windrow.errors import AskError, QueryError, SettingsError
+from windrow.indexes.published import MANIFEST
 from windrow.spark.job.job import Job
 
 from .streams import SECOND, START, finish, instants, put, until
@@ -242,3 +243,61 @@ def test_an_index_comes_to_a_running_job_and_goes_on_after_a_restart(spark: Spar
     job = start()
     found(job, 6)
     job.stop()
+
+
+@pytest.mark.slow
+def test_a_shorter_index_comes_to_a_running_job_and_goes_on_when_the_longer_is_dropped(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    files = [positions(number, 15 * number, 15 * number + 15, 200) for number in range(5)]
+    source, checkpoint = tmp_path / "in", tmp_path / "kept"
+    script = f"""CREATE STREAM positions ({SCHEMA}) USING parquet OPTIONS (path '{source}', maxFilesPerTrigger '1')
+        TIMESTAMP BY ts LATENESS {LATENESS}; {INDEX}; CREATE SINK raw USING noop; INSERT INTO raw
+        SELECT xway, seg FROM positions [RANGE 30 SECONDS] EMIT FINAL"""
+
+    def start() -> Job:
+        application = Application(windrow.Session(spark, shards=2), script)
+        return application.session.start(str(checkpoint), application.sinks)
+
+    def asked(command: str, what: str) -> str:
+        told = CliRunner().invoke(app, [command, str(checkpoint), what])
+        assert told.exit_code == 0, told.output
+        return told.output
+
+    def found(job: Job, behind: int) -> None:
+        """The shorter one has what replay has of the last of so many files: it is as long as one of them."""
+        replay = Replay(RECENT, positions=files[0], lateness=LATENESS)
+        for file in files[:behind]:
+            replay.step(file)
+        wanted = replay.scan("recent")
+        until(lambda: runs_of("recent") is not None and job.scan("recent").equals(wanted))
+        assert wanted.num_rows > 50
+        assert job.lookup("recent", **_first_key(wanted)).equals(replay.lookup("recent", **_first_key(wanted)))
+
+    def runs_of(name: str) -> int | None:
+        """How many runs an index has of its own; None before it is published."""
+        folder = checkpoint / "indexes" / name
+        return len(list(folder.glob("*.arrow"))) if (folder / MANIFEST).exists() else None
+
+    put(source, files[0])
+    job = start()
+    until(lambda: runs_of("speeds") is not None)
+    assert "added recent" in asked("add", RECENT)
+    put(source, files[1])
+    found(job, 2)
+    assert runs_of("recent") == 0 and runs_of("speeds"), "the longer one has its rows"
+    assert "dropped speeds" in asked("drop", "speeds")
+    found(job, 2)
+    put(source, *files[2:4])
+    found(job, 4)
+    assert runs_of("recent"), "it has runs of its own now"
+    job.stop()
+    put(source, files[4])
+    job = start()
+    found(job, 5)
+    job.stop()
+
+
+def _first_key(rows: pa.Table) -> dict[str, object]:
+    """The key of the first row that has one."""
+    return next(row for row in rows.select(["xway", "seg", "vid"]).to_pylist() if row["xway"] is not None)
