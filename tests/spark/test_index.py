@@ -287,6 +287,8 @@ def test_a_shorter_index_comes_to_a_running_job_and_goes_on_when_the_longer_is_d
     found(job, 2)
     assert runs_of("recent") == 0 and runs_of("speeds"), "the longer one has its rows"
     assert "dropped speeds" in asked("drop", "speeds")
+    with pytest.raises(SettingsError, match="'speeds' was dropped"):
+        job.scan("speeds")
     found(job, 2)
     put(source, *files[2:4])
     found(job, 4)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 import windrow
@@ -26,6 +27,7 @@ def events(name: str) -> pa.Table:
     return pa.table({"ts": instants(times.tolist()), "id": ids, "name": [f"{name}{i}".ljust(200, ".") for i in ids]})
 
 
+@pytest.mark.slow
 def test_rows_beyond_the_memory_of_a_shard_are_in_blocks_and_come_back_after_a_restart(
     spark: SparkSession, tmp_path: Path
 ):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 import windrow
@@ -102,6 +103,7 @@ def test_a_job_that_falls_behind_takes_the_share_that_its_checkpoint_notes_and_a
     assert min(expected["sampled"].to_pylist()) < 0.5
 
 
+@pytest.mark.slow
 def test_shed_is_added_to_a_job_that_had_run_without_it_and_files_outrun_it(spark: SparkSession, tmp_path: Path):
     """What ran before is whole. A live source then brings a file every 0.3 s, which takes a second to work off."""
     events, checkpoint = batches(9), tmp_path / "checkpoint"

@@ -102,7 +102,7 @@ class Start:
             runs = Runs(self.spark, checkpoint, kept, *given, partial(check_hold, hold), answers)
             job = Job(queries, running, trigger, runs, checkpoint, hold, recovery, aside, self.tables)
             job.drift = told
-            job.indexes = JobIndexes(checkpoint, ask, aggregate)
+            job.indexes = JobIndexes(checkpoint, ask, aggregate, lambda: job.plans)
         except BaseException:
             hold.release()
             raise

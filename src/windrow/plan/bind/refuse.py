@@ -117,9 +117,8 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
         for node in part.find_all(exp.Window):
             message = "OVER is computed after WHERE, GROUP BY and HAVING"
             raise error_at(node, message, text, "QUALIFY ROW_NUMBER() OVER (...) <= 3, or WHERE around a sub-query")
-    for part in filter(
-        None, (conditions[1], *conditions[3:])
-    ):  # those of WHERE, HAVING and the select list become joins
+    no_joins = (conditions[1], *conditions[3:])  # sub-queries of WHERE, HAVING and the select list become joins
+    for part in filter(None, no_joins):
         for node in part.find_all(exp.Query):
             what = "a sub-query in GROUP BY, or in the ON of a join that is no inner one,"
             raise not_yet(node, what, text, "WHERE a.k IN (SELECT ...), or a join with a sub-query in FROM")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pyarrow as pa
@@ -34,20 +34,29 @@ def published_index(checkpoint: Place, name: str) -> PublishedIndex:
 class JobIndexes:
     """The indexes of one job, each opened once."""
 
-    def __init__(self, checkpoint: Place, ask: Callable[..., pa.Table], aggregate: Callable[..., Any]) -> None:
-        """`ask` and `aggregate` answer SQL over what an index finds."""
-        self._checkpoint, self._ask, self._aggregate = checkpoint, ask, aggregate
+    def __init__(
+        self,
+        checkpoint: Place,
+        ask: Callable[..., pa.Table],
+        aggregate: Callable[..., Any],
+        running: Callable[[], Collection[str]],
+    ) -> None:
+        """`ask` and `aggregate` answer SQL over what an index finds; `running` are the names of what runs."""
+        self._checkpoint, self._ask, self._aggregate, self._running = checkpoint, ask, aggregate, running
         self._open: dict[str, PublishedIndex] = {}
 
     def named(self, name: str) -> PublishedIndex:
         if name not in self._open:
             self._open[name] = published_index(self._checkpoint, name)
+        if name not in self._running():  # its files may lie there still, as they were in its last batch
+            raise SettingsError(f"the index {name!r} was dropped\nhint: windrow resume DIR {name} brings it back")
         return self._open[name]
 
     def all(self) -> list[PublishedIndex]:
-        """Those that have been published."""
-        folder = self._checkpoint / INDEXES
-        return [PublishedIndex(folder / name) for name in sorted(folder.names()) if (folder / name / MANIFEST).exists()]
+        """Those that run and have been published."""
+        folders = sorted(str(file_name(name)) for name in self._running())
+        there = [self._checkpoint / INDEXES / folder for folder in folders]
+        return [PublishedIndex(folder) for folder in there if (folder / MANIFEST).exists()]
 
     def ask(self, text: str) -> pa.Table:
         return self._ask(text, self._known)
