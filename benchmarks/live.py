@@ -101,6 +101,7 @@ class Bench:
         writer.start()
         reader.start()
         while not all(reader.seen):
+            reader.check()
             assert not job.wait(0.1), "the job has ended"
         began = time.time() + self.settle
         time.sleep(self.settle + self.seconds)
@@ -109,6 +110,7 @@ class Bench:
         writer.join()
         last = BEGIN_US + int(max(writer.placed) * EVERY) * SECOND
         while not all(last in seen for seen in reader.seen):
+            reader.check()
             assert not job.wait(0.1), "the job has ended"
         job.stop()
         reader.stop()

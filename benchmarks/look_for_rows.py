@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import threading
 import time
+import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -27,9 +28,10 @@ class Reader(threading.Thread):
     def __init__(self, folders: list[Path], column: str) -> None:
         super().__init__(daemon=True)
         self.seen: list[dict[int, float]] = [{} for _ in folders]
+        self._failure = ""
         spawn = multiprocessing.get_context("spawn")
         self._news, theirs = spawn.Pipe(duplex=False)
-        self._process = spawn.Process(target=look_for_rows, args=(folders, column, theirs), daemon=True)
+        self._process = spawn.Process(target=look_and_tell, args=(folders, column, theirs), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -37,13 +39,29 @@ class Reader(threading.Thread):
         with contextlib.suppress(EOFError, OSError):
             while True:
                 number, instants, at = self._news.recv()
+                if number is None:
+                    self._failure = instants
+                    return
                 for instant in instants:
                     self.seen[number].setdefault(instant, at)
+
+    def check(self) -> None:
+        """Raise if nobody looks any more: who waits for rows would wait for ever."""
+        if self._failure or not self._process.is_alive():
+            raise RuntimeError(f"the reader has ended (exit {self._process.exitcode}): {self._failure}")
 
     def stop(self) -> None:
         self._process.terminate()
         self._process.join()
         self.join()
+
+
+def look_and_tell(folders: list[Path], column: str, news: Connection) -> None:
+    """Look for rows, and send why if that fails: what a process prints while Spark runs may reach nobody."""
+    try:
+        look_for_rows(folders, column, news)
+    except Exception:
+        news.send((None, traceback.format_exc(), time.time()))
 
 
 def look_for_rows(folders: list[Path], column: str, news: Connection) -> None:
