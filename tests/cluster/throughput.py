@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -89,6 +90,7 @@ def main() -> None:
     if asked.job:
         run(asked.job[0], *map(Path, asked.job[1:]))
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing of the cluster is left
     with tempfile.TemporaryDirectory(prefix="windrow-throughput-") as name:
         folder = Path(name)
         (folder / "in").mkdir()

@@ -14,13 +14,13 @@ import pytest
 
 from .broker import Broker
 from .kill_again import kill_again_and_again
+from .killed_answers import Rows, last_answer, last_window, windows_of_20_seconds
 
 KILLS = int(os.environ.get("KILLS", "6"))
 FIRST, UNTIL, LAST = datetime(2026, 1, 1, tzinfo=UTC), 240, 400
-"""The first event, and seconds after it the seam and the end; two events in a second."""
+"""The first event, and seconds after it the seam and the end; two events in a second. The job knows the seam."""
 
 FILES = 4
-Rows = Counter[tuple[str, str, int, int]]
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_kills_on_both_sides_of_the_seam_lose_nothing_and_repeat_nothing(
     lost, twice = (expected - rows).total(), (rows - expected).total()
     print(f"{KILLS} kills: {rows.total():,} rows, {lost} lost, {twice} twice or wrong")
     assert rows == expected
-    assert _answer(broker, now) == _last_window(expected)
+    assert last_answer(broker, now) == last_window(expected)
 
 
 def _event(number: int) -> tuple[datetime, str, int]:
@@ -68,26 +68,6 @@ def _write_history(folder: Path, same_times: bool) -> None:
 
 
 def _expected() -> Rows:
-    """Every window by itself, from its events."""
-    counted: dict[tuple[str, str], list[int]] = {}
-    for number in range(2 * LAST):
-        time, card, amount = _event(number)
-        first = time - timedelta(seconds=time.second % 2) + timedelta(seconds=2)
-        for end in (first + timedelta(seconds=2 * step) for step in range(10)):
-            counted.setdefault((f"{end:%Y-%m-%dT%H:%M:%S.000Z}", card), []).append(amount)
-    return Counter((end, card, sum(amounts), len(amounts)) for (end, card), amounts in counted.items())
-
-
-def _answer(broker: Broker, topic: str) -> dict[bytes, dict[str, object]]:
-    answer: dict[bytes, dict[str, object]] = {}
-    for message in broker.committed(topic):
-        if message.value() is None:
-            answer.pop(message.key(), None)
-        else:
-            answer[message.key()] = json.loads(message.value())
-    return answer
-
-
-def _last_window(expected: Rows) -> dict[bytes, dict[str, object]]:
-    last = max(end for end, *_ in expected)
-    return {card.encode(): {"card": card, "n": n, "total": total} for end, card, total, n in expected if end == last}
+    events = [(time.replace(tzinfo=None), card, amount) for time, card, amount in map(_event, range(2 * LAST))]
+    given = pa.table(list(map(pa.array, zip(*events, strict=True))), ["ts", "card", "amount"])
+    return windows_of_20_seconds(given, FIRST + timedelta(seconds=LAST))

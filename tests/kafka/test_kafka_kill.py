@@ -15,6 +15,7 @@ from lab.postgres import Postgres, missing_postgres, running_postgres
 
 from .broker import Broker, needed
 from .kill_again import kill_again_and_again
+from .killed_answers import SHOWN, Rows, last_answer, last_window, windows_of_20_seconds
 
 KILLS = int(os.environ.get("KILLS", "2"))
 """`make kills` does 50; each needs batches that are still to come, so that the stream grows with them."""
@@ -39,15 +40,14 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(broker: Broker, tmp
         given = [broker.address, source, sums, now, str(tmp_path), database.url]
         kill_again_and_again("killed_kafka_job.py", given, tmp_path, KILLS)
         found = _found(broker, sums, database, tmp_path)
-    expected = _expected(events)
+    given = pa.Table.from_pylist(events)
+    assert given.num_rows == EVENTS
+    expected = windows_of_20_seconds(given, FIRST + timedelta(seconds=EVENTS // 2))
     for name, rows in found.items():
         lost, twice = (expected - rows).total(), (rows - expected).total()
         print(f"{KILLS} kills, {name}: {rows.total():,} rows, {lost} lost, {twice} twice or wrong")
         assert rows == expected, name
-    assert _answer(broker, now) == _last_window(expected)
-
-
-Rows = Counter[tuple[object, ...]]
+    assert last_answer(broker, now) == last_window(expected)
 
 
 def _found(broker: Broker, sums: str, database: Postgres, folder: Path) -> dict[str, Rows]:
@@ -65,47 +65,11 @@ def _found(broker: Broker, sums: str, database: Postgres, folder: Path) -> dict[
         "kafka": Counter((row["window_end"], row["card"], row["total"], row["n"]) for row in sent),
         "files": Counter(files),
         "postgresql": Counter((end, card, int(total), int(n)) for end, card, total, n in rows),
-        "delta": Counter((f"{row['window_end']:{_SHOWN}}", row["card"], row["total"], row["n"]) for row in lake),
+        "delta": Counter((f"{row['window_end']:{SHOWN}}", row["card"], row["total"], row["n"]) for row in lake),
     }
-
-
-def _answer(broker: Broker, topic: str) -> dict[bytes, dict[str, object]]:
-    """What a topic of upserts and tombstones holds in the end."""
-    answer: dict[bytes, dict[str, object]] = {}
-    for message in broker.committed(topic):
-        if message.value() is None:
-            answer.pop(message.key(), None)
-        else:
-            answer[message.key()] = json.loads(message.value())
-    return answer
-
-
-def _last_window(expected: Rows) -> dict[bytes, dict[str, object]]:
-    """The answer of the last window that holds an event: none is answered after it."""
-    last = max(str(end) for end, *_ in expected)
-    rows = [(str(card), total, n) for end, card, total, n in expected if end == last]
-    return {card.encode(): {"card": card, "n": n, "total": total} for card, total, n in rows}
-
-
-_SHOWN = "%Y-%m-%dT%H:%M:%S.000Z"
 
 
 def _events() -> list[dict[str, object]]:
     """Two events in a second."""
     times = (FIRST + timedelta(seconds=i // 2) for i in range(EVENTS))
     return [{"card": f"c{(i * 7) % 5}", "amount": i, "ts": f"{time:%Y-%m-%d %H:%M:%S}"} for i, time in enumerate(times)]
-
-
-def _expected(events: list[dict[str, object]]) -> Rows:
-    given = pa.Table.from_pylist(events)
-    assert given.num_rows == EVENTS
-    return Counter(
-        duckdb.sql(
-            f"""WITH events AS (SELECT card, amount, ts::TIMESTAMP AS ts FROM given),
-                     ends AS (SELECT UNNEST(generate_series(
-                         TIMESTAMP '2026-01-01 00:00:02',
-                         TIMESTAMP '2026-01-01 00:00:00' + INTERVAL {EVENTS // 2 + 30} SECOND, INTERVAL 2 SECOND)) AS w)
-                SELECT strftime(w, '{_SHOWN}'), card, SUM(amount)::BIGINT, COUNT(*)
-                FROM events JOIN ends ON ts < w AND ts >= w - INTERVAL 20 SECOND GROUP BY ALL"""
-        ).fetchall()
-    )

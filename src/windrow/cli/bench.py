@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -63,7 +64,7 @@ def run_benchmark(name: str, size: str, json_path: Path | None, plot_path: Path 
     from windrow.spark.launch import kept_if_needed
     from windrow.spark.output import children_write_to
 
-    with kept_if_needed() as log, children_write_to(log):
+    with kept_if_needed() as log, children_write_to(log), _importable():
         imported(name).main(size, json_path, plot_path)
 
 
@@ -113,9 +114,16 @@ def _question(path: Path) -> str:
 
 def imported(name: str) -> ModuleType:
     """A module in the package that its folder is: it finds what lies beside it, and no other module of its name."""
-    folder = _folder()
-    sys.path.insert(0, str(folder.parent))
+    with _importable():
+        return importlib.import_module(f"{FOLDER}.{name}")
+
+
+@contextmanager
+def _importable() -> Iterator[None]:
+    """Benchmarks can be imported in the block, also by the processes that one starts: they get its path."""
+    root = str(_folder().parent)
+    sys.path.insert(0, root)
     try:
-        return importlib.import_module(f"{folder.name}.{name}")
+        yield
     finally:
-        sys.path.remove(str(folder.parent))
+        sys.path.remove(root)

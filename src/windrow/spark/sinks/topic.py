@@ -147,7 +147,7 @@ def check_topic(topic: Topic) -> None:
         known = _admin(topic).list_topics(timeout=_REACH).topics
     except kafka.KafkaException as error:
         raise SettingsError(
-            f"no broker answers at {topic.bootstrap} within seconds: {_why(error)}"
+            f"no broker answers at {topic.bootstrap} within {_REACH:.0f} seconds: {_why(error)}"
             "\nhint: is it running, is its address right, and does it want another security.protocol?"
         ) from None
     if topic.topic not in known:

@@ -124,7 +124,7 @@ class _Admin:
         said = (causes[-1].getMessage() if causes else None) or str(error)
         if any(kind in ("TimeoutException", "DisconnectException") for kind in kinds):
             return SettingsError(
-                f"no broker answers at {self._broker} within seconds"
+                f"no broker answers at {self._broker} within {PATIENCE_SECONDS} seconds"
                 "\nhint: is it running, is its address right, and does it want another security.protocol?"
             )
         if any("Sasl" in kind or kind.endswith(_REFUSALS) for kind in kinds):
