@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,29 +55,41 @@ def _programs() -> Path | None:
 
 @contextmanager
 def running_postgres(folder: Path) -> Iterator[Postgres]:
-    """A server with its files in `folder`, until the block ends. Not as root: another user has it then."""
-    programs, data = _programs(), folder / "data"
+    """A server until the block ends, with its files in `folder`, where its log stays.
+
+    It does not run as root: another user has it then, and its files are in a folder of that user's, since whoever may
+    not look into one above, which pytest shuts whenever it starts, loses them.
+    """
+    programs = _programs()
     assert programs is not None, missing_postgres()
     psql = shutil.which("psql") or str(programs / "psql")
-    as_user: list[str] = []
-    if os.getuid() == 0:
-        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        data.mkdir()
+    with _data_folder(folder) as (data, as_user):
+        yield from _served(programs, psql, data, as_user, folder / "postgres.log")
+
+
+@contextmanager
+def _data_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Where a server has its files, and how its programs are called to be another user than root."""
+    if os.getuid() != 0:
+        yield folder / "data", []
+        return
+    with tempfile.TemporaryDirectory(prefix="windrow-postgres-", ignore_cleanup_errors=True) as data:
         shutil.chown(data, "postgres", "postgres")
-        for parent in (folder, *folder.parents):
-            if parent.stat().st_uid == 0 and parent != Path("/"):
-                parent.chmod(parent.stat().st_mode | 0o001)
+        yield Path(data), ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+
+
+def _served(programs: Path, psql: str, data: Path, as_user: list[str], log: Path) -> Iterator[Postgres]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"]
-    subprocess.run([*as_user, str(programs / "initdb"), "-D", str(data), *options], check=True, capture_output=True)
-    sockets = ["-c", "unix_socket_directories=", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-    server = subprocess.Popen(
-        [*as_user, str(programs / "postgres"), "-D", str(data), "-p", str(port), *sockets],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    subprocess.run(
+        [*as_user, str(programs / "initdb"), "-D", str(data), *options], check=True, capture_output=True, cwd="/"
     )
+    sockets = ["-c", "unix_socket_directories=", "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+    with open(log, "ab") as said:
+        command = [*as_user, str(programs / "postgres"), "-D", str(data), "-p", str(port), *sockets]
+        server = subprocess.Popen(command, cwd=data, stdout=said, stderr=said)
     try:
         found, until = Postgres(port, psql), time.monotonic() + 120
         while True:

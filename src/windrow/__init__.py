@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from windrow.plan.stream_function import StreamFunctionPlugin
     from windrow.serve.client import Client, connect
     from windrow.session import Session
+    from windrow.spark.broker_patience import going_on_from
     from windrow.spark.job.job import Job
     from windrow.spark.job.progress import Progress, StreamProgress
 
@@ -69,6 +70,7 @@ __all__ = [
     "Update",
     "WindrowError",
     "connect",
+    "going_on_from",
     "history",
     "idle_clock",
     "open_console",
@@ -94,6 +96,7 @@ _LATER = {
     "StreamProgress": ("spark.job.progress", "StreamProgress"),
     "Client": ("serve.client", "Client"),
     "connect": ("serve.client", "connect"),
+    "going_on_from": ("spark.broker_patience", "going_on_from"),
     "history": ("plan.history", "history"),
     "idle_clock": ("plan.idle_clock", "idle_clock"),
     "open_console": ("console.door", "open_console"),

@@ -16,17 +16,18 @@ def main(address: str, source: str, sums: str, now: str, folder: Path) -> None:
     spark = local_spark("local[2]", with_packages(SHORT_LIVED, ["kafka"]))
     session = windrow.Session(spark, shards=2)
     window = "FROM tx [RANGE 20 SECONDS SLIDE 2 SECONDS] GROUP BY card"
-    application = Application(
-        session,
-        f"""CREATE STREAM tx (card STRING, amount BIGINT, ts TIMESTAMP)
-              USING kafka OPTIONS (bootstrap '{address}', topic '{source}', maxOffsetsPerTrigger 40)
-              FORMAT json TIMESTAMP BY ts LATENESS 5 SECONDS
-              AFTER parquet OPTIONS (path '{folder}/lake', maxFilesPerTrigger 1) UNTIL '2026-01-01 00:04';
-            CREATE SINK sums USING kafka OPTIONS (bootstrap '{address}', topic '{sums}', key 'card');
-            CREATE SINK now USING kafka OPTIONS (bootstrap '{address}', topic '{now}', key 'card', holds 'answer');
-            INSERT INTO sums SELECT card, SUM(amount) AS total, COUNT(*) AS n {window};
-            INSERT INTO now SELECT card, COUNT(*) AS n, SUM(amount) AS total {window} EMIT CHANGES;""",
-    )
+    with windrow.going_on_from(folder / "checkpoint"):
+        application = Application(
+            session,
+            f"""CREATE STREAM tx (card STRING, amount BIGINT, ts TIMESTAMP)
+                  USING kafka OPTIONS (bootstrap '{address}', topic '{source}', maxOffsetsPerTrigger 40)
+                  FORMAT json TIMESTAMP BY ts LATENESS 5 SECONDS
+                  AFTER parquet OPTIONS (path '{folder}/lake', maxFilesPerTrigger 1) UNTIL '2026-01-01 00:04';
+                CREATE SINK sums USING kafka OPTIONS (bootstrap '{address}', topic '{sums}', key 'card');
+                CREATE SINK now USING kafka OPTIONS (bootstrap '{address}', topic '{now}', key 'card', holds 'answer');
+                INSERT INTO sums SELECT card, SUM(amount) AS total, COUNT(*) AS n {window};
+                INSERT INTO now SELECT card, COUNT(*) AS n, SUM(amount) AS total {window} EMIT CHANGES;""",
+        )
     job = session.start(str(folder / "checkpoint"), application.sinks, "available now")
     job.wait()
     job.flush()

@@ -21,7 +21,8 @@ def main(address: str, source: str, sums: str, now: str, folder: Path, url: str)
     session = windrow.Session(spark, shards=2)
     schema = "card STRING, amount BIGINT, ts TIMESTAMP"
     options = {"maxOffsetsPerTrigger": 60}
-    session.stream_kafka("tx", address, source, schema=schema, time="ts", lateness="5 seconds", options=options)
+    with windrow.going_on_from(folder / "checkpoint"):
+        session.stream_kafka("tx", address, source, schema=schema, time="ts", lateness="5 seconds", options=options)
     session.query("sums", SUMS)
     for name in ("files", "lake", "rows"):
         session.query(name, SUMS)

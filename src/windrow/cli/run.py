@@ -26,6 +26,8 @@ from windrow.places.place import place_of
 from windrow.places.reach import check_reached
 from windrow.serve.metrics_port import MetricsPort
 from windrow.serve.spans import BatchSpans, tracer_to
+from windrow.spark.broker_patience import going_on_from
+from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.hold import check_free
 from windrow.spark.job.job import Job
 from windrow.spark.job.recovery import Recovery
@@ -80,17 +82,18 @@ def run_script(
         from windrow.application import Application
 
         session.tables_kept_in(folder)
-        application = Application(session, text)
-        if checkpoint is None:
-            say("no --checkpoint: a restart will begin anew")
-        job = session.start(
-            folder,
-            application.sinks,
-            AVAILABLE_NOW if available_now else trigger,
-            rejected=application.rejected,
-            keep_answers=listen is not None,
-            **starting,
-        )
+        with going_on_from(spark_place(session.spark, folder), say, lambda: stop.asked):
+            application = Application(session, text)
+            if checkpoint is None:
+                say("no --checkpoint: a restart will begin anew")
+            job = session.start(
+                folder,
+                application.sinks,
+                AVAILABLE_NOW if available_now else trigger,
+                rejected=application.rejected,
+                keep_answers=listen is not None,
+                **starting,
+            )
         if lines is not None:
             lines.tell("started", queries=sorted(job.queries), checkpoint=checkpoint, process=os.getpid())
         if port is not None:

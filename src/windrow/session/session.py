@@ -33,6 +33,7 @@ from windrow.serve.plan_picture import plan_picture
 from windrow.session.plugins import SessionPlugins
 from windrow.session.start import Start, check_columns, check_sinks
 from windrow.session.streams import SessionStreams
+from windrow.spark.broker_patience import going_on_from
 from windrow.spark.connect import check_served, is_connect, parallelism
 from windrow.spark.expressions import SparkEngine
 from windrow.spark.fs_settings import spark_place
@@ -201,7 +202,8 @@ class Session(SessionStreams, SessionPlugins):
         place = spark_place(self.spark, checkpoint) if checkpoint else place_of(tempfile.mkdtemp(prefix="windrow-"))
         wishes: dict[str, Any] = {"rejected": rejected, "recovery": recovery, "strict": strict}
         try:
-            self._job = start.on(place, sinks, trigger, **wishes, keep_answers=keep_answers)
+            with going_on_from(place):
+                self._job = start.on(place, sinks, trigger, **wishes, keep_answers=keep_answers)
         except BaseException:
             if not checkpoint:
                 remove_checkpoint(place, {})

@@ -8,6 +8,8 @@ stages/          The steps of a batch: slice, premerge, regroup, slide
 workers/         Spark's Python workers, warm: one process loads what they need while the JVM starts, and is forked for
                  each
 answer_settings  Settings of Spark's under which its functions give other answers than ours
+broker_patience  How long a broker that does not answer is waited for: a first start is told at once, one that goes on
+                 waits
 connect          Spark Connect: a session whose Spark is a server elsewhere, and what is asked otherwise there
 early_jvm        The JVM comes up while this process loads what it needs: each takes seconds, and neither needs the
                  other

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from windrow.errors import JobError, SettingsError
 from windrow.language.spelling import closest
 from windrow.plan.topic_options import Topic
+from windrow.spark.broker_patience import BrokerAwayError, answered
 from windrow.spark.sinks.staged_files import Staged
 from windrow.spark.sinks.topic_messages import Message, check_messages
 
@@ -142,20 +143,25 @@ def last_batch(topic: Topic, mark: str) -> int:
 
 def check_topic(topic: Topic) -> None:
     """Refuse a broker that does not answer, or has no such topic."""
-    kafka, known = _client(), {}
-    try:
-        known = _admin(topic).list_topics(timeout=_REACH).topics
-    except kafka.KafkaException as error:
-        raise SettingsError(
-            f"no broker answers at {topic.bootstrap} within {_REACH:.0f} seconds: {_why(error)}"
-            "\nhint: is it running, is its address right, and does it want another security.protocol?"
-        ) from None
+    known = answered(lambda: _topics(topic))
     if topic.topic not in known:
         shown = sorted(name for name in known if not name.startswith("_"))
         meant = closest(topic.topic, [name.upper() for name in shown])
         like = next((name for name in shown if name.upper() == meant), None)
         way = f"did you mean {like}?" if like else f"its topics: {', '.join(shown[:10]) or 'none'}"
         raise SettingsError(f"the broker {topic.bootstrap} has no topic {topic.topic!r}\nhint: {way}")
+
+
+def _topics(topic: Topic) -> Any:
+    """The topics of a broker, by name."""
+    kafka = _client()
+    try:
+        return _admin(topic).list_topics(timeout=_REACH).topics
+    except kafka.KafkaException as error:
+        raise BrokerAwayError(
+            f"no broker answers at {topic.bootstrap} within {_REACH:.0f} seconds: {_why(error)}"
+            "\nhint: is it running, is its address right, and does it want another security.protocol?"
+        ) from None
 
 
 def make_markers(topic: Topic) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from windrow.errors import SettingsError
 from windrow.language.spelling import closest
 from windrow.plan.kafka_options import BOOTSTRAP, client_options, topics_of
+from windrow.spark.broker_patience import BrokerAwayError, answered
 from windrow.spark.sources.source import Topics
 
 Offsets = Mapping[str, Mapping[str, int]]
@@ -29,18 +30,22 @@ _REFUSALS = ("AuthenticationException", "AuthorizationException")
 
 def check_topics(spark: SparkSession, options: Mapping[str, str]) -> None:
     """Ask the broker for the topics, by Kafka's own client with the options of the consumer."""
+    known = answered(lambda: _topics(spark, options))
+    for name in topics_of(options):
+        if name not in known:
+            shown = sorted(each for each in known if not each.startswith("_"))
+            meant = closest(name, {each.upper(): each for each in shown})
+            like = next((each for each in shown if each.upper() == meant), None)
+            listed = f"its topics: {', '.join(shown[:10]) or 'none'}{', ...' if len(shown) > 10 else ''}"
+            raise SettingsError(
+                f"the broker {options[BOOTSTRAP]} has no topic {name!r}"
+                f"\nhint: {f'did you mean {like}?' if like else listed}"
+            )
+
+
+def _topics(spark: SparkSession, options: Mapping[str, str]) -> set[str]:
     with _Admin(spark, options) as admin:
-        known = admin.topics()
-        for name in topics_of(options):
-            if name not in known:
-                shown = sorted(each for each in known if not each.startswith("_"))
-                meant = closest(name, {each.upper(): each for each in shown})
-                like = next((each for each in shown if each.upper() == meant), None)
-                listed = f"its topics: {', '.join(shown[:10]) or 'none'}{', ...' if len(shown) > 10 else ''}"
-                raise SettingsError(
-                    f"the broker {options[BOOTSTRAP]} has no topic {name!r}"
-                    f"\nhint: {f'did you mean {like}?' if like else listed}"
-                )
+        return admin.topics()
 
 
 def commit_offsets(spark: SparkSession, topics: Topics, offsets: Offsets) -> None:
@@ -123,7 +128,7 @@ class _Admin:
         kinds = [cause.getClass().getSimpleName() for cause in causes]
         said = (causes[-1].getMessage() if causes else None) or str(error)
         if any(kind in ("TimeoutException", "DisconnectException") for kind in kinds):
-            return SettingsError(
+            return BrokerAwayError(
                 f"no broker answers at {self._broker} within {PATIENCE_SECONDS} seconds"
                 "\nhint: is it running, is its address right, and does it want another security.protocol?"
             )
