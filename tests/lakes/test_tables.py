@@ -12,7 +12,8 @@ from windrow.errors import SettingsError
 from windrow.places.object_home import ObjectHome
 from windrow.places.place import Place
 from windrow.spark.sinks.delta_storage import delta_address
-from windrow.spark.sinks.lake import LakeFile, lake_place
+from windrow.spark.sinks.iceberg_storage import iceberg_address
+from windrow.spark.sinks.lake import LakeFile
 
 ROWS = pa.table(
     {"w": pa.array([1, 2], pa.timestamp("us", "UTC")), "k": ["a b", "a b"], "n": pa.array([1, 2], pa.int64())}
@@ -77,7 +78,7 @@ def test_an_iceberg_table_notes_the_batch_with_its_files(tmp_path: Path) -> None
 
 
 def test_a_table_elsewhere_is_refused() -> None:
-    with pytest.raises(SettingsError, match="is elsewhere"):
-        lake_place("s3a://bucket/t", "iceberg")
+    with pytest.raises(SettingsError, match=r"gs://bucket/t is not written: it may be on this machine or in S3"):
+        iceberg_address("gs://bucket/t")
     with pytest.raises(SettingsError, match=r"gs://bucket/t is not written: it may be on this machine or in S3"):
         delta_address(Place(ObjectHome("gs", "gs", "gs"), "bucket/t"))

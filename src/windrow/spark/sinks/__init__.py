@@ -30,6 +30,8 @@ files              Result files, moved into place when their batch is committed:
                    row once
 forgotten          Rows that wait in the checkpoint for sinks that roll no more, or are gone: they are shown before the
                    job goes on
+iceberg_storage    How `pyiceberg` reaches a table: by a path of this machine, or in a bucket with the credentials that
+                   Spark has
 iceberg_table      An Iceberg table that batches are committed to: by `pyiceberg`, each noted in the same commit
 index_files        An index as a sink: tasks write sorted runs, and a manifest that the driver replaces whole says which
                    are valid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import posixpath
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from windrow.errors import JobError, SettingsError
-from windrow.places.addresses import local_path
 from windrow.plan.sink import differing_columns
+from windrow.spark.sinks.iceberg_storage import iceberg_address
 from windrow.spark.sinks.lake import LakeFile
 
 _OWN = ("table", "catalog", "path", "holds", "partitionby", "compression", "roll", "expire")
@@ -26,13 +26,14 @@ class IcebergTable:
 
     whole_files = True  # pyiceberg knows partitions by the statistics of files: longer texts name no folder anyway
 
-    def __init__(self, options: Mapping[str, str], mark: str) -> None:
+    def __init__(self, options: Mapping[str, str], mark: str, storage: Mapping[str, str] | None = None) -> None:
+        """`storage` are properties of `pyiceberg` for tables in a bucket, where `options` do not say otherwise."""
         self._lake, self._mark = _library(), f"windrow.{mark}"
         named = {key.lower(): value for key, value in options.items()}
         if "table" not in named:
             raise SettingsError("a sink of iceberg needs a table\nhint: OPTIONS (catalog 'name', table 'db.alerts')")
         self._name, self._path = named["table"], named.get("path")
-        given = {key: value for key, value in options.items() if key.lower() not in _OWN}
+        given = {**(storage or {}), **{key: value for key, value in options.items() if key.lower() not in _OWN}}
         try:
             self._catalog = self._lake.catalog.load_catalog(named.get("catalog", "default"), **given)
         except Exception as error:
@@ -47,8 +48,9 @@ class IcebergTable:
                 f"there is no table {self._name!r}, and nothing says where its files would go"
                 "\nhint: path 'lake/alerts', which makes it there, or the name of one that is there"
             )
-        where = self._path if self._table is None else self._table.location()
-        return f"{where}/data"
+        where = str(self._path if self._table is None else self._table.location())
+        iceberg_address(where)  # which refuses what is nowhere
+        return f"{where.rstrip('/')}/data"
 
     def last_batch(self) -> int:
         self._table = self._found()
@@ -81,7 +83,7 @@ class IcebergTable:
     def commit(
         self, files: Sequence[LakeFile], schema: pa.Schema, partition_by: tuple[str, ...], batch: int, *, replace: bool
     ) -> None:
-        noted = {self._mark: str(batch)}
+        noted, data = {self._mark: str(batch)}, iceberg_address(self.folder)
         try:
             if self._table is None:
                 self._table = self._made(schema, partition_by)
@@ -89,7 +91,7 @@ class IcebergTable:
                 if replace and any(True for _ in self._table.scan().plan_files()):
                     commit.delete(self._lake.expressions.AlwaysTrue(), snapshot_properties=noted)
                 if files:
-                    paths = [f"file://{file.path}" for file in files]
+                    paths = [posixpath.join(data, file.relative) for file in files]
                     commit.add_files(paths, snapshot_properties=noted, check_duplicate_files=False)
                 commit.set_properties(noted)
         except Exception as error:
@@ -118,7 +120,7 @@ class IcebergTable:
     def _made(self, schema: pa.Schema, partition_by: tuple[str, ...]) -> Any:
         if "." in self._name:
             self._catalog.create_namespace_if_not_exists(self._name.rsplit(".", 1)[0])
-        location = f"file://{os.path.abspath(local_path(self._path or ''))}"
+        location = iceberg_address(self._path or "")
         tidy = {"write.metadata.delete-after-commit.enabled": "true"}
         with self._catalog.create_table_transaction(self._name, schema, location=location, properties=tidy) as made:
             if partition_by:

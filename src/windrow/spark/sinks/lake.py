@@ -18,8 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from windrow.errors import SettingsError
 from windrow.language import parse_duration
-from windrow.places.addresses import FILE, local_path, scheme_of
-from windrow.places.place import Place, place_of
+from windrow.places.place import Place
 from windrow.plan.sink import Sink
 from windrow.spark.sinks.file_format import FileFormat
 from windrow.spark.sinks.files import FileSink
@@ -182,16 +181,6 @@ def check_partitions_of(schema: pa.Schema, partition_by: tuple[str, ...]) -> Non
             raise SettingsError(
                 f"a table is not partitioned by {name}, of type {kind}\nhint: a text, a whole number, a date, or a time"
             )
-
-
-def lake_place(path: str, format: str) -> Place:
-    """The folder of a table, which is on this machine."""
-    if scheme_of(path) != FILE:
-        raise SettingsError(
-            f"a table of {format} at {path} is elsewhere, and only local ones are written"
-            "\nhint: a path of this machine, or a sink of parquet, which can be anywhere"
-        )
-    return place_of(os.path.abspath(local_path(path)))
 
 
 def values_of(folder: str) -> dict[str, str | None]:
