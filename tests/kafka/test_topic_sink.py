@@ -7,6 +7,7 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
+from lab.broker import PASSWORD, USER
 
 from windrow.errors import JobError, SettingsError
 from windrow.plan.topic_options import Topic, topic_of
@@ -62,3 +63,14 @@ def test_a_topic_that_is_not_there_is_refused_by_name(broker: Broker) -> None:
         sink_of(topic_of({"bootstrap": broker.address, "topic": f"{name}s"}), "m")
     with pytest.raises(SettingsError, match=r"no broker answers at 127\.0\.0\.1:1 "):
         sink_of(topic_of({"bootstrap": "127.0.0.1:1", "topic": name}), "m")
+
+
+@pytest.mark.slow
+def test_credentials_that_fail_are_told_as_such(broker: Broker) -> None:
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": USER}
+    given = {"bootstrap": broker.guarded, "topic": broker.topic(), **login}
+    with pytest.raises(SettingsError, match=r"does not let us in: .*Authentication failed"):
+        sink_of(topic_of({**given, "sasl.password": "wrong"}), "job-a")
+    topic = topic_of({**given, "sasl.password": PASSWORD, "markers": "notes-of-tests"})
+    sink_of(topic, "job-let-in").take(rows(1), 0)
+    assert seen(broker, topic) == [1]

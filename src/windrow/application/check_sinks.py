@@ -37,7 +37,7 @@ def check_sink(
     if sink.name in others:
         raise script.error(f"two sinks are named {sink.name!r}", sink.name_span, "give one of them another name")
     if sink.format.lower() == KAFKA:
-        from windrow.spark.sinks.topic import check_topic  # which loads more than most scripts need
+        from windrow.spark.sinks.topic_broker import check_topic  # which loads more than most scripts need
 
         with script.placed(sink.name_span):
             check_topic(topic_of(dict(sink_of(sink).options), rejected=sink.rejected))

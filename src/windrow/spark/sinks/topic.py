@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from windrow.errors import JobError, SettingsError
-from windrow.language.spelling import closest
+from windrow.errors import JobError
 from windrow.plan.topic_options import Topic
-from windrow.spark.broker_patience import BrokerAwayError, answered
 from windrow.spark.sinks.staged_files import Staged
+from windrow.spark.sinks.topic_broker import PATIENCE, check_topic, kafka_client, make_markers, why_of
 from windrow.spark.sinks.topic_messages import Message, check_messages
 
 if TYPE_CHECKING:
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
 _TRANSACTION_MS = "60000"
 """A transaction that nobody ends blocks who reads what is committed; the broker ends it after so long."""
-
-_PATIENCE = 30.0
-_REACH = 8.0
-"""Seconds: for a commit, and for a broker to answer at all."""
 
 NOT_NOW = "takes no rows for now"
 """What is said where a broker may take them later: the batch runs again, and no query stops for it."""
@@ -61,7 +56,7 @@ class TopicSink:
 
     def take(self, rows: pa.Table, batch: int) -> None:
         """Send a batch, unless it was sent before."""
-        kafka = _client()
+        kafka = kafka_client()
         try:
             producer = self._begin() if self._producer is None else self._producer
             if batch <= self._done or rows.num_rows == 0:
@@ -71,31 +66,31 @@ class TopicSink:
                 self._send(producer, self._topic.topic, message)
             note = Message(self._id.encode(), json.dumps({"batch": batch}).encode(), [])
             self._send(producer, self._topic.markers, note)
-            producer.commit_transaction(_PATIENCE)
+            producer.commit_transaction(PATIENCE)
         except (kafka.KafkaException, BufferError) as error:
             # whether it is committed is found out by whoever begins next: a new producer ends what this one began
             self._producer = None
             place = f"topic {self._topic.topic!r} at {self._topic.bootstrap}"
             for_now = NOT_NOW if _passes(error) else "takes no rows"
-            raise JobError(f"{place} {for_now}: {_why(error)}") from error
+            raise JobError(f"{place} {for_now}: {why_of(error)}") from error
         except BaseException:
             self._producer = None
             raise
         self._done = batch
 
     def _begin(self) -> Producer:
-        kafka = _client()
+        kafka = kafka_client()
         make_markers(self._topic)
         given = dict(self._topic.client)
         own = {"transactional.id": self._id, "transaction.timeout.ms": _TRANSACTION_MS, "log_level": "0"}
         producer: Producer = kafka.Producer({"linger.ms": "5", **given, **own})
-        producer.init_transactions(_PATIENCE)
+        producer.init_transactions(PATIENCE)
         self._done = last_batch(self._topic, self._id)
         self._producer = producer
         return producer
 
     def _send(self, producer: Producer, topic: str, message: Message) -> None:
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + PATIENCE
         while True:
             try:
                 producer.produce(topic, message.value, message.key, headers=[*message.headers] or None)
@@ -109,16 +104,16 @@ class TopicSink:
 
 def last_batch(topic: Topic, mark: str) -> int:
     """The last batch that is noted under `mark`; -1 if none is."""
-    kafka = _client()
+    kafka = kafka_client()
     partition = kafka.TopicPartition(topic.markers, 0, 0)
     common = {key: value for key, value in topic.client if not key.startswith(("linger", "compression", "batch"))}
     common |= {"group.id": mark, "enable.auto.commit": "false", "log_level": "0"}
     asked = kafka.Consumer(common | {"isolation.level": "read_uncommitted"})
     try:
-        _, end = asked.get_watermark_offsets(kafka.TopicPartition(topic.markers, 0), timeout=_PATIENCE)
+        _, end = asked.get_watermark_offsets(kafka.TopicPartition(topic.markers, 0), timeout=PATIENCE)
     finally:
         asked.close()
-    found, until = -1, time.monotonic() + 3 * _PATIENCE
+    found, until = -1, time.monotonic() + 3 * PATIENCE
     reader = kafka.Consumer(common | {"isolation.level": "read_committed", "enable.partition.eof": "true"})
     try:
         reader.assign([partition])
@@ -141,48 +136,6 @@ def last_batch(topic: Topic, mark: str) -> int:
     return found
 
 
-def check_topic(topic: Topic) -> None:
-    """Refuse a broker that does not answer, or has no such topic."""
-    known = answered(lambda: _topics(topic))
-    if topic.topic not in known:
-        shown = sorted(name for name in known if not name.startswith("_"))
-        meant = closest(topic.topic, [name.upper() for name in shown])
-        like = next((name for name in shown if name.upper() == meant), None)
-        way = f"did you mean {like}?" if like else f"its topics: {', '.join(shown[:10]) or 'none'}"
-        raise SettingsError(f"the broker {topic.bootstrap} has no topic {topic.topic!r}\nhint: {way}")
-
-
-def _topics(topic: Topic) -> Any:
-    """The topics of a broker, by name."""
-    kafka = _client()
-    try:
-        return _admin(topic).list_topics(timeout=_REACH).topics
-    except kafka.KafkaException as error:
-        raise BrokerAwayError(
-            f"no broker answers at {topic.bootstrap} within {_REACH:.0f} seconds: {_why(error)}"
-            "\nhint: is it running, is its address right, and does it want another security.protocol?"
-        ) from None
-
-
-def make_markers(topic: Topic) -> None:
-    """Make the topic of notes where there is none: compacted, so that it keeps the last note of each sink."""
-    kafka, admin = _client(), _admin(topic)
-    if topic.markers in admin.list_topics(timeout=_REACH).topics:
-        return
-    new = kafka.admin.NewTopic(topic.markers, 1, -1, config={"cleanup.policy": "compact"})
-    try:
-        admin.create_topics([new])[topic.markers].result(_PATIENCE)
-    except kafka.KafkaException as error:
-        if error.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
-            raise
-
-
-def _admin(topic: Topic) -> Any:
-    given = {key: value for key, value in topic.client if not key.startswith(("linger", "compression", "batch"))}
-    own = {"log_level": "0", "socket.connection.setup.timeout.ms": "5000"}
-    return _client().admin.AdminClient({**given, **own})
-
-
 def _passes(error: Exception) -> bool:
     """Whether a broker may take the same rows a little later: it is away or busy, and nobody has shut us out."""
     first: Any = error.args[0] if error.args else None
@@ -190,19 +143,5 @@ def _passes(error: Exception) -> bool:
         return True
     if not hasattr(first, "code"):
         return False
-    codes, kinds = _client().KafkaError, ("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "REQUEST_TIMED_OUT")
+    codes, kinds = kafka_client().KafkaError, ("_TIMED_OUT", "_TRANSPORT", "_ALL_BROKERS_DOWN", "REQUEST_TIMED_OUT")
     return bool(first.retriable()) or first.code() in [getattr(codes, kind) for kind in kinds]
-
-
-def _why(error: Exception) -> str:
-    first = error.args[0] if error.args else error
-    return str(first.str()) if hasattr(first, "str") else str(error)
-
-
-def _client() -> Any:
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise SettingsError("a sink of Kafka needs confluent-kafka\nhint: pip install 'windrow[kafka]'") from None
-    return confluent_kafka
