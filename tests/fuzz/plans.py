@@ -15,6 +15,9 @@ STREAMS = ("a", "b")
 TOTAL = "/*total*/"
 """Behind an aggregate without GROUP BY: an empty window has no row, and SQL has one."""
 
+SOME = " HAVING COUNT(*) > 0"
+"""Behind several groupings: that of all rows has no row where there are none, and SQL has one."""
+
 ASKED_IN_ON = "/*asked in on*/"
 """Before a condition with a sub-query in the ON of an inner join, which has the same rows if it stands in WHERE."""
 
@@ -89,7 +92,11 @@ class Plans:
         listed = [*keys, *self._aggregates(source)]
         found = self._select(source, listed, self._where(source))
         having = self.chance.choice(["", "", " HAVING COUNT(*) > 1", self._having(source)])
-        return Relation(f"{found.text} GROUP BY {', '.join(text for text, _ in keys)}{having}", found.columns)
+        by = ", ".join(text for text, _ in keys)
+        if self.chance.random() < 0.2:
+            by = self.chance.choice([f"ROLLUP ({by})", f"CUBE ({by})", f"GROUPING SETS (({by}), ({keys[0][0]}), ())"])
+            having = having or SOME
+        return Relation(f"{found.text} GROUP BY {by}{having}", found.columns)
 
     def _total(self, depth: int) -> Relation:
         source = self.source(depth)

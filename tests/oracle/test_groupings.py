@@ -120,7 +120,18 @@ EVENTS = pa.table({"ts": pa.array([1, 2], pa.timestamp("s", tz="UTC")), "k": ["a
         ("GROUPING(x) AS g FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY CUBE (k)", "takes one of the expressions"),
         ("COUNT(*) AS n FROM e [PARTITION BY x ROWS 2 SLIDE 1] GROUP BY CUBE (k)", "windows by key or condition"),
         ("COUNT(*) AS n FROM e [SESSION 2 SECONDS] GROUP BY CUBE (k)", "several groupings over sessions"),
-        ("k, COUNT(*) AS n FROM e [RANGE 5 SECONDS] GROUP BY CUBE (k)", "UNION ALL of a query for each grouping"),
+        ("k, GROUPING(k) AS g FROM e [RANGE 5 SECONDS] GROUP BY k", "tells groupings apart"),
+        ("GROUPING(x) AS g FROM e [RANGE 5 SECONDS] GROUP BY CUBE (k)", "takes one of the expressions"),
+        ("x, COUNT(*) AS n FROM e [RANGE 5 SECONDS] GROUP BY CUBE (k)", "'x' is neither grouped by nor aggregated"),
+        (
+            "k, COUNT(*) AS n FROM e [RANGE 5 SECONDS] GROUP BY k WITH ROLLUP"
+            " HAVING k IN (SELECT k FROM e [RANGE 2 SECONDS])",
+            "'k', which is NULL where a grouping leaves it out",
+        ),
+        (
+            "COUNT(*) AS n FROM e [RANGE 5 SECONDS] GROUP BY CUBE (k) CLUSTER BY x USING DBSCAN(eps => 1, minimum => 2)",
+            "CLUSTER BY with several groupings",
+        ),
         (
             f"COUNT(*) AS n FROM e [RANGE 5 SECONDS SLIDE 5 SECONDS] GROUP BY CUBE ({', '.join(['k', 'x'] * 5)})",
             "more than 256 groupings",

@@ -47,6 +47,7 @@ from windrow.plan.nodes.changes import (
     WindowEdge,
 )
 from windrow.plan.nodes.clusters import HULL, ClusterPartial, cluster_answer
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.kept import FROM_VALUES
 from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
@@ -167,6 +168,7 @@ NODES = {
     RIGHT: "scan/1 `my names` (j bigint: j) for ever",
     Expire(SALES): f"expire/1({SCAN})",
     Select(SALES, "x > 2"): f"select/1 x > 2({SCAN})",
+    EachGrouping(SALES, ("x", "k"), ((0, 1), (1,), ())): f"each grouping/1 x, k: (x, k), (k), ()({SCAN})",
     Project(SALES, (Computed("a b", "x + 1", pa.float64()),)): f"project/1 `a b` double: x + 1({SCAN})",
     Distinct(SALES): f"distinct/1({SCAN})",
     Distinct(SALES, renewing=True): f"distinct/1 renewing({SCAN})",

@@ -47,6 +47,7 @@ QUERIES = {
     "before": """SELECT item, LAG(price) OVER (PARTITION BY item ORDER BY ts) AS p FROM a""",
     "frame": """SELECT item, SUM(price) OVER (PARTITION BY item ORDER BY ts RANGE INTERVAL 5 SECONDS PRECEDING) AS p FROM a""",
     "cube": """SELECT item, qty, COUNT(*) AS n, MAX_BY(price, qty) AS p FROM a [RANGE 5 SECONDS SLIDE 2 SECONDS] GROUP BY CUBE (item, qty)""",
+    "rollup": """SELECT a.item, b.qty, COUNT(*) AS n FROM a [RANGE 3 SECONDS] JOIN b [RANGE 1 SECOND] ON a.item = b.item GROUP BY ROLLUP (a.item, b.qty)""",
     "hop": """SELECT item, COUNT(*) AS n FROM TABLE(HOP(TABLE a, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '6' SECOND)) GROUP BY window_start, window_end, item""",
     "top of joined": """SELECT a.item, b.qty FROM a, b WHERE a.item = b.item WINDOW 2 SECONDS ORDER BY b.qty DESC, a.item LIMIT 4""",
     "days": """SELECT item, qty, COUNT(*) AS n, MAX(price) AS p FROM a [RANGE 1 DAY SLIDE 1 DAY IN 'Europe/Berlin'] GROUP BY item, qty""",
@@ -67,6 +68,7 @@ USUAL = {
     "final",
     "top",
     "cube",
+    "rollup",
 }
 """What the job of the suite answers; another one, in `make matrix`, answers the others."""
 

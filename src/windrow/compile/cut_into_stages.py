@@ -9,6 +9,7 @@ from windrow.plan.change_names import part_name
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
 from windrow.plan.nodes.changes import Apply, Distinct, Expire, Group, Node, Ranked, SetNode, Union
 from windrow.plan.nodes.distributed import SHARD
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.emission import CHANGES, FINAL, SNAPSHOT
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join
@@ -59,7 +60,7 @@ def _apart(node: Node, asked: str, parts: dict[str, StageEnd]) -> Node:
 def _holds_rows(node: Node) -> bool:
     """Whether a sub-plan does anything that is worth a stage."""
     own = isinstance(node, (Distinct, Group, Join, Ranked, SetNode)) and not (isinstance(node, Union) and node.all)
-    own = own or (isinstance(node, Apply) and SHARD in node.keys)
+    own = own or isinstance(node, EachGrouping) or (isinstance(node, Apply) and SHARD in node.keys)
     return own or any(_holds_rows(child) for child in node.children)
 
 

@@ -27,6 +27,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
 )
 from windrow.plan.nodes.distributed import SHARD, TO_ALL
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.emission import FINAL
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, LeafKey, Regrouped, StageEnd
@@ -130,6 +131,9 @@ def _line(node: Node) -> str:
             return f"select {predicate}"
         case Project(outputs=outputs):
             return "project " + ", ".join(f"{output.name} = {output.sql}" for output in outputs)
+        case EachGrouping(keys=keys, sets=sets):
+            each = (f"({', '.join(keys[place] for place in chosen)})" for chosen in sets)
+            return f"each row once for every grouping: {', '.join(each)}"
         case Apply(function=function, keys=keys):
             by = f" of each ({', '.join(keys)})" if keys else ""
             rejects = ", which leaves out the events that it fails with" if node.rejects else ""

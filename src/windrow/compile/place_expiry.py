@@ -7,6 +7,7 @@ from typing import Literal
 
 from windrow.plan.expiry import Expiry
 from windrow.plan.nodes.changes import Distinct, Expire, Group, Node, Ranked, Scan, SetNode, Stamp, Union
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Join
 
 
@@ -97,7 +98,7 @@ def _in_scans(plan: Node) -> Node:
 
 def _pulled_up(plan: Node, place: Literal["operator", "apart"]) -> Node:
     children = [_pulled_up(child, place) for child in plan.children]
-    if answers_expiry(plan):
+    if answers_expiry(plan) or isinstance(plan, EachGrouping):  # before rows are repeated, there are fewer to hold
         children = [_expired(child, place) for child in children]
     placed = plan.with_children(children)
     if isinstance(placed, Distinct) and place == "operator":

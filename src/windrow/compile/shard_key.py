@@ -9,6 +9,7 @@ from sqlglot import exp
 from windrow.language import parse_expression
 from windrow.plan.nodes.changes import Apply, Distinct, Group, Node, Project, Ranked, Scan, SetNode, Union
 from windrow.plan.nodes.distributed import SHARD, distributing
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Join
 from windrow.plan.nodes.regrouped import EVERYWHERE, Leaf, Regrouped, leaves_in
 
@@ -91,6 +92,9 @@ def _by(plan: Node, key: tuple[str, ...]) -> Keys | None:
         case Project(child=child, outputs=outputs):
             read = {output.name: _column(output.sql) for output in outputs}
             below = tuple(read[name] or "" for name in key)
+            return None if "" in below else _by(child, below)
+        case EachGrouping(child=child):
+            below = tuple(plan.read_from(name) or "" for name in key)
             return None if "" in below else _by(child, below)
         case Apply(keys=keys) if SHARD in keys and SHARD not in key:
             return None  # it is where the user wants it

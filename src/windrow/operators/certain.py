@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from windrow.operators.changes import Changes
 from windrow.operators.pending_changes import HoldsPending
 from windrow.plan.nodes.changes import Expire, Node, Project, Scan, Select, Union
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
@@ -37,7 +38,7 @@ def waiting_inputs(node: Node) -> tuple[int, ...]:
     streams = streams_in(node)
     if len(node.children) > 1 and goes_by_input(node):
         return tuple(range(len(node.children)))
-    if isinstance(node, Select | Project | TableJoin | Expire | StageEnd | Scan | Regrouped):
+    if isinstance(node, Select | Project | EachGrouping | TableJoin | Expire | StageEnd | Scan | Regrouped):
         return ()
     if isinstance(node, Union) and node.all:
         return ()

@@ -18,7 +18,7 @@ from windrow.operators.outer_join import OuterJoinRows
 from windrow.operators.ranked import RankRows
 from windrow.operators.regrouped import PartRows, RegroupedRows
 from windrow.operators.repository import SharedWindow
-from windrow.operators.row_wise import ProjectRows, SelectRows, UnionAll
+from windrow.operators.row_wise import GroupingRows, ProjectRows, SelectRows, UnionAll
 from windrow.operators.scan import ScanRows
 from windrow.operators.sets import SetRows, rule_of
 from windrow.operators.single import SingleRows
@@ -42,6 +42,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
     Union,
 )
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.windows.slide_ends import SlideEnds
@@ -94,6 +95,8 @@ def operator_for(
             return SelectRows(node, around.evaluate)
         case Project():
             return ProjectRows(node, around.evaluate)
+        case EachGrouping():
+            return GroupingRows(node)
         case Apply(function=function):
             return FunctionRows(node, around.user[function], *place)
         case ClusterGroup():

@@ -10,6 +10,7 @@ import pyarrow as pa
 from windrow.operators.changes import Changes, merged
 from windrow.operators.operator import Evaluate, Stateless
 from windrow.plan.nodes.changes import Project, Select
+from windrow.plan.nodes.each_grouping import EachGrouping
 
 
 def true_rows(condition: pa.Array) -> np.ndarray:
@@ -49,6 +50,25 @@ class ProjectRows(Stateless):
                 column = self._evaluate(output.sql, batch)
             columns.append(column if column.type == output.type else column.cast(output.type))
         return changes.with_columns(columns)
+
+
+class GroupingRows(Stateless):
+    """Each row once for every grouping, one after the other, with NULL for the keys that a grouping leaves out."""
+
+    def __init__(self, node: EachGrouping) -> None:
+        self._sets = node.sets
+        self._places = [node.child.names.index(key) for key in node.keys]
+
+    def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
+        (changes,) = inputs
+        rows = np.repeat(np.arange(len(changes)), len(self._sets))
+        number = np.tile(np.arange(len(self._sets), dtype=np.int32), len(changes))
+        repeated = changes.take(rows)
+        keys = []
+        for place, column in enumerate(self._places):
+            left_out = np.array([place not in chosen for chosen in self._sets])
+            keys.append(changes.columns[column].take(pa.array(rows, mask=left_out[number])))
+        return repeated.with_columns((*repeated.columns, *keys, pa.array(number)))
 
 
 class UnionAll(Stateless):

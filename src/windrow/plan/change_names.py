@@ -25,6 +25,7 @@ from windrow.plan.nodes.changes import (
     Stamp,
     Union,
 )
+from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.state_names import aggregate_text, partial_text
@@ -39,6 +40,7 @@ VERSIONS = {
     "expire": 1,
     "select": 1,
     "project": 1,
+    "each grouping": 1,
     "apply": 1,
     "distinct": 1,
     "group": 1,
@@ -88,6 +90,9 @@ def _step(node: Node) -> tuple[str, str]:
         case Project():
             made = (f"{quoted(out.name)} {type_text(out.type)}: {out.sql}" for out in node.outputs)
             return "project", ", ".join(made)
+        case EachGrouping():
+            sets = ", ".join(f"({', '.join(quoted(node.keys[place]) for place in chosen)})" for chosen in node.sets)
+            return "each grouping", f"{', '.join(map(quoted, node.keys))}: {sets}"
         case Apply():
             reads = ", ".join(f"{quoted(name)}: {quoted(column)}" for name, column in node.reads)
             by = ", ".join(map(quoted, node.keys)) or "nothing"

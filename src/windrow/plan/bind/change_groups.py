@@ -16,18 +16,19 @@ from windrow.plan.bind.change_sources import Derived, plan_column
 from windrow.plan.bind.check_from import above
 from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.first_rows import Ordering
-from windrow.plan.bind.groupings import grouped_by, way_out
+from windrow.plan.bind.groupings import Sets, grouped_by, told_apart, way_out
 from windrow.plan.bind.lower_columns import Sources
 from windrow.plan.bind.names import check_new, has_variables, is_star, output_name, placed_as, unaliased, with_parts
 from windrow.plan.bind.order import selected
 from windrow.plan.bind.over import Overs, resolved
 from windrow.plan.bind.over_changes import aggregates
-from windrow.plan.bind.refuse import refuse_groupings
+from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.resolve_calls import resolve
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.nodes.aggregates import ROWS, Aggregate, FilledPartial
 from windrow.plan.nodes.changes import ClusterGroup, Computed, Distinct, Group, Measure, Node, Project, Select
 from windrow.plan.nodes.clusters import cluster_answer
+from windrow.plan.nodes.each_grouping import NUMBER, EachGrouping
 
 Build = Callable[[Node], Derived]
 
@@ -37,18 +38,17 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     clusters = bind_change_clusters(tree, sources, scope)
     taken_out = _as_it_is if clusters is None else clusters.taken_out
-    by = []
-    refuse_groupings(tree, scope.text)
-    for node in grouped_by(tree, scope)[0]:
-        if isinstance(node, exp.Literal) and not node.is_string:
-            node = selected(tree, node, "group", scope.text)
-        else:
-            node = unaliased(node, aliases, sources.visible()).unnest()
-        for call in calls_in(node, scope):
-            raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
-        by.append(node)
-    by = [node for node in by if not sources.is_led(node)]  # all rows of an answer are of one window
+
+    def meant(nodes: list[exp.Expr]) -> list[exp.Expr]:
+        found = [_key(node, tree, aliases, sources, scope) for node in nodes]
+        return [node for node in found if not sources.is_led(node)]  # all rows of an answer are of one window
+
+    given, written = grouped_by(tree, scope)
+    if written is not None and clusters is not None:
+        raise not_yet(tree.args["cluster"], "CLUSTER BY with several groupings", scope.text, tree=tree)
+    by = meant(given)
     keys = [sources.lowered(node) for node in by]
+    sets = None if written is None else [[sources.lowered(node) for node in meant(chosen)] for chosen in written]
     sources.group_by(by)
     grouped = aggregates(tree, scope)
     outputs: dict[str, exp.Expr] = {}
@@ -84,7 +84,7 @@ def bind_select(tree: exp.Select, sources: Sources, scope: Scope) -> Build:
     def build(plan: Node) -> Derived:
         columns = {**outputs, **hidden}
         if grouped:
-            plan, columns = _grouped(plan, keys, columns, kept, sources, higher, clusters)
+            plan, columns = _grouped(plan, keys, sets, columns, kept, sources, higher, clusters)
         plan = overs.added_to(plan, {name: columns[name] for name in overs.parts}, higher)
         if chosen is not None:
             plan = Select(plan, checked_condition(resolved(columns[_CHOSEN]), plan.schema, higher))
@@ -99,6 +99,17 @@ _CHOSEN = "\0qualify"
 """The condition of QUALIFY among the columns that nobody sees."""
 
 
+def _key(node: exp.Expr, tree: exp.Select, aliases: dict[str, exp.Expr], sources: Sources, scope: Scope) -> exp.Expr:
+    """What is grouped by, be it written as a place or as an alias of the select list."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        node = selected(tree, node, "group", scope.text)
+    else:
+        node = unaliased(node, aliases, sources.visible()).unnest()
+    for call in calls_in(node, scope):
+        raise error_at(call, "an aggregate in GROUP BY", scope.text, "conditions on aggregates go into HAVING")
+    return node
+
+
 def _has_argument(node: exp.Expr, scope: Scope) -> bool:
     """Whether an aggregate in `node` is of something, and not of rows as COUNT(*) is."""
     return any(not isinstance(call.unalias().this, exp.Star) for call in calls_in(node, scope))
@@ -107,6 +118,7 @@ def _has_argument(node: exp.Expr, scope: Scope) -> bool:
 def _grouped(
     plan: Node,
     keys: list[exp.Expr],
+    sets: Sets | None,
     outputs: dict[str, exp.Expr],
     kept: exp.Expr | None,
     sources: Sources,
@@ -125,17 +137,25 @@ def _grouped(
         if pa.types.is_map(plan.schema.field(name).type):
             raise error_at(known[text], "a map cannot be grouped by", scope.text)
     kinds = tuple({type(key) for key in known.values()})
-    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope, kinds, clusters)
+    by = tuple(places.values())
+    each = None
+    if sets is not None:
+        order = list(known)
+        chosen = tuple(tuple(sorted({order.index(expression_sql(key)) for key in one})) for one in sets)
+        plan = each = EachGrouping(plan, by, chosen)
+        by = each.grouped
+        places = dict(zip(order, by))
+    lift = _Lift(plan, places, {edge.name for edge in sources.edges_above}, scope, kinds, clusters, each)
     lifted = {name: lift(node) for name, node in outputs.items()}
     condition = None if kept is None else lift(kept)
     if clusters is not None:
         lift.measures.setdefault(cluster_answer("CID"), f"m{len(lift.measures)}")  # tells clusters apart
-    if not places and not lift.measures:
+    if not by and not lift.measures:
         lift.measures[ROWS] = "m0"  # a group without columns would be no row
     measures = tuple(Measure(name, aggregate) for aggregate, name in lift.measures.items())
-    groups: Node = Group(plan, tuple(places.values()), measures)
+    groups: Node = Group(plan, by, measures)
     if clusters is not None:
-        groups = ClusterGroup(plan, tuple(places.values()), measures, clusters=clusters.partial(plan))
+        groups = ClusterGroup(plan, by, measures, clusters=clusters.partial(plan))
     if sources.windows is not None:
         groups = sources.windows.stamped(groups, sources.edges_above)
     if condition is not None:
@@ -153,6 +173,7 @@ class _Lift:
     scope: Scope
     kinds: tuple[type[exp.Expr], ...]
     clusters: ChangeClusters | None = None
+    each: EachGrouping | None = None
     measures: dict[Aggregate, str] = field(default_factory=dict)
 
     def __call__(self, node: exp.Expr) -> exp.Expr:
@@ -161,6 +182,10 @@ class _Lift:
     def _lifted(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, self.kinds) and not has_variables(node) and (text := expression_sql(node)) in self.places:
             return placed_as(plan_column(self.places[text]), node)
+        if isinstance(node, exp.Grouping | exp.GroupingId):
+            found = [list(self.places).index(text) if text in self.places else None for text in _texts(node)]
+            sets = None if self.each is None else self.each.sets
+            return placed_as(told_apart(node, found, len(self.places), sets, plan_column(NUMBER), self.scope), node)
         if isinstance(node, ClusterResult) and self.clusters is not None:
             return self._measured(self.clusters.asked[node.this], node)
         if is_call(node, self.scope):
@@ -182,6 +207,10 @@ class _Lift:
 
     def _measured(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
         return placed_as(plan_column(self.measures.setdefault(aggregate, f"m{len(self.measures)}")), node)
+
+
+def _texts(node: exp.Expr) -> list[str]:
+    return [expression_sql(part.unnest()) for part in node.expressions]
 
 
 def _as_it_is(node: exp.Expr) -> exp.Expr:

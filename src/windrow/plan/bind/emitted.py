@@ -11,6 +11,7 @@ from windrow.language import Query, error_at
 from windrow.language.nodes import EMIT, Emit
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
+from windrow.plan.bind.groupings import NUMBER, grouped_by
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.nodes.changes import ClusterGroup, Group, Minus, Node, Project, Ranked, Scan, Select
 from windrow.plan.nodes.emission import DELETES, SNAPSHOT
@@ -66,9 +67,13 @@ def with_condition(query: Query, scope: Scope) -> tuple[exp.Expr, int]:
     copied = select.copy()
     named = {node.alias.lower(): node.unalias() for node in copied.selects if node.alias}
     group = copied.args.get("group")
-    keys = [_meant(_placed(node, copied), named) for node in (group.expressions if group else ())]
+    given, sets = grouped_by(copied, scope)
+    keys = [_meant(_placed(node, copied), named) for node in given]
     if group is not None and group.args.get("all"):
         keys = [node.unalias() for node in copied.selects if not calls_in(node, scope)]
+    if sets is not None:
+        keys.append(exp.GroupingId(expressions=[]))
+        keys[-1].meta[NUMBER] = True
     asked = copied.args[EMIT].args["when"].transform(lambda node: _meant(node, named))
     hidden = [exp.alias_(asked, WHEN, quoted=True)]
     hidden += [exp.alias_(key.copy(), f"{KEY}{i}", quoted=True) for i, key in enumerate(keys)]

@@ -6,7 +6,7 @@ from itertools import chain, combinations, product
 
 from sqlglot import exp
 
-from windrow.language import error_at
+from windrow.language import error_at, expression_sql, parse_expression
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.names import is_star
@@ -16,16 +16,37 @@ Sets = list[list[exp.Expr]]
 MOST = 256
 """More groupings than these would send every event to as many groups."""
 
+ALWAYS = "always"
+"""What every grouping is by, beside what was written: the values of sub-queries."""
+
+NUMBER = "number"
+"""Marks a GROUPING_ID that stands for the number of the grouping: two may be by the same keys."""
+
 _MANY = exp.Rollup | exp.Cube | exp.GroupingSets
 
 
 def grouped_by(tree: exp.Select, scope: Scope) -> tuple[list[exp.Expr], Sets | None]:
     """The expressions of GROUP BY, and the groupings that it asks for; None where that is one by all of them."""
+    given, sets = _written(tree, scope)
+    always = [] if tree.args.get("group") is None else tree.args["group"].args.get(ALWAYS) or []
+    return [*given, *always], None if sets is None else [[*chosen, *always] for chosen in sets]
+
+
+def has_groupings(tree: exp.Select) -> bool:
+    """Whether GROUP BY is written as one by several sets of expressions."""
+    group = tree.args.get("group")
+    if group is None:
+        return False
+    clauses = any(group.args.get(clause) for clause in ("rollup", "cube", "grouping_sets"))
+    return clauses or any(isinstance(node, _MANY) for node in group.expressions)
+
+
+def _written(tree: exp.Select, scope: Scope) -> tuple[list[exp.Expr], Sets | None]:
     group = tree.args.get("group")
     if group is None:
         return [], None
     if group.args.get("all"):
-        return [*_all(tree, scope), *group.expressions], None  # to which sub-queries have added what they are
+        return _all(tree, scope), None
     given = list(group.expressions)
     for with_clause, made in (("rollup", _rollup), ("cube", _cube)):
         if group.args.get(with_clause):  # GROUP BY a, b WITH ROLLUP
@@ -89,6 +110,34 @@ def _too_many(group: exp.Expr, tree: exp.Select, scope: Scope) -> Exception:
     place = next((node for node in group.find_all(exp.Column)), tree)
     hint = "GROUPING SETS ((a, b), (a), ()) names those that are needed"
     return error_at(place, f"GROUP BY asks for more than {MOST} groupings", scope.text, hint)
+
+
+def told_apart(
+    node: exp.Grouping | exp.GroupingId,
+    places: list[int | None],
+    keys: int,
+    sets: tuple[tuple[int, ...], ...] | None,
+    number: exp.Expr,
+    scope: Scope,
+) -> exp.Expr:
+    """Which of its arguments, at `places` of the keys, a group is not by: a bit for each, the first the highest.
+
+    `number` is the column with the number of the grouping.
+    """
+    name = "GROUPING" if isinstance(node, exp.Grouping) else "GROUPING_ID"
+    if sets is None:
+        message = f"{name} tells groupings apart, and this GROUP BY has one"
+        raise error_at(node, message, scope.text, "GROUP BY ROLLUP (a, b)")
+    if node.meta.get(NUMBER):
+        return number
+    if None in places or (name == "GROUPING" and len(places) != 1):
+        message = f"{name} takes {'one of the' if name == 'GROUPING' else 'some'} expressions of GROUP BY"
+        raise error_at(node, message, scope.text)
+    asked = places or list(range(keys))
+    bits = [sum((place not in chosen) << i for i, place in enumerate(reversed(asked))) for chosen in sets]
+    cases = " ".join(f"WHEN {grouping} THEN {bit}" for grouping, bit in enumerate(bits))
+    type = "TINYINT" if name == "GROUPING" else "BIGINT"
+    return parse_expression(f"CAST(CASE {expression_sql(number)} {cases} END AS {type})")
 
 
 def way_out(column: str) -> str:

@@ -12,7 +12,7 @@ from windrow.language import as_written, error_at, expression_sql, parse_express
 from windrow.plan.bind.bound import BoundRows, Scope
 from windrow.plan.bind.calls import RECURRING, calls_in, is_call, unwrapped
 from windrow.plan.bind.clusters import ClusterScope
-from windrow.plan.bind.groupings import way_out
+from windrow.plan.bind.groupings import told_apart, way_out
 from windrow.plan.bind.level_filters import without_level
 from windrow.plan.bind.names import has_variables, placed_as, substituted, with_parts
 from windrow.plan.bind.refuse import not_yet
@@ -66,22 +66,9 @@ class Lift:
         return with_parts(node, self._lifted)
 
     def _grouping(self, node: exp.Grouping | exp.GroupingId) -> exp.Expr:
-        """Which of its arguments a group is not by: a bit for each, the first the highest, 1 where it is not."""
-        name = "GROUPING" if isinstance(node, exp.Grouping) else "GROUPING_ID"
-        if self.sets is None:
-            message = f"{name} tells groupings apart, and this GROUP BY has one"
-            raise error_at(node, message, self.scope.text, "GROUP BY ROLLUP (a, b)")
-        given = [self._key(part.unnest()) for part in node.expressions]
-        if None in given or (name == "GROUPING" and len(given) != 1):
-            message = f"{name} takes {'one of the' if name == 'GROUPING' else 'some'} expressions of GROUP BY"
-            raise error_at(node, message, self.scope.text)
-        places = given or list(range(len(self.keys)))
-        bits = [
-            sum((place not in chosen) << i for i, place in enumerate(reversed(places))) for chosen in self.sets.sets
-        ]
-        cases = " ".join(f"WHEN {number} THEN {bit}" for number, bit in enumerate(bits))
-        type = "TINYINT" if name == "GROUPING" else "BIGINT"
-        return parse_expression(f"CAST(CASE key_{len(self.keys)} {cases} END AS {type})")
+        places = [self._key(part.unnest()) for part in node.expressions]
+        sets = None if self.sets is None else self.sets.sets
+        return told_apart(node, places, len(self.keys), sets, exp.column(f"key_{len(self.keys)}"), self.scope)
 
     def _growing(self, aggregate: Aggregate) -> Aggregate:
         """A user's aggregate of what only grows, or of clusters: nothing is taken out of it, so its states are kept."""

@@ -70,17 +70,6 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
     )
 
 
-def refuse_groupings(tree: exp.Select, text: str) -> None:
-    """Raise for a GROUP BY that is of several sets of columns."""
-    group = tree.args.get("group")
-    if group is None:
-        return
-    clauses = any(group.args.get(clause) for clause in ("rollup", "cube", "grouping_sets"))
-    if clauses or any(isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets) for node in group.expressions):
-        what = f"GROUPING SETS, CUBE or ROLLUP{_ELSEWHERE}"
-        raise not_yet(group, what, text, "UNION ALL of a query for each grouping", tree=tree)
-
-
 def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:
     """Raise where the changes of a query cannot be told."""
     emit = tree.args.get("emit") or tree

@@ -10,6 +10,7 @@ from sqlglot import exp
 from windrow.language import error_at
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import is_call
+from windrow.plan.bind.groupings import ALWAYS, has_groupings
 from windrow.plan.bind.joined_queries import (
     CLAUSES,
     JoinedQueries,
@@ -70,6 +71,9 @@ class SubQueries(JoinedQueries):
             plain = query.copy() if isinstance(query, exp.Select) else None
             shared = [] if plain is None else self.shared(plain)
             for column in [*(column for one in asked for column in one.find_all(exp.Column)), *shared]:
+                if has_groupings(tree):
+                    what = f"a sub-query by {column.name!r}, which is NULL where a grouping leaves it out,"
+                    raise not_yet(column, what, self.scope.text, "ask around a sub-query in FROM that has the groups")
                 if not any(_same(column, key) for key in keys):
                     message = f"{column.name!r} is no key of the groups, so that a group has many for this sub-query"
                     raise error_at(column, message, self.scope.text, "add it to GROUP BY, or ask in WHERE")
@@ -256,6 +260,7 @@ def _same(column: exp.Column, key: exp.Column) -> bool:
 def _group_by(tree: exp.Select, columns: list[exp.Column]) -> None:
     """At each instant a value is the same for all rows of a group, so groups may have it among their keys."""
     group = tree.args.get("group") or exp.Group(expressions=[])
-    group.set("expressions", [*group.expressions, *(column.copy() for column in columns)])
-    if group.expressions:
+    always = [*(group.args.get(ALWAYS) or []), *(column.copy() for column in columns)]
+    group.set(ALWAYS, always)
+    if always or group.args.get("expressions"):
         tree.set("group", group)

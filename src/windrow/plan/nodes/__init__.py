@@ -8,6 +8,7 @@ changes          Plans over changes: answers that change with every arrival and 
 clusters         What a pane keeps for CLUSTER BY, and what can be asked of a cluster
 distributed      Streams of which the user says to which shards each event goes: a copy for each, with the number of its
                  shard
+each_grouping    GROUPING SETS over changes: rows that come and go, once for every grouping
 emission         What is sent of a window's answer: all of it, what differs from the window before, or what late events
                  correct
 groupings        GROUPING SETS: the key by which groups of one grouping are told from those of another
