@@ -107,9 +107,12 @@ def test_it_tells_what_streams_are_made_of_and_which_keys_take_one_more_stage():
     assert all(made in text.splitlines() for text in told)
     same, fewer, distinct, deep = told
     assert "  in stage 1 of 1, in the shards that give the answers: groups have all their keys" in same
-    assert "ticks: 1 stage in each batch, for same" in same and "a Spark query each" not in same
+    assert "ticks: 1 stage in each batch, for same" in same and "has a Spark query" not in same
     assert "stage 2 of 2, one more in the same batch: groups by `symbol` lack `volume` of the answers' keys" in fewer
-    assert "changes-2-ticks: 2 stages in each batch, for fewer" in fewer and "a Spark query each" in fewer
+    assert (
+        "changes-2-ticks: 2 stages in each batch, for fewer" in fewer
+        and "needs more, and comes later, has a Spark query" in fewer
+    )
     assert (
         "stage 2 of 2, one more in the same batch: operators over changes spread rows by keys of their own" in distinct
     )

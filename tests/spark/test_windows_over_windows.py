@@ -222,7 +222,7 @@ def test_a_batch_that_runs_again_joins_answers_with_the_table_it_had(spark: Spar
         finish(session.start(*start), flush=table is new)
         if table is old:
             before = {name: table_of(tmp_path / "out" / name, batch=1) for name in CAPPED}
-            for run in ("a", "changes-2-a"):
+            for run in ("changes-2-a",):
                 for log in (tmp_path / "checkpoint" / run / "spark" / "commits").glob("*1*"):
                     log.unlink()  # as if the job had died before batch 1 was done
     clock = int(some_events()["ts"].cast(pa.int64()).to_numpy()[: 2 * ROWS].max()) - LATENESS

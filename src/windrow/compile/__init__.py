@@ -40,6 +40,8 @@ explain_windows         Windows over time as text: as they are written, and how 
 inline_views            Views: queries with a name, read as WITH by those that name them
 join_indexes            Requests joined with an index: each is answered once, in the batch in which both streams have
                         passed it
+join_runs               Which queries run together: as few runs as there can be, since each scans its streams and costs
+                        a batch of its own
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from windrow.compile.check_wishes import refuse_vain
 from windrow.compile.derive_streams import derive_streams, stream_of
+from windrow.compile.join_runs import join_runs
 from windrow.compile.keep_rows import Figures
 from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
@@ -117,7 +118,7 @@ class Compiler:
     ) -> dict[str, StagePlan]:
         """For each set of `queries` that runs together, the last of its stages; `figures` are what is measured."""
         running: dict[str, list[AnyQuery]] = {}
-        for query in self.share(queries).values():
+        for query in join_runs(self.share(queries)).values():
             running.setdefault(query.run, []).append(query)
         known = {run: figures.get(run, Figures()) for run in running}
         return {run: self.compile_scan(together, figures=known[run]) for run, together in running.items()}

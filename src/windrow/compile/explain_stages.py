@@ -19,7 +19,8 @@ def explain_stages(plan: StagePlan, beside: Sequence[StagePlan]) -> list[str]:
     if stages > 1:
         lines.append("  between two stages rows go to other shards: one more shuffle and one more set of state a batch")
         lines.append(
-            "  a checkpoint keeps the number of stages, so queries with another number have a Spark query each"
+            "  queries of fewer stages are answered in it, too; one that needs more, and comes later, has a Spark query"
+            " of its own: a checkpoint keeps the number of stages"
         )
     read = {stream.stream for stream in plan.stages[0].read}
     others = [other.run for other in beside if read & {stream.stream for stream in other.stages[0].read}]

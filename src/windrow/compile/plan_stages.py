@@ -47,6 +47,8 @@ def plan_stages(queries: Sequence[AnyQuery], around: StageNeeds) -> StagePlan:
     is answered in an earlier stage goes on to the last.
     """
     placed = _Placed(around)
+    if around.spread:  # a checkpoint keeps their number, though the queries that have needed them may be gone
+        placed.stages = max(query.run_stages for query in queries)
     for query in queries:
         placed.add(query)
     before: StagePlan | None = None

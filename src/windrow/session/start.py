@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from windrow.compile.compile import Compiler
+from windrow.compile.join_runs import join_runs
 from windrow.compile.keep_rows import Figures
 from windrow.compile.round_slide import with_slide
 from windrow.control import obey
@@ -40,6 +41,7 @@ from windrow.spark.job.look_after import LOGGER
 from windrow.spark.job.recovery import Recovery
 from windrow.spark.job.refresh_tables import Refresher
 from windrow.spark.job.runs import Runs
+from windrow.spark.job.runs_there import runs_there
 from windrow.spark.job.statistics import figures_of, kept_statistics
 from windrow.spark.job.status_note import StatusNote
 from windrow.spark.job.stream_drift import columns_of_streams, note_streams, noted_streams, stream_drift
@@ -175,6 +177,8 @@ class Start:
                 f"no query is left to run: the checkpoint says that {names} were dropped or have stopped"
                 f"\nhint: bring them back with windrow resume {checkpoint} {names}, or start with a new checkpoint"
             )
+        queries = join_runs(queries, runs_there(checkpoint))
+        aside = join_runs(aside, runs_there(checkpoint, {query.run for query in queries.values()}))
         return queries, {name: (plan, sinks[name]) for name, plan in aside.items()}
 
 

@@ -39,6 +39,8 @@ class ChangePlan:
     about_us: None = None
     stages: int = 1
     """In how many stages it runs, with rows regrouped between them."""
+    run_stages: int = 1
+    """How many stages there are where it runs: see `compile/join_runs.py`."""
     choose: Wanted = NOTHING
 
     made_of: tuple[tuple[str, AnyQuery], ...] = ()
@@ -98,8 +100,8 @@ class ChangePlan:
 
     @property
     def run(self) -> str:
-        """Under which name it runs: with all queries over the same streams that have as many stages."""
-        return run_name(self.sources, self.stages)
+        """Under which name it runs: with others over the same streams, in as many stages as the longest needs."""
+        return run_name(self.sources, max(self.stages, self.run_stages))
 
     @property
     def asked(self) -> str:

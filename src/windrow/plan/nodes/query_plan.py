@@ -95,6 +95,8 @@ class QueryPlan:
     stages: int = 1
     choose: Wanted = NOTHING
     items: tuple[Key, ...] = ()
+    run_stages: int = 1
+    """How many stages there are where it runs: see `compile/join_runs.py`."""
 
     @property
     def below(self) -> tuple[tuple[str, AnyQuery], ...]:
@@ -143,8 +145,8 @@ class QueryPlan:
 
     @property
     def run(self) -> str:
-        """Under which name it runs: with all queries over the same streams that have as many stages."""
-        return run_name(self.sources, self.stages)
+        """Under which name it runs: with others over the same streams, in as many stages as the longest needs."""
+        return run_name(self.sources, max(self.stages, self.run_stages))
 
     @property
     def partials(self) -> tuple[Partial, ...]:

@@ -49,6 +49,7 @@ reshard           A checkpoint with more shards, made from that of a stopped job
 running           The Spark queries of a job, one a stream: which queries run in each, started, stopped, and changed
                   while they run
 runs              From plans to what runs: one Spark query a stream
+runs_there        Which runs a checkpoint has: how many stages each has is in the name of its folder
 served_batch      What `foreachBatch` does where a Spark Connect server runs it: in a process beside the server, a
                   pickled copy
 shedding          Load shedding in the driver: how far a stream is behind, and which share of its rows the next batch

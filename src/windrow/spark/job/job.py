@@ -74,9 +74,9 @@ class Job(JobLife):
         """Run one more query, into `sink` or else onto the console.
 
         It answers from the first window that begins at or after the stream's clock, or earlier where panes that others
-        keep cover it. One that needs another number of stages than those that run has a Spark query of its own, which
-        reads the stream from where its source begins. `choose` asks for ways by name, as that of `session.query`; the
-        checkpoint keeps it.
+        keep cover it. One that needs more stages than there are where its streams are read has a Spark query of its
+        own, which reads them from where their sources begin. `choose` asks for ways by name, as that of
+        `session.query`; the checkpoint keeps it.
         """
         wanted = read_choose(choose)
         if wanted.index is not None:
@@ -85,7 +85,7 @@ class Job(JobLife):
             if name in self._running.plans:
                 raise ChangeError(f"there is a query {name!r} already\nhint: drop it first, or choose another name")
             self._check_runs()
-            plan = self._running.planner.plan(name, text, self._running.plans.values(), wanted)
+            plan = self._running.placed(self._running.planner.plan(name, text, self._running.plans.values(), wanted))
             sink = sink or Sink("console")
             check_places(self._running.sinks | {name: sink})
             self._running.planner.forget(name)
@@ -115,7 +115,7 @@ class Job(JobLife):
                 there = ", ".join(known) or "none"
                 raise ChangeError(f"there is no query {name!r} to bring back\nhint: there are {there}")
             changes.bring_back(name)
-            plan, sink = self._aside[name]
+            plan, sink = self._running.placed(self._aside[name][0]), self._aside[name][1]
             check_places(self._running.sinks | {name: sink})
             if plan.run in self._running.runs:
                 self._running.planner.forget(name)
@@ -191,11 +191,15 @@ class Job(JobLife):
             if not self.is_active:  # another job may have it by now
                 self._hold.release()
                 check_free(self._place)
-            figures = self.progress().get(stream)
+            queries = list(self._running.plans.values())
+            reading = next((query.run for query in queries if stream in query.sources), stream)
+            figures = self.progress().get(reading)
             instant, clock = read_instant(to), None if figures is None else figures.clock
-            check_goes_back(stream, instant, self._running.plans.values(), list(self._running.runs), clock)
-            check_timing(stream, self._running.runs[stream].plan.stream(stream).timing)
-            self._running.runs[stream].reset_clock(instant)
+            known = list(dict.fromkeys(name for query in queries for name in query.sources))
+            check_goes_back(stream, instant, queries, known, clock)
+            run = self._running.runs[reading]  # the only one: queries that can go back are answered in one stage
+            check_timing(stream, run.plan.stages[0].stream(stream).timing)
+            run.reset_clock(instant)
 
     def _come(self, name: str, plan: AnyQuery, sink: Sink, changes: QueryEdits) -> None:
         """Go on with one query more; if it stops again, that is told again."""

@@ -18,15 +18,15 @@ METRICS = "windrow"
 """The observation that has the counts of a batch; those that only measure are called by it and their stage. Results
 that may be the input of other queries are observed by another name: Spark takes each only once in a query."""
 
-SEEN, HEAVIEST, GROUPINGS = "seen", "heaviest", "groupings"
-TEXTS = (SEEN, HEAVIEST, GROUPINGS)
-"""Measures that are JSON: what a map task has seen in passing, the groups of a shard with most events, and how many
-groups there are of each grouping."""
+SEEN, HEAVIEST, GROUPINGS, TOOK = "seen", "heaviest", "groupings", "took"
+TEXTS = (SEEN, HEAVIEST, GROUPINGS, TOOK)
+"""Measures that are JSON: what a map task has seen in passing, the groups of a shard with most events, how many
+groups there are of each grouping, and what each query took, in microseconds, of a stage that another one follows."""
 
 SLICE_MEASURES = ("scan_us", "slice_us", "events", SEEN)
 SHARD_MEASURES = (
     "number", "slide_us", "state_us", "received", "arrived", "memory", "held", "state_written", "moved", HEAVIEST,
-    GROUPINGS,
+    GROUPINGS, TOOK,
 )  # fmt: skip
 SLIDE_MEASURES = (*SHARD_MEASURES, "state_read", "ran")
 """`received` are bytes of payloads, `arrived` the events that they stand for, `held` the groups of all windows;

@@ -8,6 +8,7 @@ from typing import Protocol
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from windrow.compile.join_runs import join_runs
 from windrow.compile.keep_rows import Figures
 from windrow.current.answers import Answers
 from windrow.errors import ChangeError
@@ -19,6 +20,7 @@ from windrow.plan.sink import Sink
 from windrow.spark.job.checkpoint import QueryEdits
 from windrow.spark.job.file_names import file_name
 from windrow.spark.job.forget_state import forgetting, remember, state_of
+from windrow.spark.job.runs_there import runs_there
 from windrow.spark.job.spark_query import finish_batch, prove, reason, stop_all
 from windrow.spark.job.statistics import ByRun, figures_of, kept_statistics, over
 from windrow.spark.job.stream_run import StreamRun, Trigger
@@ -103,6 +105,10 @@ class Running:
     def streams(self) -> list[str]:
         """The streams, or sets of streams, that have a Spark query."""
         return list(dict.fromkeys(plan.run for plan in self.plans.values()))
+
+    def placed(self, plan: AnyQuery) -> AnyQuery:
+        """A query that comes, in a run that suffices for it, where there is one."""
+        return join_runs({plan.name: plan}, runs_there(self._place, self.runs))[plan.name]
 
     def measured(self) -> dict[str, Figures]:
         """What is known of the streams by now, for what is chosen by it."""

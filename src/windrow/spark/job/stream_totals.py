@@ -177,6 +177,7 @@ class StreamTotals:
         self.gathered.add_shards(by_shard)
         for measure in by_shard:
             self.heavy.update(dict(json.loads(measure["heaviest"])))
+            self.query_us.update(json.loads(measure["took"] or "{}"))
         self.heavy = Counter(dict(heaviest(self.heavy, REMEMBERED)))
         duration = batch["durationMs"]
         started = datetime.fromisoformat(batch["timestamp"].replace("Z", "+00:00")).timestamp()

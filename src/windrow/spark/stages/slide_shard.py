@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from base64 import b64decode, b64encode
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -163,6 +164,7 @@ def slide_batch(
         "arrived": outcome.weight.events,
         "heaviest": json.dumps(outcome.weight.heaviest),
         "groupings": json.dumps(shard.groupings(outcome.weight.by_space)),
+        "took": json.dumps(_took_us(outcome)) if stored.plan.is_followed else "",
         "memory": shard.bytes_in_memory,
         "held": shard.groups,
         "moved": int(blocks.was_read),
@@ -172,15 +174,22 @@ def slide_batch(
     }
     for earlier in (json.loads(payload.body) for payload in payloads if payload.name == EARLIER):
         counts = {name: (max if name in _ALIKE else add)(counts[name], earlier[name]) for name in COUNTS}
+        outcome.shared.append(np.frombuffer(b64decode(earlier[SHARED]), np.int64))
     if stored.plan.is_followed:
         yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
     else:
         yield from _packed(outcome, stored.plan.tells, {**counts, **measures}, finishing)
 
 
+def _took_us(outcome: Outcome) -> Counter[str]:
+    """What each query took."""
+    return Counter({query: nanoseconds // 1000 for query, nanoseconds in outcome.spent.items()})
+
+
 def _sent(stored: StoredShard, payloads: list[Payload], outcome: Outcome, counts: dict[str, int]) -> list[Payload]:
     """The payloads for the next stage."""
-    counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(counts).encode())
+    told = counts | {SHARED: b64encode(outcome.shared_names.tobytes()).decode()}
+    counted = Payload(stored.key, stored.key, 0, None, EARLIER, json.dumps(told).encode())
     known = passed_on(payloads, outcome, stored.key, stored.plan.tells)
     keys = shard_keys(stored.shards)
     away = [feed for feed in stored.plan.feeds if not feed.here]
@@ -215,7 +224,7 @@ def _packed(
 
     With the counts goes what each query took. Where rows are finished here, both are told with what has become of them.
     """
-    spent = Counter({query: nanoseconds // 1000 for query, nanoseconds in outcome.spent.items()})
+    spent = _took_us(outcome)
     size, shared = 0, outcome.shared_names
     rejected = [(REJECTED_ROWS, batch) for batch in outcome.rejected if batch.num_rows]
     answers = [(query, batch) for query, batch in outcome.results if query in tells]
