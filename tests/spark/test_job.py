@@ -115,12 +115,8 @@ class FakePlanner:
 
 
 def over(name: str, *streams: str) -> Any:
-    """A query over changes of several streams, or with windows over one."""
-    if len(streams) > 1:
-        return ChangePlan(name, streams, Scan(streams[0], (), 1), "CHANGES")
-    return SimpleNamespace(
-        rounded_us=None, name=name, stream=streams[0], run=streams[0], sources=streams, about_us=None, below=()
-    )
+    """A query over changes of some streams."""
+    return ChangePlan(name, streams, Scan(streams[0], (), 1), "CHANGES")
 
 
 def job_of(folder: Path, planner: FakePlanner, *queries: Any, recovery: Recovery | None = None) -> Job:
