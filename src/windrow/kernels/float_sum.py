@@ -100,7 +100,7 @@ def _joined(hi: np.ndarray, lo: np.ndarray, big_hi: np.ndarray, big_lo: np.ndarr
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _add(hi: np.ndarray, lo: np.ndarray, slot: int, more_hi: float, more_lo: float) -> None:
+def add_pair(hi: np.ndarray, lo: np.ndarray, slot: int, more_hi: float, more_lo: float) -> None:
     """The pair at `slot` plus another pair."""
     old = hi[slot]
     total = old + more_hi
@@ -120,10 +120,10 @@ def _lift(into: tuple[np.ndarray, ...], codes: np.ndarray, values: np.ndarray) -
         value = values[i]
         n[slot] += 1
         if abs(value) < SMALL:
-            _add(hi, lo, slot, value, 0.0)
+            add_pair(hi, lo, slot, value, 0.0)
         elif np.isfinite(value):
             big_n[slot] += 1
-            _add(big_hi, big_lo, slot, value * SCALE, 0.0)
+            add_pair(big_hi, big_lo, slot, value * SCALE, 0.0)
         elif value > 0:
             above[slot] += 1
         elif value < 0:
@@ -143,9 +143,9 @@ def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarra
         nan[slot] += sign * more_nan[i]
         above[slot] += sign * more_above[i]
         below[slot] += sign * more_below[i]
-        _add(hi, lo, slot, sign * more_hi[i], sign * more_lo[i])
+        add_pair(hi, lo, slot, sign * more_hi[i], sign * more_lo[i])
         if more_big_n[i] != 0:
-            _add(big_hi, big_lo, slot, sign * more_big_hi[i], sign * more_big_lo[i])
+            add_pair(big_hi, big_lo, slot, sign * more_big_hi[i], sign * more_big_lo[i])
         if big_n[slot] == 0:
             big_hi[slot] = big_lo[slot] = 0.0
         if n[slot] == big_n[slot] + nan[slot] + above[slot] + below[slot]:

@@ -20,6 +20,9 @@ from windrow.operators.order import stable_order
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.operators.stepwise import Stepwise
+from windrow.operators.sums_in_turn import goes_in_turn
+from windrow.operators.told_in_turn import told_in_turn
+from windrow.operators.turns import turns_of
 from windrow.plan.nodes.aggregates import LISTS, ROWS, Partial
 from windrow.plan.nodes.changes import Group, leave_in_order
 from windrow.storage.blocks import Blocks, Snapshot
@@ -29,8 +32,9 @@ class GroupRows:
     """Folds changes into the partials of their groups and sends `-` the old row, `+` the new one, where they differ.
 
     Hammad et al. (2003), Algorithm 4.2. A batch is folded at once: the state of every group after each instant at which
-    it changed is a running fold. A group without rows has no row: the paper's NULL tuple is the `-` of the last one,
-    unless it is asked for.
+    it changed is a running fold. Counts and sums are folded in turn, change by change as they come; where any other
+    aggregate is asked for, the changes of each group are put together first. A group without rows has no row: the
+    paper's NULL tuple is the `-` of the last one, unless it is asked for.
     """
 
     def __init__(
@@ -60,6 +64,8 @@ class GroupRows:
                 self._folded[partial] = Reversible(kernel, *place)
             else:
                 self._folded[partial] = HeldValues(kernel, partial.type or pa.null(), *place)
+        self._sums = [folded for folded in self._folded.values() if isinstance(folded, Reversible)]
+        self._in_turn = len(self._sums) == len(self._folded) and all(map(goes_in_turn, self._kernels.values()))
         self.overflows = 0
 
     @property
@@ -72,15 +78,37 @@ class GroupRows:
             return nothing(self._node.types)
         seen = len(self._groups) > 0
         slots = self._groups.slots_of([changes.columns[self._places[key]] for key in self._node.keys], len(changes))
+        if self._in_turn:
+            out = self._process_in_turn(changes, slots, seen)
+            self._sweep()
+            return out
         pairs = instants_of(slots, changes.times)
         folded = self._follow(changes, pairs)
-        before, after = ({partial: both[i] for partial, both in folded.items()} for i in (0, 1))
-        rows = self._rows(before, after)
-        out = self._differences(pairs, before[ROWS.partial]["n"], after[ROWS.partial]["n"], rows, seen)
-        self._groups.side["n"][pairs.slots[pairs.lasts]] = after[ROWS.partial]["n"][pairs.lasts]
+        had, has = (both["n"] for both in folded[ROWS.partial])
+        rows = self._rows({partial: concat(both) for partial, both in folded.items()}, len(had))
+        out = self._differences(pairs, had, has, rows, seen)
+        self._groups.side["n"][pairs.slots[pairs.lasts]] = has[pairs.lasts]
         self._groups.touch(slots)
         self._sweep()
         return out
+
+    def _process_in_turn(self, changes: Changes, slots: np.ndarray, seen: bool) -> Changes:
+        turns, batch = turns_of(slots, changes.times, self._groups.capacity), changes.batch(self._node.child.names)
+        states = {}
+        for partial, folded in zip(self._folded, self._sums):
+            values = None if partial.argument is None else plain(self._value(partial.argument, batch))
+            mask = None if partial.filter is None else true_rows(self._value(partial.filter, batch))
+            states[partial] = folded.follow_in_turn(turns, slots, Rows(values, changes.since, mask), changes.weights)
+        known, side = len(turns.groups), self._groups.side
+        rows, counts = self._rows(states, known), states[ROWS.partial]["n"]
+        same = same_rows(rows, turns.before, known + np.arange(len(turns)))
+        which, told, weights, begun = told_in_turn(turns, same, counts, side["since"], self._node.empty, seen)
+        side["n"][turns.slots] = counts[known:]  # of a repeated slot, numpy keeps the last
+        self._groups.touch(turns.groups)
+        groups, at = pa.array(turns.numbers[which]), pa.array(told)
+        keys = tuple(column.take(groups) for column in self._groups.columns_of(turns.groups))
+        taken = tuple(column.take(at) for column in rows)
+        return Changes(turns.times[which], begun, np.full(len(which), NEVER), weights, keys + taken)
 
     def save(self, version: int) -> None:
         self._groups.save(version)
@@ -121,17 +149,17 @@ class GroupRows:
     def _value(self, text: str, batch: pa.RecordBatch) -> pa.Array:
         return batch.column(self._places[text]) if text in self._places else self._evaluate(text, batch)
 
-    def _rows(self, before: dict[Partial, Fields], after: dict[Partial, Fields]) -> list[pa.Array]:
-        """The measures of all states: first those before the batch, then those after each pair."""
+    def _rows(self, states: dict[Partial, Fields], known: int) -> list[pa.Array]:
+        """The measures of all states, the first of which are `known` from before the batch."""
         columns = []
         for measure in self._node.measures:
-            aggregate, both = measure.aggregate, []
-            for states in (before, after):
-                kernel = self._kernels[aggregate.partial]
-                lowered = kernel.lower(states[aggregate.partial], aggregate.answer, aggregate.type)
-                both.append(lowered.values)
-            self.overflows += lowered.overflows
-            columns.append(pa.concat_arrays(both))
+            aggregate = measure.aggregate
+            kernel, own = self._kernels[aggregate.partial], states[aggregate.partial]
+            lowered = kernel.lower(own, aggregate.answer, aggregate.type)
+            if lowered.overflows:
+                told = kernel.lower(take(own, np.arange(known)), aggregate.answer, aggregate.type).overflows
+                self.overflows += lowered.overflows - told
+            columns.append(lowered.values)
         return columns
 
     def _differences(

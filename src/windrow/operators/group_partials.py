@@ -24,10 +24,19 @@ class GroupPartials:
 
     def of(self, slots: np.ndarray) -> Fields:
         """The partials in `slots`, empty for groups that are new."""
+        self._make_room(slots)
+        return take(self._state, slots)
+
+    def changing(self, slots: np.ndarray) -> Fields:
+        """All partials by slot, of which those in `slots` are to be changed in place."""
+        self._make_room(slots)
+        self._chunks.touch(slots)
+        return self._state
+
+    def _make_room(self, slots: np.ndarray) -> None:
         width = int(slots.max(initial=-1)) + 1
         if width > self._width:
             self._state = grow(self._kernel, self._state, max(width, 2 * self._width))
-        return take(self._state, slots)
 
     def put(self, slots: np.ndarray, partials: Fields) -> None:
         for name, column in partials.items():

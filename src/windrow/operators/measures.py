@@ -11,6 +11,8 @@ from windrow.kernels import Fields, Kernel, Rows, identity, take
 from windrow.operators.group_partials import GroupPartials
 from windrow.operators.instants import Instants
 from windrow.operators.running import running
+from windrow.operators.sums_in_turn import follow_in_turn
+from windrow.operators.turns import Turns
 from windrow.storage.blocks import Blocks, Snapshot
 
 
@@ -71,6 +73,10 @@ class Reversible(OnlyLast):
                 fold(after, everything, self._moved(pairs, rows, moved))
         self._last.put(pairs.slots[pairs.lasts], take(after, pairs.lasts))
         return older, after
+
+    def follow_in_turn(self, turns: Turns, slots: np.ndarray, rows: Rows, weights: np.ndarray) -> Fields:
+        """The partials of all states of `turns`, for kernels that go in turn; `rows` are as they came."""
+        return follow_in_turn(self._kernel, self._last.changing(turns.groups), turns, slots, rows, weights)
 
     def _moved(self, pairs: Instants, rows: Rows, moved: np.ndarray) -> Fields:
         """For each pair the fold of the rows that came, or went, since the batch began; `moved` says how often."""
