@@ -57,7 +57,12 @@ stepwise          Users' aggregates that can remove: a state for every group, ch
 stored_functions  Whether the states of a function that remembers can be stored, as far as that of a new key can tell
 stream_function   A function that remembers, as an operator: events in order of time in, the rows that a user's class
                   gives out
+sums_in_turn      Counts and sums of groups, change by change: each state goes on from the one before, in one compiled
+                  loop
 table_join        A join of changes with a table that does not change
 told_clusters     The clusters of every group as they were told last
+told_in_turn      What groups tell of their turns: `-` the row that stood before, `+` the one that stands now
+turns             Changes in order of time as turns of groups: which group changes when, and from which state; nothing
+                  is sorted
 words             Rows as numbers: equal rows have equal words, with NULL equal to NULL and NaN to NaN
 """

@@ -13,6 +13,9 @@ from windrow.operators.words import Words
 FIRST = 64
 """Slots of a new table."""
 
+MOST_AT_ONCE = 8
+"""How many times as large a table is made at once: the first rows of a batch may be the only new ones."""
+
 
 class RowsInMemory:
     """A hash table of rows (open addressing), whose slots are numbered as rows come.
@@ -43,11 +46,11 @@ class RowsInMemory:
         """The slot of each row; rows that are new get one."""
         words = self._words.of(columns, rows)
         slots = np.empty(rows, np.int64)
-        done = 0
+        done, known = 0, self._used
         while done < rows:
             done, self._used = _find_or_add(self._rows, self._index, words, slots, done, self._used)
             if done < rows:
-                self._grow()
+                self._grow(self._used + (self._used - known) * (rows - done) // max(done, 1))
         return slots
 
     def find(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
@@ -60,9 +63,17 @@ class RowsInMemory:
         """The rows in `slots`: all their columns, or the `first` ones."""
         return self._words.columns(self._rows[slots], first)
 
-    def _grow(self) -> None:
-        self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._index = np.full(2 * self.capacity, -1, np.int32)
+    def _grow(self, wanted: int) -> None:
+        """Make room for `wanted` rows, as many as there will be if as many are new as were so far, which is a guess.
+
+        All that are here are put into the index again: with many new rows that is not done for every doubling.
+        """
+        capacity = 2 * self.capacity
+        while capacity < wanted and capacity < MOST_AT_ONCE * self.capacity:
+            capacity *= 2
+        more = np.zeros((capacity - self.capacity, self._rows.shape[1]), np.int64)
+        self._rows = np.concatenate([self._rows, more])
+        self._index = np.full(2 * capacity, -1, np.int32)
         _reindex(self._rows, self._index, self._used)
 
 
