@@ -53,6 +53,8 @@ over                   ROW_NUMBER, RANK and DENSE_RANK OVER partitions of rows: 
 over_changes           Which engine answers a query: windows folded from panes, or operators over changes
 plain_select           Sub-queries that only compute columns and filter rows: the stream below them is read in their
                        place
+possible_values        What conditions leave of a column: NULL or not, the numbers and texts that it may be, and between
+                       which
 project_rows           SELECT without aggregates over the rows of a stream: other columns of the same rows, or fewer of
                        them
 qualified              Names of columns where FROM has several: a stream and the tables that it is joined with

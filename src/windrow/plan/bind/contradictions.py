@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
 from windrow.language import error_at
 from windrow.plan.bind.joins import conjuncts_of
-
-_TURNED = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
-Bound = tuple[Decimal, bool]
-"""A number, and whether it is in."""
+from windrow.plan.bind.possible_values import Possible, note
 
 
 def refuse_contradictions(tree: exp.Expr, text: str) -> None:
@@ -41,52 +37,14 @@ def _refuse_never(conditions: Iterable[exp.Expr], text: str) -> None:
 
 
 def _check(conditions: Iterable[exp.Expr], text: str) -> None:
-    lows: dict[str, Bound] = {}
-    highs: dict[str, Bound] = {}
+    """Refuse conditions that leave a column no value, or of which one wants NULL and another a value."""
+    possible: dict[str, Possible] = {}
     for condition in conditions:
-        for sign, column, number in _bounds(condition):
-            name = column.sql().lower()
-            if sign in (exp.GT, exp.GTE, exp.EQ):
-                # of equal bounds, the one that leaves the number out is the narrower
-                lows[name] = max(lows.get(name, (number, True)), (number, sign is not exp.GT), key=_narrow_low)
-            if sign in (exp.LT, exp.LTE, exp.EQ):
-                highs[name] = min(highs.get(name, (number, True)), (number, sign is not exp.LT), key=_narrow_high)
-            if name in lows and name in highs:
-                (low, with_low), (high, with_high) = lows[name], highs[name]
-                if low > high or (low == high and not (with_low and with_high)):
-                    message = f"no row can meet this condition: the others leave no such {column.name!r}"
-                    raise error_at(condition, message, text, "write OR between them, or leave one of them out")
-
-
-def _narrow_low(bound: Bound) -> tuple[Decimal, bool]:
-    return bound[0], not bound[1]
-
-
-def _narrow_high(bound: Bound) -> tuple[Decimal, bool]:
-    return bound[0], bound[1]
-
-
-def _bounds(condition: exp.Expr) -> Iterable[tuple[type[exp.Expr], exp.Column, Decimal]]:
-    if isinstance(condition, exp.Between):
-        parts = [(exp.GTE, condition.args["low"]), (exp.LTE, condition.args["high"])]
-        for sign, side in parts:
-            if isinstance(condition.this, exp.Column) and (number := _number(side)) is not None:
-                yield sign, condition.this, number
-    for sign, turned in _TURNED.items():
-        if type(condition) is sign:
-            left, right = condition.this.unnest(), condition.expression.unnest()
-            if isinstance(left, exp.Column) and (number := _number(right)) is not None:
-                yield sign, left, number
-            elif isinstance(right, exp.Column) and (number := _number(left)) is not None:
-                yield turned, right, number
-
-
-def _number(node: exp.Expr) -> Decimal | None:
-    negative = isinstance(node, exp.Neg)
-    literal = node.this if negative else node
-    if not isinstance(literal, exp.Literal) or literal.is_string:
-        return None
-    try:
-        return -Decimal(literal.this) if negative else Decimal(literal.this)
-    except InvalidOperation:
-        return None
+        column = note(condition, possible)
+        if column is None:
+            continue
+        if note(condition, {}) is not None:
+            message = f"no row can meet this condition: it leaves no {column.name!r}"
+            raise error_at(condition, message, text, "BETWEEN takes the lower bound first")
+        message = f"no row can meet this condition: the others leave no such {column.name!r}"
+        raise error_at(condition, message, text, "write OR between them, or leave one of them out")

@@ -1,0 +1,106 @@
+"""Conditions that no row can meet are refused, and only those: DuckDB finds no row for them among all values."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drawn_examples import examples
+from windrow.errors import QueryError
+from windrow.language import parse_query
+from windrow.plan.bind.contradictions import refuse_contradictions
+
+NEVER = {
+    "n IS NULL AND n > 3": "the others leave no such 'n'",
+    "n > 3 AND n IS NULL": "the others leave no such 'n'",
+    "n IS NULL AND n IS NOT NULL": "the others leave no such 'n'",
+    "n <=> NULL AND n = 2": "the others leave no such 'n'",
+    "n IS NULL AND n BETWEEN 1 AND 3": "the others leave no such 'n'",
+    "n IS NULL AND n IN (1, 2)": "the others leave no such 'n'",
+    "n IS NULL AND n NOT IN (1, 2)": "the others leave no such 'n'",
+    "k IS NULL AND k LIKE 'a%'": "the others leave no such 'k'",
+    "n = 1 AND n = 2": "the others leave no such 'n'",
+    "n <=> 1 AND n = 2": "the others leave no such 'n'",
+    "n IN (1, 2) AND n > 5": "the others leave no such 'n'",
+    "n IN (1, 2) AND n IN (3, 4)": "the others leave no such 'n'",
+    "n IN (1, 2) AND n NOT IN (1, 2, 3)": "the others leave no such 'n'",
+    "(n = 1 OR n = 2) AND n = 3": "the others leave no such 'n'",
+    "n = 1 AND n <> 1": "the others leave no such 'n'",
+    "n BETWEEN 5 AND 3": "it leaves no 'n'",
+    "k = 'nut' AND k = 'bolt'": "the others leave no such 'k'",
+    "k IN ('nut', 'gear') AND k = 'bolt'": "the others leave no such 'k'",
+    "k BETWEEN '2024-02-01' AND '2024-01-01'": "it leaves no 'k'",
+}
+SOME = [
+    "n IS NULL OR n > 3",
+    "n >= 3 AND n <= 3",
+    "n IN (1, NULL) AND n < 2",
+    "n NOT IN (1, 2) AND n IN (2, 3)",
+    "n = 1 AND n = 1.0",
+    "k = '1' AND k = '1.0'",
+    "k = 'true' AND k = 't'",
+    "k = '2024-01-01' AND k = '2024-01-01 00:00:00'",
+    "n = 1 AND m = 2",
+    "n IS NULL AND m > 3",
+    "n IS NULL AND n NOT IN (SELECT n FROM b [RANGE 1 SECOND])",
+    "n IS NULL AND COALESCE(n, 4) > 3",
+    "n <> 1 AND n <> 2",
+    "NOT (n IS NULL) AND n > 2",
+]
+
+
+def refused(condition: str) -> str | None:
+    query = parse_query(f"SELECT n FROM a [RANGE 5 SECONDS] WHERE {condition}")
+    try:
+        refuse_contradictions(query.tree, query.text)
+    except QueryError as error:
+        assert error.at is not None and error.hint
+        return error.message
+    return None
+
+
+@pytest.mark.parametrize("condition", NEVER)
+def test_a_condition_that_no_row_can_meet_is_refused_where_it_stands(condition):
+    assert NEVER[condition] in (refused(condition) or "")
+
+
+@pytest.mark.parametrize("condition", SOME)
+def test_a_condition_that_some_row_meets_is_not(condition):
+    assert refused(condition) is None
+
+
+NUMBER = st.integers(0, 4).map(str)
+SIGN = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM"])
+CONDITION = st.one_of(
+    st.builds("n {} {}".format, SIGN, NUMBER),
+    st.builds("{} {} n".format, NUMBER, SIGN),
+    st.builds("n BETWEEN {} AND {}".format, NUMBER, NUMBER),
+    st.builds("n NOT BETWEEN {} AND {}".format, NUMBER, NUMBER),
+    st.builds("n {}IN ({}, {})".format, st.sampled_from(["", "NOT "]), NUMBER, NUMBER | st.just("NULL")),
+    st.builds("n IS {}NULL".format, st.sampled_from(["", "NOT "])),
+    st.builds("(n = {} OR n = {})".format, NUMBER, NUMBER),
+    st.builds("(n = {} OR n IS NULL)".format, NUMBER),
+    st.builds("NOT (n {} {})".format, SIGN, NUMBER),
+)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.lists(CONDITION, min_size=1, max_size=4))
+def test_what_is_refused_has_no_row_in_duckdb(conditions):
+    condition = " AND ".join(conditions)
+    if refused(condition.replace("IS NOT DISTINCT FROM", "<=>")) is not None:
+        values = "(SELECT unnest([NULL, -1, 0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5]) AS n)"
+        assert duckdb.sql(f"SELECT n FROM {values} WHERE {condition}").fetchall() == []
+
+
+def test_of_conditions_on_one_whole_number_none_is_missed():
+    found = [
+        "n = 1 AND n > 1",
+        "n < 3 AND n IN (3, 4)",
+        "1 = n AND n <> 1",
+        "n >= 2 AND n BETWEEN 0 AND 1",
+        "n > 3 AND n <= 3",
+    ]
+    assert all(refused(condition) for condition in found)
