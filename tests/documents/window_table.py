@@ -57,10 +57,10 @@ ASKED = {
     "EMIT FINAL of groups": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g EMIT FINAL",
     "LAG, LEAD": "SELECT g, LAG(x) OVER (PARTITION BY g ORDER BY ts) AS last FROM e {}",
     "interval joins": f"SELECT a.x FROM e {{0}} AS a JOIN e {{0}} AS b ON a.g = b.g AND {NEAR}",
-    "`DEDUPLICATE`": "SELECT g, x FROM e {}",
+    "`DEDUPLICATE`": "{rows}",
     "`CORRECT FOR`": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g",
-    "streams timed by arrival": "SELECT g, x FROM e {}",
-    "idle clocks": "SELECT g, x FROM e {}",
+    "streams timed by arrival": "{rows}",
+    "idle clocks": "{rows}",
 }
 SECOND = 1_000_000
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -90,14 +90,16 @@ def events() -> pa.Table:
 
 def answered(name: str, window: str) -> bool:
     """Whether a query is answered; nothing but a refusal in our words may stop it, and an answer has rows."""
-    text = ASKED[name].format(window, early=window if window.endswith(EARLY) else f"{window[:-1]}{EARLY}")
+    early = window if window.endswith(EARLY) else f"{window[:-1]}{EARLY}"
+    rows = ASKED["the rows of the window" if window else "LAG, LEAD"].format(window)
+    text = ASKED[name].format(window, early=early, rows=rows)
     try:
         given = {"e": events(), "tables": {"t": pa.table({"g": ["x"]})}, "flush": True} | SETTINGS.get(name, {})
-        rows = windrow.replay(text, **given)
+        found = windrow.replay(text, **given)
     except windrow.QueryError as error:
         assert error.message and error.at is not None, f"{text}: refused without a place"
         return False
-    assert rows.num_rows, f"no rows: {text}"
+    assert found.num_rows, f"no rows: {text}"
     return True
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import windrow
 from drawn_examples import examples
-from windrow.errors import SettingsError
+from windrow.errors import QueryError, SettingsError
 from windrow.language import parse_script, to_sql
 from windrow.local.replay import Replay
 from windrow.runtime.payload import FLUSH, Payload
@@ -129,3 +129,10 @@ def test_what_makes_no_sense_is_refused():
             windrow.replay(query, e=events, deduplicate=wrong)
     with pytest.raises(windrow.QueryError, match="unknown column 'idd'"):
         windrow.replay(query, e=events, deduplicate={"e": ("idd", "1 hour")})
+
+
+def test_a_stream_without_duplicates_that_lacks_a_window_is_named_as_it_was_written():
+    events = pa.table({"ts": pa.array([1], TIME), "id": [1]})
+    with pytest.raises(QueryError, match="'e' is a stream and needs a window") as caught:
+        windrow.replay("SELECT id FROM e", e=events, deduplicate={"e": ("id", "1 hour")})
+    assert caught.value.at == 15

@@ -14,6 +14,7 @@ from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, TimeWindow, error_at, expression_sql, span_of, window_of
 from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
+from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
 from windrow.plan.nodes.change_plan import ChangePlan, is_told_in_order
@@ -57,7 +58,7 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
             made = stream_of(f"#{stream.name} without duplicates", plan_of(within), source, query.text)
             streams[made.name] = shown_as(made, stream)
             source.set("alias", _alias(source))
-            source.set("this", exp.to_identifier(made.name, quoted=True))
+            source.set("this", placed_as(exp.to_identifier(made.name, quoted=True), source))
             continue
         inner = _windowed(source)
         if inner is not None:

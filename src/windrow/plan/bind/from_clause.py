@@ -129,6 +129,9 @@ def _bind_levels(written: LevelsWindow, place: exp.Expr, scope: Scope) -> TimeWi
 
 def needs_window(stream: str, place: exp.Expr, text: str) -> QueryError:
     """A stream never ends, so there is no answer over all of it."""
+    table = place.find(exp.Table)
+    if stream.startswith("#") and table is not None:  # its events without duplicates have its name as their alias
+        stream = table.alias_or_name
     return error_at(
         place, f"{stream!r} is a stream and needs a window", text, f"FROM {stream} [RANGE 10 MINUTES SLIDE 1 MINUTE]"
     )
