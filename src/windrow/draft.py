@@ -211,6 +211,10 @@ class Draft(Declared):
         shown += [pa.field(each.name, engine.type_of(parse_expression(each.sql), emitted)) for each in query.outputs]
         return pa.schema(shown)
 
+    def check(self) -> None:
+        """Refuse what shows only where all registered queries are put together."""
+        self._compiler.check(self._queries)
+
     def explain(self, sinks: Mapping[str, Sink]) -> str:
         """What would run for all registered queries, and why it was chosen; and how rows get to their sinks."""
         plans = list(self._compiler.compile_all(self._queries).values())

@@ -62,6 +62,20 @@ def test_check_and_explain_load_nothing_that_takes_long(tmp_path: Path) -> None:
     assert told.endswith("written by the tasks that slide\n[]\n")
 
 
+def test_check_finds_a_shard_that_there_is_not(tmp_path: Path) -> None:
+    write_ticks(tmp_path / "ticks", files=1)
+    branch = "CREATE STREAM some AS SPLIT ticks (SELECT * DISTRIBUTE BY 2);"
+    text = placed(STREAM + branch + SINK + QUERY.replace("ticks", "some"), tmp_path)
+    (tmp_path / "app.sql").write_text(text)
+    command = ["check", str(tmp_path / "app.sql"), "--master", "local[2]"]
+    result = CliRunner().invoke(app, command)
+    assert (
+        result.exit_code == 2
+        and "DISTRIBUTE BY 2 sends no event of 'ticks' anywhere: shards are 0 to 1" in result.output
+    )
+    assert CliRunner().invoke(app, [*command, "--set", "shards=3"]).exit_code == 0
+
+
 def test_check_says_why_it_starts_spark(script: str) -> None:
     text = Path(script).read_text()
     Path(script).write_text(text.replace("SUM(volume)", "SUM(length(to_csv(struct(symbol))))"))

@@ -260,8 +260,23 @@ def test_an_event_that_a_step_fails_with_is_rejected_or_stops() -> None:
     told = [(row["k"], row["x"], row["n"]) for row in found["query"].to_pylist()]
     assert told == [("a", 1, 1), ("b", 2, 1), ("b", 6, 2), ("a", 6, 2), ("b", 14, 3), ("a", 15, 3)]
     assert outcome.refused == 3
-    with pytest.raises(FunctionError, match="stream function 'brittle': step failed: ValueError: below 0"):
+    failed = r"stream function 'brittle': step failed: ValueError: below 0; the event is of .*, and errors='reject'"
+    with pytest.raises(FunctionError, match=failed):
         windrow.replay("SELECT * FROM brittle(s)", s=table_of(events), functions={"brittle": Brittle}, flush=True)
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (lambda self, state, event: 7, r"7 is no row of x: give \(x,\), a list of such rows, or None"),
+        (lambda self, state, event: "row", "'row' is no row of x"),
+        (lambda self, state, event: (1, 2), r"\(1, 2\) is no row of x"),
+        (lambda self, state, event: event.xx, "no attribute 'xx'; events have .*x.*time_us; the event is of"),
+    ],
+)
+def test_what_a_step_cannot_give_is_told(step: Any, why: str) -> None:
+    with pytest.raises(FunctionError, match=why):
+        windrow.replay("SELECT * FROM f(s)", s=table_of([(1, "a", 2)]), functions={"f": made(step=step)}, flush=True)
 
 
 def made(**methods: Any) -> type:

@@ -91,3 +91,12 @@ def test_what_cannot_be_joined_is_told(text: str, why: str) -> None:
     empty = pa.table({"ts": instants([(1, 1, 1)]), "id": [1], "way": [1], "seg": [1], "speed": [1]})
     with pytest.raises((QueryError, NotSupportedYet), match=why):
         windrow.replay(text, streams={"positions": empty, "requests": empty}, indexes=[INDEX])
+
+
+def test_a_key_of_another_type_is_told_where_it_is_written() -> None:
+    empty = pa.table({"ts": instants([(1, 1, 1)]), "id": [1], "way": [1], "seg": [1], "speed": [1]})
+    requests = empty.set_column(2, "way", pa.array(["one"]))
+    text = "SELECT r.id FROM requests AS r JOIN speeds AS p ON p.way = r.way"
+    with pytest.raises(QueryError, match="a join of STRING with BIGINT") as told:
+        windrow.replay(text, streams={"positions": empty, "requests": requests}, indexes=[INDEX])
+    assert f"{text}\n  {' ' * text.index('speeds')}^^^" in str(told.value)

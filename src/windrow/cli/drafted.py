@@ -17,9 +17,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
-    """How many queries a script has, and what explains them."""
+    """How many queries a script has, what finds the mistakes of all of them together, and what explains them."""
 
     queries: int
+    check: Callable[[], None]
     explain: Callable[[], str]
 
 
@@ -41,14 +42,14 @@ def with_script(launch: Launch, text: str, then: Callable[[Drafted], T]) -> T:
                 beat=launch.beat,
             )
             sinks = Application(draft, text).sinks
-            return then(Drafted(len(sinks), lambda: draft.explain(sinks)))
+            return then(Drafted(len(sinks), draft.check, lambda: draft.explain(sinks)))
         except NeedsSpark as needs:
             reason = str(needs)
     _find_pandas()
     typer.echo(f"starting Spark: {reason}", err=True)
     with started(launch) as session:
         declared = Application(session, text)
-        return then(Drafted(len(declared.sinks), lambda: session.explain(sinks=declared.sinks)))
+        return then(Drafted(len(declared.sinks), session.check, lambda: session.explain(sinks=declared.sinks)))
 
 
 @contextmanager

@@ -53,12 +53,17 @@ def check(
       windrow check app.sql && windrow run app.sql
     """
     with user_errors():
-        from windrow.cli.drafted import with_script
+        from windrow.cli.drafted import Drafted, with_script
         from windrow.cli.launch import read_launch, read_script, with_jars
 
         text, launch = read_script(script, variables or ()), read_launch(master, choices or [])
         launch = with_jars(launch, text, packages or ())
-        count = with_script(launch, text, lambda drafted: drafted.queries)
+
+        def checked(drafted: Drafted) -> int:
+            drafted.check()
+            return drafted.queries
+
+        count = with_script(launch, text, checked)
         typer.echo(f"{script} is right: {count} {'query' if count == 1 else 'queries'}")
 
 

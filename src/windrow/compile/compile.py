@@ -123,6 +123,18 @@ class Compiler:
         known = {run: figures.get(run, Figures()) for run in running}
         return {run: self.compile_scan(together, figures=known[run]) for run, together in running.items()}
 
+    def check(self, queries: Mapping[str, AnyQuery]) -> None:
+        """Refuse what shows only where queries are put together, such as a shard that there is not.
+
+        Those that are joined with tables are left out: these would have to be read.
+        """
+        running: dict[str, list[AnyQuery]] = {}
+        for query in join_runs(self.share(queries)).values():
+            if not tables_of([query]):
+                running.setdefault(query.run, []).append(query)
+        for together in running.values():
+            self.compile_scan(together, figures=Figures())
+
     def compile_scan(
         self,
         queries: Sequence[AnyQuery],

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from windrow.language import Query, duration_sql, error_at, identifier_sql, parse_expression, parse_query
 from windrow.language.nodes import EMIT, STREAM_WINDOW, emit_of
+from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
 
@@ -34,9 +35,10 @@ def join_indexes(query: Query, catalog: Catalog) -> Query:
     asking = catalog.streams[request.name]
     condition = f"{_time(index, stream, query)} < {_time(request, asking, query)}"
     window = f"[RANGE {duration_sql(bound.facts.range_us + 1)}]"
+    meeting = _written_at(parse_expression(condition), index)
     index.replace(_windowed(index, bound.source, window))
     request.replace(_windowed(request, identifier_sql(request.name), "[RANGE 1 MICROSECOND]"))
-    _meet(tree, parse_expression(condition), request.alias_or_name, query)
+    _meet(tree, meeting, request.alias_or_name, query)
     if emit_of(tree) not in (None, INSERTS, "FINAL"):
         raise error_at(tree, "a request is answered once: nothing of it changes", query.text, "leave EMIT out")
     tree.set(EMIT, parse_query(f"SELECT 1 FROM x [RANGE 1 SECOND] EMIT {INSERTS}").tree.args[EMIT])
@@ -72,8 +74,15 @@ def _windowed(table: exp.Table, source: str, window: str) -> exp.Expr:
     """What is written as `source`, with a window, by the name that FROM gives to `table`."""
     named = f"{source} {window} AS {identifier_sql(table.alias_or_name)}"
     found: exp.Expr = parse_query(f"SELECT 1 FROM {named}").tree.args["from_"].this
-    found.meta.update(table.meta)
-    return found.copy()
+    return _written_at(found.copy(), table)
+
+
+def _written_at(node: exp.Expr, table: exp.Table) -> exp.Expr:
+    """A node of a text that nobody has written, to be underlined where `table` is."""
+    for part in node.walk():
+        for place in ("span", "start", "end"):
+            part.meta.pop(place, None)
+    return placed_as(node, table)
 
 
 def _meet(tree: exp.Expr, condition: exp.Expr, requests: str, query: Query) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, time
+from decimal import Decimal
+from itertools import takewhile
+from math import isinf
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -42,10 +47,12 @@ def whole_key(facts: IndexFacts, given: Mapping[str, Any]) -> KeyRange:
     _check_known(facts, given)
     missing = [name for name in facts.keys if name not in given]
     if missing:
-        shown = ", ".join(f"{name}={given[name]!r}" for name in facts.keys if name in given)
+        first = list(takewhile(lambda name: name in given, facts.keys))
+        shown = ", ".join([repr(facts.name), *(f"{name}={given[name]!r}" for name in first)])
+        rest = "" if len(first) == len(given) else ", and filter what is found"
         raise SettingsError(
-            f"a look-up in {facts.name!r} needs its whole key, and {', '.join(missing)} is missing"
-            f"\nhint: if a range is meant, scan({', '.join(part for part in (repr(facts.name), shown) if part)})"
+            f"a look-up in {facts.name!r} needs its whole key, and {', '.join(missing)}"
+            f" {'is' if len(missing) == 1 else 'are'} missing\nhint: if a range is meant, scan({shown}){rest}"
         )
     ranges = [name for name in facts.keys if isinstance(given[name], tuple)]
     if ranges:
@@ -105,9 +112,21 @@ def _column(facts: IndexFacts, name: str, value: Any) -> pa.Array:
     try:
         if isinstance(value, bool) != pa.types.is_boolean(kind) and value is not None:
             raise pa.ArrowTypeError(value)
-        return pa.array([value], kind)
+        found = pa.array([value], kind)
+        if _is_another(value, found[0].as_py()):
+            raise pa.ArrowTypeError(value)
+        return found
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         wanted = ", ".join(f"{key} {facts.schema.field(key).type}" for key in facts.keys)
         raise SettingsError(
             f"{name} is {kind}, and {value!r} is no such value\nhint: the key of {facts.name!r} is {wanted}"
         ) from None
+
+
+def _is_another(value: Any, found: Any) -> bool:
+    """Whether Arrow has cut a value to what its type can hold: it finds 1 for 1.5, and a day for an hour of it."""
+    if isinstance(value, datetime):
+        return not isinstance(found, datetime) and value.time() != time()
+    if isinstance(found, float):
+        return isinf(found) and not isinf(value)
+    return isinstance(value, Real | Decimal) and not isinstance(value, Integral) and bool(found != value)

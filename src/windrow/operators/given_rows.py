@@ -70,9 +70,9 @@ def made(node: Apply, code: type) -> Any:
         raise failed(node, "__init__", error) from error
 
 
-def failed(node: Apply, method: str, error: Exception) -> FunctionError:
-    """The error that names the function and the method which failed."""
-    return FunctionError(f"{what_of(node)}: {method} failed: {type(error).__name__}: {error}")
+def failed(node: Apply, method: str, error: Exception, told: str = "") -> FunctionError:
+    """The error that names the function and the method which failed; `told` is what else is known."""
+    return FunctionError(f"{what_of(node)}: {method} failed: {type(error).__name__}: {error}{told}")
 
 
 def as_columns(node: Apply, values: Sequence[Any]) -> list[pa.Array]:

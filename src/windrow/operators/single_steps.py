@@ -24,6 +24,7 @@ from windrow.operators.given_rows import (
     told_events,
     what_of,
 )
+from windrow.plan.instants import shown_instant
 from windrow.plan.nodes.changes import Apply
 from windrow.storage.blocks import Blocks, Snapshot
 
@@ -118,7 +119,9 @@ class SingleSteps:
         except FunctionError:
             raise
         except Exception as error:
-            raise failed(self._node, "step", error) from error
+            told = f"; events have {', '.join(event._fields)}" if isinstance(error, AttributeError) else ""
+            told += f"; the event is of {shown_instant(time)}, and errors='reject' leaves such ones out"
+            raise failed(self._node, "step", error, told) from error
         self._after(slot, state, time)
         if rows:
             self._out += [(time, _TOLD, number, slot, row) for row in rows]
@@ -191,6 +194,8 @@ class SingleSteps:
         """The rows that a call gave: none, one, or several."""
         if given is None:
             return ()
+        if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+            raise self._no_row(given)
         rows: Iterable[Any] = (given,) if isinstance(given, tuple | dict) else given
         return [self._row(row) for row in rows]
 
@@ -198,8 +203,13 @@ class SingleSteps:
         if isinstance(row, dict):
             row = tuple(map(row.get, self._names))
         if not isinstance(row, tuple | list) or len(row) != len(self._names):
-            raise FunctionError(f"{what_of(self._node)}: {row!r} is no row of {', '.join(self._names)}")
+            raise self._no_row(row)
         return tuple(row)
+
+    def _no_row(self, given: Any) -> FunctionError:
+        names = ", ".join(self._names)
+        way_out = f"give ({names}{',' if len(self._names) == 1 else ''}), a list of such rows, or None"
+        return FunctionError(f"{what_of(self._node)}: {given!r} is no row of {names}: {way_out}")
 
     def _given(self) -> GivenRows:
         """All rows since the last call, in order."""

@@ -212,6 +212,10 @@ class Session(SessionStreams, SessionPlugins):
             self._job.remove_at_end()
         return self._job
 
+    def check(self) -> None:
+        """Refuse what shows only where all registered queries are put together, such as a shard that there is not."""
+        self._compiler.check(self._queries)
+
     def explain(self, text: str | None = None, *, sinks: Mapping[str, Sink] | None = None) -> str:
         """What runs for a query, or for all registered ones, and why it was chosen.
 
