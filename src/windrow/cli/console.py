@@ -34,6 +34,15 @@ def check_listen(listen: str) -> tuple[str, int | None]:
     return host.strip("[]") or "127.0.0.1", int(port) if colon else None
 
 
+def check_console(listen: str) -> None:
+    """Refuse an address at which no console can be served, also since its port is in use."""
+    host, port = check_listen(listen)
+    if port is not None:
+        from windrow.serve.server import check_free_port
+
+        check_free_port(host, port)
+
+
 class JobConsole:
     """The console of a job: opened when it is asked for, here or by a request from another terminal, and once only."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from windrow.cli.console import JobConsole, check_listen
+from windrow.cli.console import JobConsole, check_console
 from windrow.cli.figures import line_of, shown_name
 from windrow.cli.json_log import JsonLog
 from windrow.cli.launch import Launch, read_script, started, with_jars
@@ -61,7 +61,7 @@ def run_script(
     lines = JsonLog() if log == JSON else None
     say = typer.echo if lines is None else lines.say
     if listen is not None:
-        check_listen(listen)
+        check_console(listen)
     Recovery(starting["on_error"], starting["restarts"], starting["task_timeout"])
     check_choices(checkpoint, trigger, available_now, flush)
     text = read_script(path, variables)

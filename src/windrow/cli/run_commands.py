@@ -8,6 +8,7 @@ import typer
 
 from windrow.cli.app import ANY_PORT, LOCAL, Choices, Listen, Master, Packages, Script, Variables
 from windrow.cli.mistakes import user_errors
+from windrow.errors import SettingsError
 
 commands = typer.Typer()
 
@@ -104,6 +105,10 @@ def run(
         from windrow.cli.launch import read_launch
         from windrow.cli.run import run_script
 
+        if listen != ANY_PORT and not console:
+            raise SettingsError(
+                f"--listen {listen} says where the console is served, and there is none\nhint: --console"
+            )
         starting = {"on_error": on_error, "restarts": restarts, "task_timeout": task_timeout, "strict": strict}
         launch = read_launch(master, choices or [])
         ending, page = (trigger, available_now, flush), listen if console else None

@@ -99,6 +99,11 @@ class Server:
         self.close()
 
 
+def check_free_port(host: str, port: int) -> None:
+    """Refuse a port that nobody can listen at now, before what is to listen there is started, which takes a while."""
+    _bound(host, port).close()
+
+
 def _bound(host: str, port: int) -> socket.socket:
     """A socket that listens; what stands in the way is said at once."""
     try:
