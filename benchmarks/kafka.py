@@ -1,7 +1,7 @@
-"""Kafka: events per second of a job that reads JSON, beside Spark that only decodes it; and what metrics cost.
+"""Kafka: JSON read by a job beside Spark that only decodes it, what metrics cost, and live delays from topic to topic.
 
-`python -m benchmarks.kafka quick`; `full 300000` has other batches than a stream reads by itself. Live delays from
-topic to topic are `python -m benchmarks.kafka_live`.
+A broker of one node is started on this machine. `python -m benchmarks.kafka full 300000` reads other batches than a
+stream does by itself.
 """
 
 from __future__ import annotations
@@ -9,175 +9,94 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from unittest.mock import patch
-from urllib.request import urlopen
 
-import duckdb
-from lab.broker import Broker, missing, running_broker
+import numpy as np
+from lab.broker import missing, running_broker
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-import windrow
-from windrow.plan.kafka_options import BATCH_MESSAGES
-from windrow.serve.metrics_port import MetricsPort
-from windrow.spark.job import status_note
 from windrow.spark.packages import with_packages
 from windrow.spark.settings import local_spark
 
+from .kafka_live import RATE, delays
+from .kafka_reading import Measurement, reading
 from .size import Size
 
-CARDS = 100
-SCHEMA = "card STRING, amount DOUBLE, ts TIMESTAMP"
-QUERY = "SELECT card, SUM(amount) AS total, COUNT(*) AS n FROM tx [RANGE 1 MINUTE SLIDE 1 SECOND] GROUP BY card"
-NEVER = 1e6
+
+def main(
+    size: str = Size.FULL,
+    json_path: Path | None = None,
+    plot_path: Path | None = None,
+    messages: int | None = None,
+) -> None:
+    """Measure, print what was found beside the aims, and write one line a case and a picture of the delays."""
+    lacks, chosen = missing("broker", "kafka"), Size(size)
+    found: list[Measurement] = []
+    took: list[float] = []
+    if lacks is None:
+        before = SparkSession.getActiveSession()
+        spark = local_spark("local[2]", with_packages({}, ["kafka"]))
+        with tempfile.TemporaryDirectory() as temporary:
+            home = Path(temporary)
+            (home / "broker").mkdir()
+            with running_broker(home / "broker") as broker:
+                found = reading(spark, broker, home, chosen, messages)
+                took = delays(spark, broker, home, *chosen.of((500, 2, 6), (RATE, 20, 30), (RATE, 30, 120)))
+        if before is None:
+            spark.stop()
+        report(found, took)
+    else:
+        Console().print(f"Not measured here: {lacks}")
+    if json_path is not None:
+        lines = [asdict(each) for each in found] + ([{"case": "live", **quantiles(took)}] if took else [])
+        lines += [] if lacks is None else [{"case": "left out", "why": lacks}]
+        json_path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    if plot_path is not None and took:
+        plot(took, plot_path)
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """Events per second of one way, over the same topic, in one run; the ratio is to the one before."""
-
-    case: str
-    events: int
-    events_per_second: float
-    ratio: float | None
-
-
-def events(count: int) -> Iterator[bytes]:
-    """A thousand events in a second of their own time."""
-    begin = 1_767_225_600
-    for i in range(count):
-        instant = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(begin + i // 1000))
-        yield json.dumps({"card": f"c{(i * 7) % CARDS}", "amount": float(i % 1000), "ts": instant}).encode()
-
-
-class Bench:
-    """Reads one topic again and again, in one Spark."""
-
-    def __init__(self, spark: SparkSession, broker: Broker, folder: Path, count: int, batch: int) -> None:
-        self._spark, self._broker, self._folder, self._batch = spark, broker, folder, batch
-        self._count, self.timed, self._runs = count, count - batch, 0
-        self._topic = broker.topic(2)
-        # by turns, or batches would have one partition ahead of the other, and events late
-        broker.send(self._topic, ({"value": event, "partition": i % 2} for i, event in enumerate(events(count))))
-
-    def decode(self) -> float:
-        """Seconds that Spark takes to read and decode the topic, into nothing, once it is warm."""
-        rows = self._spark.readStream.format("kafka").option("kafka.bootstrap.servers", self._broker.address)
-        rows = rows.option("subscribe", self._topic).option("startingOffsets", "earliest")
-        rows = rows.option("maxOffsetsPerTrigger", self._batch)
-        decoded = rows.load().select(F.from_json(F.col("value").cast("string"), SCHEMA).alias("e")).select("e.*")
-        writing = decoded.writeStream.format("noop").option("checkpointLocation", str(self._place() / "checkpoint"))
-        query = writing.trigger(availableNow=True).start()
-        query.awaitTermination()
-        return _seconds([progress["durationMs"]["triggerExecution"] for progress in query.recentProgress])
-
-    def answer(self, *, watched: bool = True) -> float:
-        """Seconds that a job with one query takes for the same, once it is warm; its answers are DuckDB's.
-
-        Where it is `watched`, it notes its status, and its metrics are asked for each second; else neither.
-        """
-        session, place = windrow.Session(self._spark, shards=2), self._place()
-        options = {"maxOffsetsPerTrigger": self._batch}
-        session.stream_kafka("tx", self._broker.address, self._topic, schema=SCHEMA, time="ts", options=options)
-        session.query("sums", QUERY)
-        sinks = {"sums": windrow.sink("parquet", path=place / "sums")}
-        every = status_note.EVERY_SECONDS if watched else NEVER
-        with patch.object(status_note, "EVERY_SECONDS", every):
-            job = session.start(str(place / "checkpoint"), sinks, "available now")
-        with scraped(job, every=1.0 if watched else NEVER):
-            job.wait()
-        query = next(iter(job._running.queries.values()))
-        took = _seconds([progress["durationMs"]["triggerExecution"] for progress in query.recentProgress])
-        job.stop()
-        self._check(place / "sums")
-        return took
-
-    def _place(self) -> Path:
-        self._runs += 1
-        place = self._folder / f"run-{self._runs}"
-        place.mkdir()
-        return place
-
-    def _check(self, out: Path) -> None:
-        """Answers are what the events say, before anything is told."""
-        ((answered,),) = duckdb.sql(f"SELECT SUM(n) FROM read_parquet('{out}/*.parquet')").fetchall()
-        ends = self._count // 1000 - 1  # the last second is not over
-        expected = sum(min(end, 60) * 1000 for end in range(1, ends + 1))
-        assert answered == expected, (answered, expected)
-        last = f"epoch(window_end) = 1767225600 + {ends}"
-        ((total,),) = duckdb.sql(f"SELECT SUM(total) FROM read_parquet('{out}/*.parquet') WHERE {last}").fetchall()
-        assert total == sum(i % 1000 for i in range(max(0, ends - 60) * 1000, ends * 1000))
-
-
-@contextmanager
-def scraped(job: windrow.Job, every: float) -> Iterator[None]:
-    """Metrics are served, and asked for so often."""
-    ended, port = threading.Event(), MetricsPort("127.0.0.1:0")
-    port.tell(job.progress)
-
-    def scrape() -> None:
-        while not ended.wait(every):
-            with urlopen(f"http://{port.address}/metrics", timeout=30) as answer:
-                assert b"windrow_events_total" in answer.read()
-
-    asking = threading.Thread(target=scrape, daemon=True)
-    with port.serving():
-        asking.start()
-        yield
-        ended.set()
-        asking.join()
-
-
-def _seconds(batches: list[int]) -> float:
-    """Of all batches but the first, which loads and compiles."""
-    return sum(batches[1:]) / 1000
-
-
-def compare(size: str = "full", messages: str | None = None) -> list[Measurement]:
-    """Run it and show a table: ways take turns, and the best of each counts.
-
-    Both read so many `messages` a batch, in the full size those of a stream that does not say how many.
-    """
-    lacks, table = missing("broker", "kafka"), Table("case", "events", "events/s", "ratio")
-    if lacks is not None:
-        Console().print(lacks)
-        return []
-    count, batch, turns = Size(size).of((9_000, 3_000, 1), (600_000, 100_000, 2), (4_000_000, BATCH_MESSAGES, 3))
-    batch = batch if messages is None else int(messages)
-    spark = local_spark("local[2]", with_packages({}, ["kafka"]))
-    took: dict[str, list[float]] = {"decode": [], "unwatched": [], "watched": []}
-    with tempfile.TemporaryDirectory() as temporary:
-        home = Path(temporary)
-        (home / "broker").mkdir()
-        with running_broker(home / "broker") as broker:
-            bench = Bench(spark, broker, home, count, batch)
-            for _ in range(turns):
-                took["decode"].append(bench.decode())
-                took["unwatched"].append(bench.answer(watched=False))
-                took["watched"].append(bench.answer(watched=True))
-    spark.stop()
-    floor, plain, watched = (bench.timed / min(took[way]) for way in took)
-    found = [
-        Measurement(f"Spark reads and decodes into noop, {batch:,} a batch", bench.timed, floor, None),
-        Measurement("Windrow, one query, no metrics, no status", bench.timed, plain, plain / floor),
-        Measurement("the same with status, and metrics asked each second", bench.timed, watched, watched / plain),
-    ]
+def report(found: Sequence[Measurement], took: Sequence[float]) -> None:
+    """The table, and the figures that have aims."""
+    console, table = Console(), Table("case", "events", "events/s", "ratio", "CPU s", "turns differ by")
     for each in found:
         ratio = "" if each.ratio is None else f"{each.ratio:.3f}"
-        table.add_row(each.case, f"{each.events:,}", f"{each.events_per_second:,.0f}", ratio)
-    Console().print(table)
-    Console().print(f"one query beside decoding: {watched / floor:.2f} of it (aim at least 0.70)")
-    Console().print(f"metrics and status cost {100 * (1 - watched / plain):.1f} % (aim below 2 %)")
-    return found
+        rate, cpu, spread = f"{each.events_per_second:,.0f}", f"{each.cpu_seconds:.1f}", f"{100 * each.spread:.1f} %"
+        table.add_row(each.case, f"{each.events:,}", rate, ratio, cpu, spread)
+    console.print(table)
+    floor, plain, watched = found
+    beside, cost = watched.events_per_second / floor.events_per_second, 1 - (watched.ratio or 0)
+    console.print(f"one query beside decoding: {beside:.2f} of it (aim at least 0.70)")
+    by_cpu = watched.cpu_seconds / plain.cpu_seconds - 1
+    console.print(f"metrics and status cost {100 * cost:.1f} %, by CPU time {100 * by_cpu:.1f} % (aim below 2 %)")
+    told = ", ".join(f"{name} {value:.2f} s" for name, value in quantiles(took).items())
+    console.print(f"live, topic to topic, {len(took)} windows: {told} (aim p99 at most 1.5 s)")
+
+
+def quantiles(took: Sequence[float]) -> dict[str, float]:
+    """Seconds."""
+    return {name: float(np.quantile(took, q)) for name, q in (("p50", 0.5), ("p99", 0.99), ("most", 1.0))}
+
+
+def plot(took: Sequence[float], path: Path) -> None:
+    """The delay of each window."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3))
+    axes.plot(took, ".-")
+    axes.axhline(1.5, color="grey", linewidth=1)
+    axes.set_xlabel("windows")
+    axes.set_ylabel("seconds from send to receive")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
 
 
 if __name__ == "__main__":
-    compare(*sys.argv[1:])
+    main(sys.argv[1], messages=int(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -1,30 +1,23 @@
-"""Kafka, live: from the moment the newest event of a window is sent to the moment its answer is received.
-
-`python -m benchmarks.kafka_live quick`: 5,000 events a second from one topic, a window each second, into another.
-"""
+"""Kafka, live: from the moment the newest event of a window is sent to the moment its answer is received."""
 
 from __future__ import annotations
 
 import multiprocessing
-import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-from lab.broker import Broker, missing, running_broker
+from lab.broker import Broker
 from pyspark.sql import SparkSession
-from rich.console import Console
 
 import windrow
-from windrow.spark.packages import with_packages
-from windrow.spark.settings import local_spark
 
 from .kafka_traffic import Sent, receive, send
-from .size import Size
 
 RANGE = 60
+RATE = 5_000
+"""Events a second."""
+
 SCHEMA = "card STRING, amount DOUBLE, ts TIMESTAMP"
 QUERY = f"""SELECT card, SUM(amount) AS total, COUNT(*) AS n
             FROM tx [RANGE {RANGE} SECONDS SLIDE 1 SECOND] GROUP BY card"""
@@ -40,7 +33,7 @@ def delays(spark: SparkSession, broker: Broker, folder: Path, rate: int, settle:
     session.stream_kafka("tx", broker.address, source, schema=SCHEMA, time="ts")
     session.query("sums", QUERY)
     sink = windrow.sink("kafka", bootstrap=broker.address, topic=answers, key="card")
-    job = session.start(str(folder / "checkpoint"), {"sums": sink})
+    job = session.start(str(folder / "live"), {"sums": sink})
     reader = processes.Process(target=receive, args=(broker.address, answers, newest, stop, received), daemon=True)
     writer = processes.Process(target=send, args=(broker.address, source, rate, enough, told), daemon=True)
     reader.start()
@@ -70,26 +63,3 @@ def check(sent: Sent, counts: Counter[int]) -> None:
     for end, found in counts.items():
         expected = sum(sent.events[second] for second in range(end - RANGE, end))
         assert found == expected, (end, found, expected)
-
-
-def compare(size: str = "full") -> dict[str, float]:
-    """Run it and tell: `p50`, `p99` and `most` in seconds."""
-    lacks = missing("broker", "kafka")
-    if lacks is not None:
-        Console().print(lacks)
-        return {}
-    rate, settle, seconds = Size(size).of((500, 2, 6), (5_000, 20, 30), (5_000, 30, 120))
-    spark = local_spark("local[2]", with_packages({}, ["kafka"]))
-    with tempfile.TemporaryDirectory() as temporary:
-        (Path(temporary) / "broker").mkdir()
-        with running_broker(Path(temporary) / "broker") as broker:
-            took = delays(spark, broker, Path(temporary), rate, settle, seconds)
-    spark.stop()
-    found = {name: float(np.quantile(took, q)) for name, q in (("p50", 0.5), ("p99", 0.99), ("most", 1.0))}
-    told = ", ".join(f"{name} {value:.2f} s" for name, value in found.items())
-    Console().print(f"{rate:,} events a second, {len(took)} windows: {told} (aim p99 at most 1.5 s)")
-    return found
-
-
-if __name__ == "__main__":
-    compare(*sys.argv[1:])

@@ -53,11 +53,11 @@ def missing(*kinds: str) -> str | None:
 class Broker:
     """A running broker: topics are made, written and read by Kafka's own client, never by Windrow.
 
-    At its `guarded` address it lets USER in, by PASSWORD.
+    At its `guarded` address it lets USER in, by PASSWORD. `process` is the number of its process.
     """
 
-    def __init__(self, address: str, guarded: str) -> None:
-        self.address, self.guarded = address, guarded
+    def __init__(self, address: str, guarded: str, process: int) -> None:
+        self.address, self.guarded, self.process = address, guarded, process
 
     def topic(self, partitions: int = 2, name: str | None = None, **config: str) -> str:
         """A new topic, by a name of its own where none is given."""
@@ -169,7 +169,7 @@ def running_broker(folder: Path) -> Iterator[Broker]:
         process = subprocess.Popen([*command, "kafka.Kafka", str(settings)], stdout=log, stderr=subprocess.STDOUT)
     try:
         _wait_for(f"127.0.0.1:{port}", process)
-        yield Broker(f"127.0.0.1:{port}", f"127.0.0.1:{guarded}")
+        yield Broker(f"127.0.0.1:{port}", f"127.0.0.1:{guarded}", process.pid)
     finally:
         process.kill()
         process.wait()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from lab.broker import missing
 from pyspark.sql import SparkSession
 
 from windrow.cli.bench import TINY, benchmarks, imported, run_benchmark
@@ -16,6 +19,8 @@ PAPERS = "papers"
 """Runs others, and draws nothing."""
 APART = "start"
 """Starts a JVM of its own for each case."""
+KAFKA = "kafka"
+"""Needs a Spark with its connector."""
 
 
 def ran(name: str, folder: Path) -> list[dict]:
@@ -26,7 +31,7 @@ def ran(name: str, folder: Path) -> list[dict]:
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*WITHOUT_SPARK, APART, PAPERS}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {*WITHOUT_SPARK, APART, PAPERS, KAFKA}])
 def test_a_benchmark_on_spark_runs_and_leaves_the_session_running(spark: SparkSession, name: str, tmp_path: Path):
     assert len(ran(name, tmp_path)) >= 2
     assert spark.range(3).count() == 3
@@ -59,6 +64,36 @@ def test_benchmarks_of_papers_run_apart_and_one_that_fails_is_told(monkeypatch, 
 def test_a_start_is_measured_in_processes_of_their_own(tmp_path: Path):
     one, three = ran(APART, tmp_path)
     assert 0 < one["batch"] < one["seconds"] and three["queries"] == 3
+
+
+@pytest.mark.slow
+def test_kafka_is_measured_in_a_process_of_its_own(tmp_path: Path):
+    lacks = missing("broker", "kafka")
+    if lacks is not None:
+        pytest.skip(lacks)
+    code = f"from windrow.cli.bench import run_benchmark; run_benchmark({KAFKA!r}, {TINY!r}, *map(Path, {[*map(str, (tmp_path / 'lines', tmp_path / 'picture.png'))]!r}))"
+    subprocess.run([sys.executable, "-c", f"from pathlib import Path; {code}"], check=True)
+    decoded, plain, watched, live = map(json.loads, (tmp_path / "lines").read_text().splitlines())
+    assert decoded["events"] == plain["events"] == watched["events"] and 0 < live["p50"] <= live["p99"]
+    assert (tmp_path / "picture.png").stat().st_size > 1_000
+
+
+def test_kafka_says_what_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(imported(KAFKA), "missing", lambda *kinds: "there are no jars here")
+    run_benchmark(KAFKA, TINY, tmp_path / "lines", None)
+    assert json.loads((tmp_path / "lines").read_text()) == {"case": "left out", "why": "there are no jars here"}
+
+
+def test_cpu_time_is_that_of_a_process_with_all_that_it_starts():
+    cpu_seconds = imported("cpu_time").cpu_seconds
+    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint()\ninput()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", busy], **pipes) as child:
+        child.stdout.readline()
+        apart = cpu_seconds(without=[child.pid])
+        assert cpu_seconds() - apart >= 0.45
+        child.communicate(b"\n")
+    assert cpu_seconds() - apart >= 0.45  # also when it has ended
 
 
 def test_a_start_is_told_by_its_parts():
