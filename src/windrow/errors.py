@@ -70,9 +70,16 @@ class NotSupportedYet(QueryError):
 
 
 class SettingsError(WindrowError):
-    """A Spark setting, an option or an argument that Windrow cannot work with."""
+    """A Spark setting, an option or an argument that Windrow cannot work with.
+
+    `concerns` is the value of an option that it is about, where one is: a script underlines it.
+    """
 
     code = "SETTINGS"
+
+    def __init__(self, message: str = "", *, concerns: str | None = None) -> None:
+        super().__init__(message)
+        self.concerns = concerns
 
 
 class StateError(WindrowError):

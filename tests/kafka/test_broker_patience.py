@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
-from windrow.errors import SettingsError
+from windrow.application.script_text import ScriptText
+from windrow.errors import QueryError, SettingsError
+from windrow.language import CreateStream, parse_script
 from windrow.spark.broker_patience import WAITED_SECONDS, BrokerAwayError, answered, going_on_from
 from windrow.spark.sources.kafka_broker import PATIENCE_SECONDS, check_topics
 
@@ -20,7 +22,8 @@ OPTIONS = {"kafka.bootstrap.servers": "h:9092", "subscribe": "tx", "kafka.reques
 class Asked:
     """A JVM with Kafka's client, whose answers never come: notes what it was given, and how long it was waited for."""
 
-    def __init__(self) -> None:
+    def __init__(self, says: str = "no answer") -> None:
+        self._says = says
         self.given: dict[str, str] = {}
         self.waited: list[tuple[int, str]] = []
         self.closed: list[str] = []
@@ -37,7 +40,7 @@ class Asked:
 
     def _get(self, seconds: int, unit: str) -> Any:
         self.waited.append((seconds, unit))
-        raise Py4JError("no answer")
+        raise Py4JError(self._says)
 
 
 def test_a_broker_that_does_not_answer_is_given_up_by_a_limit() -> None:
@@ -123,3 +126,20 @@ def test_a_first_start_and_what_does_not_pass_are_told_at_once(tmp_path: Path) -
     with pytest.raises(BrokerAwayError):  # nobody waits after the block
         answered(broker_back_after(1))
     assert said == [] and clock.at == 0
+
+
+def test_a_broker_whose_name_nobody_knows_is_away() -> None:
+    jvm = Asked("No resolvable bootstrap urls given in bootstrap.servers")
+    with pytest.raises(BrokerAwayError, match="no broker answers at h:9092 since no host has that name"):
+        check_topics(SimpleNamespace(_jvm=jvm), OPTIONS)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("concerns", "underlined"), [("h:9092", "'h:9092'"), ("tx", "'tx'"), ("other", "json")])
+def test_what_a_broker_says_is_underlined_where_the_script_names_it(concerns: str, underlined: str) -> None:
+    text = "CREATE STREAM tx (tx STRING) USING kafka OPTIONS (bootstrap 'h:9092', topic 'tx') FORMAT json"
+    (stream,) = parse_script(text)
+    assert isinstance(stream, CreateStream)
+    script = ScriptText(text)
+    with pytest.raises(QueryError) as told, script.placed(script.written("json", stream), stream):
+        raise SettingsError("the broker says no\nhint: ask another", concerns=concerns)
+    assert text[told.value.at : told.value.end] == underlined and told.value.hint == "ask another"

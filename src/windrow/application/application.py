@@ -118,7 +118,7 @@ class Application:
 
     def _opened(self, stream: CreateStream, after: History | None) -> Any:
         if stream.format.lower() == KAFKA:
-            with self._script.placed(self._script.written(stream.message, stream)):
+            with self._script.placed(self._script.written(stream.message, stream), stream):
                 options = starting_before(dict(stream.options), after, stream.lateness_us)
                 about = (options, stream.message, dict(stream.message_options))
                 return self.session.open_messages(*about, stream.columns)

@@ -39,7 +39,7 @@ def check_sink(
     if sink.format.lower() == KAFKA:
         from windrow.spark.sinks.topic_broker import check_topic  # which loads more than most scripts need
 
-        with script.placed(sink.name_span):
+        with script.placed(sink.name_span, sink):
             check_topic(topic_of(dict(sink_of(sink).options), rejected=sink.rejected))
     else:
         refuse_messages(script, sink)

@@ -27,12 +27,18 @@ class ScriptText:
         return statement.name_span if word is None or place < 0 else (place, place + len(word))
 
     @contextmanager
-    def placed(self, span: Span) -> Iterator[None]:
-        """Gives an error that knows no place the place in the script that caused it."""
+    def placed(self, span: Span, statement: Created | None = None) -> Iterator[None]:
+        """Gives an error that knows no place the place in the script that caused it.
+
+        One that concerns an option of the `statement` is placed there, if it is written in it.
+        """
         try:
             yield
         except SettingsError as error:
             message, _, way_out = str(error).partition("\nhint: ")
+            if statement is not None and error.concerns is not None:
+                found = self.written(f"'{error.concerns}'", statement)
+                span = span if found == statement.name_span else found
             raise self.error(message, span, way_out or None) from None
 
     def error(self, message: str, span: Span, hint: str | None = None) -> QueryError:

@@ -22,7 +22,8 @@ def check_topic(topic: Topic) -> None:
         meant = closest(topic.topic, [name.upper() for name in shown])
         like = next((name for name in shown if name.upper() == meant), None)
         way = f"did you mean {like}?" if like else f"its topics: {', '.join(shown[:10]) or 'none'}"
-        raise SettingsError(f"the broker {topic.bootstrap} has no topic {topic.topic!r}\nhint: {way}")
+        told = f"the broker {topic.bootstrap} has no topic {topic.topic!r}\nhint: {way}"
+        raise SettingsError(told, concerns=topic.topic)
 
 
 def _topics(topic: Topic) -> Any:
@@ -48,10 +49,12 @@ def _unanswered(topic: Topic, said: list[Any], why: str) -> SettingsError:
     told = [each for each in said if each.code() != codes._ALL_BROKERS_DOWN]
     refused = [each for each in told if each.code() in (codes._AUTHENTICATION, codes.SASL_AUTHENTICATION_FAILED)]
     if refused:
-        return SettingsError(f"the broker {topic.bootstrap} does not let us in: {refused[-1].str()}")
+        told_us = f"the broker {topic.bootstrap} does not let us in: {refused[-1].str()}"
+        return SettingsError(told_us, concerns=topic.bootstrap)
     return BrokerAwayError(
         f"no broker answers at {topic.bootstrap} within {_REACH:.0f} seconds: {told[-1].str() if told else why}"
-        "\nhint: is it running, is its address right, and does it want another security.protocol?"
+        "\nhint: is it running, is its address right, and does it want another security.protocol?",
+        concerns=topic.bootstrap,
     )
 
 

@@ -25,6 +25,9 @@ _PATIENCE = {"request.timeout.ms": 4000, "default.api.timeout.ms": 7000}
 _RETRIES = {"retries": "1"}
 """What the client itself waits for, in milliseconds, at most, and how often it tries: it says more than we could."""
 
+_NO_HOST = "No resolvable bootstrap urls"
+"""What Kafka's client says where no name of a broker is known, which may pass, too."""
+
 _REFUSALS = ("AuthenticationException", "AuthorizationException")
 
 
@@ -39,7 +42,8 @@ def check_topics(spark: SparkSession, options: Mapping[str, str]) -> None:
             listed = f"its topics: {', '.join(shown[:10]) or 'none'}{', ...' if len(shown) > 10 else ''}"
             raise SettingsError(
                 f"the broker {options[BOOTSTRAP]} has no topic {name!r}"
-                f"\nhint: {f'did you mean {like}?' if like else listed}"
+                f"\nhint: {f'did you mean {like}?' if like else listed}",
+                concerns=name,
             )
 
 
@@ -128,13 +132,19 @@ class _Admin:
         kinds = [cause.getClass().getSimpleName() for cause in causes]
         said = (causes[-1].getMessage() if causes else None) or str(error)
         if any(kind in ("TimeoutException", "DisconnectException") for kind in kinds):
-            return BrokerAwayError(
-                f"no broker answers at {self._broker} within {PATIENCE_SECONDS} seconds"
-                "\nhint: is it running, is its address right, and does it want another security.protocol?"
-            )
+            return self._away(f"within {PATIENCE_SECONDS} seconds")
+        if _NO_HOST in said:
+            return self._away("since no host has that name")
         if any("Sasl" in kind or kind.endswith(_REFUSALS) for kind in kinds):
-            return SettingsError(f"the broker {self._broker} does not let us in: {said}")
-        return SettingsError(f"the broker {self._broker} cannot be asked: {said}")
+            return SettingsError(f"the broker {self._broker} does not let us in: {said}", concerns=self._broker)
+        return SettingsError(f"the broker {self._broker} cannot be asked: {said}", concerns=self._broker)
+
+    def _away(self, why: str) -> BrokerAwayError:
+        return BrokerAwayError(
+            f"no broker answers at {self._broker} {why}"
+            "\nhint: is it running, is its address right, and does it want another security.protocol?",
+            concerns=self._broker,
+        )
 
 
 def _patience(given: Mapping[str, str]) -> dict[str, str]:
