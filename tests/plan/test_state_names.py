@@ -141,6 +141,18 @@ SPACES = {
         "rows/1 of [rows 9 slide 3 rows] ticks by symbol string keeping count/1(*); float_sum/1(price double)",
         "1246aec3a9624c7e",
     ),
+    RowSpace(
+        "ticks",
+        CountWindow(rows=9, slide_rows=3, partition=("symbol",)),
+        None,
+        (SYMBOL,),
+        (ROWS.partial, ClusterPartial("clustering", algorithm="DBSCAN", parameters=(2.0, 3), coordinates=("price",))),
+        ("tree", "tree"),
+    ): (
+        "points/1 of [rows 9 slide 3 rows partition by symbol] ticks by symbol string"
+        " keeping count/1(*); clustering/1 DBSCAN(2.0, 3) of (price)",
+        "a91da1675a126e59",
+    ),
     RowPanes(
         "ticks",
         CountWindow(counted="x > 0"),

@@ -29,8 +29,10 @@ kernel           A clustering as a kernel: so that panes, windows and blocks tre
 micro_clusters   The table of a context's clusters: centres, counts and spreads, indexed by centre
 plugin           What a clustering is, seen from the framework: a plug-in that summarises points, merges summaries and
                  reports
+point_rows       What windows that count rows hold for a clustering: its rows, until it is known which are together
 points           Rows as points: which have all their coordinates, and which are rejected
 summary          What a pane keeps of a group's points: the plug-in's summary, and other aggregates of each of its rows
+taken_rows       Rows of a batch, each by itself: which batch it came in, and where there
 weighted_means   K-means over weighted rows, the same for the same rows
 """
 

@@ -16,6 +16,7 @@ from windrow.clustering.index import PICKED, IndexChoice
 from windrow.clustering.plugin import Clusters, Moves, Parameters, reported
 from windrow.clustering.points import points_of
 from windrow.clustering.summary import Summary, SummaryCodec, moved
+from windrow.clustering.taken_rows import ROW, as_rows, together
 from windrow.errors import ClusteringError, WindrowError
 from windrow.kernels import Fields, Lowered, Rows, concat, identity
 from windrow.kernels.columns import live
@@ -44,7 +45,8 @@ class Clustering(KernelDefaults):
     """Clusters of each group, by a plug-in; made by `clustering_for`, which checks what it is given.
 
     The values of its rows are structs: first the coordinates, then the arguments of the attached kernels. Summaries are
-    copied before they change, but for those that `combine_owned` is told nobody else has.
+    copied before they change, but for those that `combine_owned` is told nobody else has. Rows that are not summarised
+    yet (`taken_rows`) are combined as summaries are, all of a slot at once.
 
     >>> from windrow.clustering import clustering_for
     >>> birch = clustering_for("C_BIRCH", (1.0,), 2)
@@ -84,6 +86,10 @@ class Clustering(KernelDefaults):
             return self.plugin.sharing(self.parameters)
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
+        self._lift_owned(into, codes, rows, object())
+
+    def _lift_owned(self, into: Fields, codes: np.ndarray, rows: Rows, owner: object) -> None:
+        """As `lift`, but summaries that are marked as the `owner`'s are changed in place; new ones are so marked."""
         assert rows.values is not None
         children = rows.values.flatten()
         points, good = points_of(children[: self.dimensions])
@@ -92,7 +98,7 @@ class Clustering(KernelDefaults):
         kept = np.flatnonzero((codes >= 0) & good)
         for slot, part in _by_slot(codes, kept):
             held = into["summary"][slot]
-            summary = self._started() if held is None else self._copied(held)
+            summary = self._started(owner) if held is None else self._owned(held, owner)
             moves = self._added(summary, points[part])
             if moves is not None and self.attached:
                 lift_attached(self.attached, summary, moves, rows, part)
@@ -105,6 +111,11 @@ class Clustering(KernelDefaults):
 
     def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
         """As `combine`, but summaries that are marked as the `owner`'s are changed in place; new ones are so marked."""
+        if ROW in newer:
+            column, known = together(newer[ROW])
+            if column is not None:
+                self._lift_owned(into, slots[known], as_rows(column), owner)
+            return
         if newer["rejected"].any():
             np.add.at(into["rejected"], slots, newer["rejected"])
         held = into["summary"]
@@ -190,11 +201,11 @@ class Clustering(KernelDefaults):
         copy.owner = owner
         return copy
 
-    def _started(self) -> Summary:
+    def _started(self, owner: object) -> Summary:
         with self._blamed("init"):
             state = self.plugin.init(self.parameters)
         self._indexed(state)
-        return Summary(state, [identity(other.kernel, 0) for other in self.attached])
+        return Summary(state, [identity(other.kernel, 0) for other in self.attached], owner)
 
     def _copied(self, summary: Summary) -> Summary:
         with self._blamed("copy"):

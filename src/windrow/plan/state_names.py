@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 PANES, TOTALS, ROWS, OPENED, SESSIONS = "panes", "totals", "rows", "opened windows", "sessions"
 ROW_PANES = "row panes"
+POINTS = "points"
 ANSWER = "last answer"
 
 VERSIONS = {
@@ -35,6 +36,7 @@ VERSIONS = {
     TOTALS: 1,
     ROWS: 1,
     ROW_PANES: 1,
+    POINTS: 1,
     OPENED: 1,
     SESSIONS: 1,
     ANSWER: 1,
@@ -141,8 +143,11 @@ def space_text(space: Space) -> str:
 
 
 def row_space_text(space: RowSpace) -> str:
-    """Rows of a stream that are numbered for one window, windows that rows open and close, or sessions."""
+    """Rows of a stream that are numbered for one window, points among them, windows that rows open and close, or
+    sessions."""
     kind = {PredicateWindow: OPENED, SessionWindow: SESSIONS}.get(type(space.window), ROWS)
+    if space.holds_points and any(isinstance(partial, ClusterPartial) for partial in space.partials):
+        kind = POINTS
     held = f"{window_text(space.window)} {counted_rows(space.stream, space.rows, space.where, space.keys)}"
     return f"{versioned(kind)} of {held} keeping {_all(space.partials)}"
 

@@ -223,6 +223,11 @@ class RowSpace:
         return self.partition if self.is_alone else tuple(range(len(self.keys)))
 
     @property
+    def holds_points(self) -> bool:
+        """Whether points of clusterings are held as rows, to be summarised pane by pane."""
+        return not isinstance(self.window, PredicateWindow | SessionWindow)
+
+    @property
     def is_alone(self) -> bool:
         """Whether a shard gets all rows that it numbers; else it is sent the times of the others too."""
         return bool(self.partition) or isinstance(self.window, PredicateWindow | SessionWindow)

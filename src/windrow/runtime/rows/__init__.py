@@ -10,8 +10,8 @@ key_running      Windows by key of users' aggregates that can remove: each goes 
                  to batch
 key_runs         Rows of many keys side by side, and folds over them
 key_sums         Windows without bound by key: what all rows of a group have come to
-key_tree         Windows by key of users' aggregates that can merge: each is made of nodes of a tree, which are built
-                 once
+key_tree         Windows by key of users' aggregates that can merge, and of clusterings: each is made of nodes of a
+                 tree, which are built once
 key_windows      Which windows are due of which keys
 keyed_rows       The rows that windows by key still need, in blocks in the order of their arrival
 keyed_space      What spaces have in common whose shards hold all rows of their keys

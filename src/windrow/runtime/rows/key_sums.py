@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from windrow.clustering.taken_rows import ROW
 from windrow.kernels import Fields, Kernel, take
 from windrow.plan.instants import BEFORE_ALL
 from windrow.runtime.rows.key_runs import GroupRuns
@@ -62,7 +63,7 @@ class KeySums:
         if not len(new):
             return [take(fields, slots) for fields in held]
         runs, kernels = GroupRuns(new.slots, new.panes, new.partials), self._entering.kernels
-        users = [i for i, kernel in enumerate(kernels) if kernel.calls_code]
+        users = [i for i, kernel in enumerate(kernels) if kernel.calls_code or ROW in new.partials[i]]
         newer = runs.fold(kernels, slots, np.full(len(slots), BEFORE_ALL), highs, users)
         folded = []
         for i, (kernel, fields) in enumerate(zip(kernels, held)):
@@ -103,7 +104,7 @@ def _in_turn(
     kernel: Kernel, held: Fields, runs: GroupRuns, number: int, slots: np.ndarray, highs: np.ndarray
 ) -> Fields:
     """The fold of each of `slots` up to each of `highs`, each from the one before it, so that users' code is called
-    once for a row; kernel `number` of the runs."""
+    once for a row, and a clustering takes in those at once that are new; kernel `number` of the runs."""
     state, told = {name: column.copy() for name, column in held.items()}, take(held, slots)
     passed: dict[int, int] = {}
     for i in np.lexsort((highs, slots)).tolist():

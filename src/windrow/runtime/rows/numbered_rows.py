@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.clustering import kernel_of
+from windrow.clustering.point_rows import rows_kernel, summarised
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.cuts import Cuts, covered
@@ -21,7 +22,7 @@ from windrow.runtime.rows.pending_rows import PendingRows
 from windrow.runtime.rows.row_order import ARRIVAL, Numbered, RowOrder
 from windrow.runtime.rows.row_times import RowTimes
 from windrow.storage.blocks import Blocks, Snapshot
-from windrow.windows.entries import Entries, fields_of
+from windrow.windows.entries import Entries, fields_of, reduced
 from windrow.windows.held import LINGER
 from windrow.windows.log import PaneLog
 
@@ -49,6 +50,7 @@ class NumberedRows(Passing):
         self.space: Any = space
         self._blocks = blocks
         self._kernels = {partial.name: kernel_of(partial, user) for partial in space.partials}
+        self._waiting = {partial.name: rows_kernel(partial, user) for partial in space.partials}
         kept = snapshot or {"since": since, "first": None, "last": None, "kept_from": None}
         if snapshot is None and space.window.counted is None:  # of others nobody has counted those before
             kept["order"] = {"count": rows, "arrived": 0, "waiting": None}
@@ -116,8 +118,11 @@ class NumberedRows(Passing):
         if len(panes):
             own = own.take(pa.array(order))
             slots = self.groups.slots_of([own.column(f"key_{i}") for i in range(len(self.space.keys))], len(panes))
-            partials = tuple(fields_of(kernel, name, own) for name, kernel in self._kernels.items())
-            self.groups.refer(self.log.add(Entries(panes, slots, partials)).slots)
+            partials = tuple(fields_of(kernel, name, own) for name, kernel in self._waiting.items())
+            kernels = list(self._kernels.values())
+            entries = reduced(kernels, Entries(panes, slots, partials))
+            partials = tuple(map(summarised, kernels, entries.partials))
+            self.groups.refer(self.log.add(Entries(entries.panes, entries.slots, partials)).slots)
 
     def _gone_before(self, before: int) -> np.ndarray | None:
         """The slots of groups that were only in panes before `before`; None where there is no such pane."""

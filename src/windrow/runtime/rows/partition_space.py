@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from windrow.clustering import kernel_of
+from windrow.clustering.point_rows import PointRows, rows_kernel
+from windrow.kernels import Kernel
 from windrow.kernels.user import User
 from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.spaces import RowSpace
@@ -17,7 +18,7 @@ from windrow.runtime.rows.key_counts import KeyCounts
 from windrow.runtime.rows.key_running import KeyRunning
 from windrow.runtime.rows.key_runs import HeldRows, each_group
 from windrow.runtime.rows.key_sums import KeySums
-from windrow.runtime.rows.key_tree import KeyTree
+from windrow.runtime.rows.key_tree import KeyTree, leaf_rows
 from windrow.runtime.rows.key_windows import KeyWindows, due_key_windows
 from windrow.runtime.rows.keyed_rows import KeyedRows, Needed, Place
 from windrow.runtime.rows.keyed_space import KeyedSpace
@@ -48,15 +49,18 @@ class PartitionSpaceState(KeyedSpace):
         kept = snapshot or {"since": since, "passed": None}
         super().__init__(space, blocks, kept)
         self._window = space.window
-        self._kernels = [kernel_of(partial, user) for partial in space.partials]
+        self._kernels = [rows_kernel(partial, user) for partial in space.partials]
         self._passed: int | None = kept["passed"]
         self._counts = KeyCounts(f"{space.name}.counts", blocks, kept.get("counts"))
         self._rows = KeyedRows(f"{space.name}.rows", [Place(), *self._kernels], blocks, kept.get("rows"))
-        self._sums = KeySums(self._kernels, f"{space.name}.sums", blocks, kept.get("sums"))
+        folded = [_folding(kernel) for kernel in self._kernels]
+        self._sums = KeySums(folded, f"{space.name}.sums", blocks, kept.get("sums"))
         removing = [i for i, partial in enumerate(space.partials) if partial.kind == "user_rows"]
         merging = [i for i, kernel in enumerate(self._kernels) if isinstance(kernel, User)]
         self._running = KeyRunning(self._kernels, removing, f"{space.name}.running", blocks, kept.get("running"))
         self._tree = KeyTree(self._kernels, merging)
+        points = [i for i, kernel in enumerate(self._kernels) if isinstance(kernel, PointRows)]
+        self._points = KeyTree(folded, points, leaf=leaf_rows(space.window))
         self._new = nothing([Place(), *self._kernels])
         self._were: Needed = _all
         self.duplicates = 0
@@ -110,7 +114,7 @@ class PartitionSpaceState(KeyedSpace):
         freed = np.empty(0, np.int64)
         if self._owners is not self.groups:
             freed = self.groups.forget(np.concatenate([gone.slots, self._new.slots[~staying]]))
-        for users in (self._running, self._tree):
+        for users in (self._running, self._tree, self._points):
             if users.members:
                 users.leave(joined([gone, self._new.part(~staying)]), freed)
         self._new = nothing([Place(), *self._kernels])
@@ -146,7 +150,7 @@ class PartitionSpaceState(KeyedSpace):
             return slots
         self._rows.keep(lambda rows: ~np.isin(rows.slots, slots))
         self._sums.release(slots)
-        for users in (self._running, self._tree):
+        for users in (self._running, self._tree, self._points):
             if users.members:
                 users.leave(nothing([Place(), *self._kernels]), slots)
         self._counts.widen(self._owners.width)
@@ -158,7 +162,7 @@ class PartitionSpaceState(KeyedSpace):
     @property
     def bytes_held(self) -> int:
         """What must be in memory: sums without bound, windows kept folded, how many rows each key had, the groups."""
-        folded = self._running.nbytes + self._tree.nbytes + self._sums.nbytes
+        folded = self._running.nbytes + self._tree.nbytes + self._points.nbytes + self._sums.nbytes
         return folded + self._counts.nbytes + self._bytes_of_keys
 
     def save(self, version: int) -> None:
@@ -229,9 +233,9 @@ class PartitionSpaceState(KeyedSpace):
         if not len(lows):
             return None
         number, slots = each_group(windows.owners, *held.groups)
-        users = (*self._running.members, *self._tree.members)
-        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number], users)
-        for going_on in (self._running, self._tree):
+        apart = (*self._running.members, *self._tree.members, *self._points.members)
+        folded = held.by_group.fold(self._kernels, slots, lows[number], windows.highs[number], apart)
+        for going_on in (self._running, self._tree, self._points):
             if going_on.members:
                 told = going_on.slide(slots, lows[number], windows.highs[number], held.by_group)
                 for i, fields in zip(going_on.members, told):
@@ -270,6 +274,11 @@ class PartitionSpaceState(KeyedSpace):
         if window.slide_rows is not None:
             lows = (self._counts.count // window.slide_rows + 1) * window.slide_rows - (window.rows or 0)
         return lambda rows: rows.panes >= lows[rows.partials[0]["owner"]]
+
+
+def _folding(kernel: Kernel) -> Kernel:
+    """The kernel that windows are folded by."""
+    return kernel.clustering if isinstance(kernel, PointRows) else kernel
 
 
 def _all(rows: Entries) -> np.ndarray:

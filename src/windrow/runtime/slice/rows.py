@@ -7,8 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from windrow.clustering.point_rows import only_places
+from windrow.clustering.taken_rows import ROW as POINT_ROW
+from windrow.clustering.taken_rows import column_of
 from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.groupings import plain_keys, sets_in
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -35,6 +39,7 @@ def row_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk
 
     Where a shard gets all rows that it numbers they come with their times, and those that WHERE keeps out come as empty
     partials, since they are counted all the same. Else they come without both: the order of all rows is sent apart.
+    Points of clusterings come as they are, where the shard knows which are together.
     """
     counted = counted_rows(space, chunk)
     inside = counted if space.where is None else counted & chunk.passed(space.where)
@@ -54,9 +59,18 @@ def row_entries(space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk
     for i, key in enumerate(plain_keys(space.keys)):
         columns[f"key_{i}"] = canonical(chunk.column(key.sql).take(pa.array(sent)))
     for partial in space.partials:
+        if isinstance(partial, ClusterPartial) and space.holds_points:
+            columns[f"{partial.name}.{POINT_ROW}"] = _points(partial, chunk, sent, inside)
+            continue
         fields = identity(kernels[partial], len(sent))
         kernels[partial].lift(fields, codes, chunk.rows(partial))
         stored = to_arrow(kernels[partial], fields, whole=True)
         columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
     rows = pa.record_batch(columns)
     return repeated_rows(rows, space.keys) if sets_in(space.keys) else rows
+
+
+def _points(partial: ClusterPartial, chunk: Chunk, sent: np.ndarray, inside: np.ndarray) -> pa.Array:
+    """The rows of a clustering, none where WHERE keeps a row out."""
+    rows = column_of(chunk.rows(partial), only_places(partial))
+    return rows.take(pa.array(sent, mask=~inside[sent]))
