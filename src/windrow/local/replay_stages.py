@@ -157,7 +157,8 @@ class StageReplay:
     def _sliced(self, events: Mapping[str, pa.Table], arrived_us: int | None) -> list[Payload]:
         payloads: list[Payload] = []
         for task, plan in enumerate(self.plan.read):
-            slicer = Slicer(plan, task, [0], self._joins[plan.stream], halvings=self._halvings(self._batch))
+            halvings = self._halvings(self._batch)
+            slicer = Slicer(plan, task, [0], self._joins[plan.stream], halvings=halvings, compress=False)
             for batch in self._evaluated(plan, events[plan.stream], arrived_us).to_batches():
                 slicer.add(batch)
             payloads += slicer.payloads()

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numba import njit
 
 from windrow.kernels import bits
-from windrow.kernels.columns import plain, valid
+from windrow.kernels.columns import frozen, plain, valid, words
 from windrow.operators.changes import NEVER, Changes, joined, nothing
 from windrow.operators.order import stable_order
 from windrow.operators.row_table import RowTable
@@ -38,51 +39,91 @@ def _net_in_order(changes: Changes, types: Sequence[pa.DataType]) -> Changes:
 
     That is what a group sends, whose old row goes as the new one comes; only busier instants are looked at as a whole.
     """
-    begins = np.flatnonzero(np.append(True, changes.times[1:] != changes.times[:-1]))
-    sizes = np.diff(np.append(begins, len(changes)))
-    firsts = begins[sizes == 2]
+    firsts, busy, in_order = _at_instants(frozen(changes.times), frozen(changes.weights))
     weights = changes.weights.copy()
-    opposite = firsts[weights[firsts] == -weights[firsts + 1]]
-    busy = np.repeat((sizes > 2) | _add_up(weights, begins, sizes), sizes)
-    same = opposite[same_rows(changes.columns, opposite, opposite + 1)]
+    same = firsts[same_rows(changes.columns, firsts, firsts + 1)]
     weights[same] = weights[same + 1] = 0
-    kept = np.flatnonzero((weights != 0) & ~busy)
-    if not busy.any():
+    if not len(busy):
+        if in_order and not len(same):
+            return Changes(changes.times, changes.since, np.full(len(weights), NEVER), weights, changes.columns)
+        kept = np.flatnonzero(weights)
         return _signed_order(changes if len(kept) == len(changes) else changes.take(kept), weights[kept])
-    quiet = changes.take(kept)
-    rest = _netted(changes.take(np.flatnonzero(busy)), types)
-    both = joined([quiet, rest])
+    quiet = weights != 0
+    quiet[busy] = False
+    kept = np.flatnonzero(quiet)
+    rest = _netted(changes.take(busy), types)
+    both = joined([changes.take(kept), rest])
     return _signed_order(both, np.concatenate([weights[kept], rest.weights]))
 
 
-def _add_up(weights: np.ndarray, begins: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Of which instants two rows do not take each other away, if they are the same: they are put together."""
-    second = np.minimum(begins + 1, len(weights) - 1)
-    unlike: np.ndarray = (sizes == 2) & (weights[begins] != -weights[second])
-    return unlike
+@njit(cache=True, nogil=True)
+def _at_instants(times: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Of instants with two changes of which one comes as often as the other goes: where the first is. All changes of
+    instants where more may have to be put together. And whether `-` comes before `+` at every instant."""
+    size = times.size
+    firsts, busy = np.empty(size // 2 + 1, np.int64), np.empty(size, np.int64)
+    pairs, many, in_order = 0, 0, True
+    start = 0
+    while start < size:
+        stop = start + 1
+        in_order &= weights[start] != 0
+        while stop < size and times[stop] == times[start]:
+            in_order &= weights[stop - 1] <= 0 or weights[stop] > 0
+            stop += 1
+        if stop - start == 2 and weights[start] == -weights[start + 1]:
+            firsts[pairs] = start
+            pairs += 1
+        elif stop - start > 1:
+            for i in range(start, stop):
+                busy[many] = i
+                many += 1
+        start = stop
+    return firsts[:pairs], busy[:many], in_order
 
 
 def same_rows(columns: Sequence[pa.Array], left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Whether the row at each place of `left` is that at the same place of `right`: NULL is NULL, and NaN is NaN."""
     same = np.ones(len(left), bool)
+    others = []
     for column in map(plain, columns):
         if bits.fits(column.type):
-            keys, known = bits.keys(column), valid(column)
-            equal = keys[left] == keys[right]
+            known, equal = valid(column), _same_numbers(column, left, right)
             if known is not None:
                 equal = np.where(known[left] & known[right], equal, known[left] == known[right])
             same &= equal
-        elif pa.types.is_string(column.type) or pa.types.is_binary(column.type):
-            one, other = column.take(pa.array(left)), column.take(pa.array(right))
-            equal = pc.fill_null(pc.equal(one, other), False).to_numpy(zero_copy_only=False)
-            if column.null_count:
-                nulls = one.is_null().to_numpy(zero_copy_only=False) & other.is_null().to_numpy(zero_copy_only=False)
-                equal = equal | nulls
-            same &= equal
         else:
-            words = Words([column.type]).of([column], len(column))
-            same &= (words[left] == words[right]).all(axis=1)
+            others.append(column)
+    for column in others:  # which takes longer: only where the rest is the same
+        places = np.flatnonzero(same)
+        if len(places):
+            same[places] = _same_others(column, left[places], right[places])
     return same
+
+
+def _same_numbers(column: pa.Array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Whether the values are the same, of which none is NULL; -0.0 is 0.0."""
+    if not pa.types.is_floating(column.type):
+        whole = bits.bits(column)
+        equal: np.ndarray = whole[left] == whole[right]
+        return equal
+    numbers = words(column, np.dtype(f"f{column.type.bit_width // 8}"))
+    one, other = numbers[left], numbers[right]
+    alike: np.ndarray = (one == other) | ((one != one) & (other != other))
+    return alike
+
+
+def _same_others(column: pa.Array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The same of values that are more than a number, with NULLs among them."""
+    one, other = column.take(pa.array(left)), column.take(pa.array(right))
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        equal: np.ndarray = pc.fill_null(pc.equal(one, other), False).to_numpy(zero_copy_only=False)
+        if column.null_count:
+            nulls = one.is_null().to_numpy(zero_copy_only=False) & other.is_null().to_numpy(zero_copy_only=False)
+            equal = equal | nulls
+        return equal
+    found = Words([column.type]).of([pa.concat_arrays([one, other])], 2 * len(left))
+    alike: np.ndarray = (found[: len(left)] == found[len(left) :]).all(axis=1)
+    return alike
 
 
 def _netted(changes: Changes, types: Sequence[pa.DataType]) -> Changes:

@@ -59,12 +59,15 @@ class Slicer:
         joins: JoinedChunks | None = None,
         bounds: Bounds | None = None,
         halvings: int = 0,
+        compress: bool = True,
     ) -> None:
         """`joins` give the rows of joins with tables: with those that the plan has brought along, unless told so.
 
         Events outside of `bounds` are left to another source of the stream. Of a stream that may be shed, the share of
-        rows that are taken is 1, so often halved as `halvings` says.
+        rows that are taken is 1, so often halved as `halvings` says. Payloads that stay in this process need no
+        compression.
         """
+        self._compress = compress
         self._halvings = 0 if plan.shed is None else halvings
         self._plan, self._task, self._shards, self._bounds = plan, task, list(shards), bounds
         self._joins = joins or TableChunks(plan, dict(plan.static))
@@ -96,8 +99,8 @@ class Slicer:
         self._cut()
         if self._probe is None and not any(self._tallies.values()):
             return [replace(payload, stream=self._plan.stream) for payload in self._packed]
-        seen = _packed_cells(self._cells)
-        counted = seen if self._counted is self._cells else _packed_cells(self._counted)
+        seen = _packed_cells(self._cells, self._compress)
+        counted = seen if self._counted is self._cells else _packed_cells(self._counted, self._compress)
         counts = Payload(self._own, self._task, 0, self._probe, COUNTS, counted, **self._tallies)  # type: ignore[arg-type]
         headers = [Payload(shard, self._task, 0, self._probe, HEADER, seen) for shard in self._shards]
         if self._arrived is not None:
@@ -252,7 +255,7 @@ class Slicer:
                 self._packed.append(self._payload(shard, space.name, part))
 
     def _payload(self, shard: int, name: str, batch: pa.RecordBatch) -> Payload:
-        body = encode_batch(batch)
+        body = encode_batch(batch, compress=self._compress)
         return Payload(shard, self._task, len(self._packed), self._probe, name, body)
 
 
@@ -264,11 +267,11 @@ def _cells(chunk: Chunk, cuts: Cuts) -> tuple[np.ndarray, np.ndarray]:
     return histogram(numbers[chunk.timed], chunk.times[chunk.timed], len(starts))
 
 
-def _packed_cells(cells: Sequence[tuple[np.ndarray, np.ndarray]]) -> bytes:
+def _packed_cells(cells: Sequence[tuple[np.ndarray, np.ndarray]], compress: bool) -> bytes:
     """How many events there were, by time."""
     times = np.concatenate([times for times, _ in cells] or [np.empty(0, np.int64)])
     counts = np.concatenate([counts for _, counts in cells] or [np.empty(0, np.int64)])
-    return encode({"time": pa.array(times), "count": pa.array(counts)})
+    return encode({"time": pa.array(times), "count": pa.array(counts)}, compress=compress)
 
 
 def _unplaced(space: Space, lifted: Lifted, chunk: Chunk) -> np.ndarray:
