@@ -38,7 +38,7 @@ def test_a_row_larger_than_a_block_is_answered(text):
 
 
 def test_rows_that_exceed_the_limit_are_refused_with_their_size():
-    made = plan_of(["SELECT COLLECT_LIST(s) AS a FROM ticks [RANGE 30 SECONDS SLIDE 1 SECOND]"], events().schema)
+    made = plan_of(["SELECT COLLECT_LIST(s) AS a FROM ticks [RANGE UNBOUNDED SLIDE 1 SECOND]"], events().schema)
     core = Core(replace(made, memory_bytes=2 * BLOCK_BYTES))
     with pytest.raises(MemoryLimitError, match=r"q0 hold \d\.\d MB in the memory of a shard, and the limit is 2\.1 MB"):
         for number in range(len(TEXTS)):

@@ -46,6 +46,29 @@ def test_a_median_runs_beyond_the_limit_that_its_values_do_not_fit_into(spark: S
 
 
 @pytest.mark.slow
+def test_a_list_runs_beyond_the_limit_that_its_rows_do_not_fit_into(spark: SparkSession, tmp_path: Path):
+    """The second batch is another start, and reads the panes that the first has left in the state store."""
+    texts = [f"{number:050}" for number in np.random.default_rng(5).permutation(60_000)]
+    times = START + np.arange(len(texts)) * 160
+    for part in (slice(0, 30_000), slice(30_000, None)):
+        put(tmp_path / "in", pa.table({"ts": instants(times[part].tolist()), "s": texts[part]}))
+        session = windrow.Session(spark, shards=2, memory="2.1 MB")
+        session.stream("ticks", stream_of(spark, tmp_path / "in", "ts TIMESTAMP, s STRING"), time="ts")
+        session.query(
+            "lists", "SELECT COLLECT_LIST(s) AS a, COUNT(DISTINCT s) AS n FROM ticks [RANGE 9 SECONDS SLIDE 1 SECOND]"
+        )
+        sinks = {"lists": windrow.sink("parquet", path=tmp_path / "out")}
+        job = session.start(str(tmp_path / "checkpoint"), sinks, "available now")
+        finish(job, flush=False)
+    assert 0 < job.progress()["ticks"]["memory_bytes"] <= 2 * 2_100_000
+    found = {row["window_end"]: (row["a"], row["n"]) for row in rows_of(tmp_path / "out")}
+    assert len(found) == 9
+    for end, (listed, distinct) in found.items():
+        inside = (times < end) & (times >= end - 9_000_000)
+        assert listed == [text for text, there in zip(texts, inside) if there] and distinct == len(listed)
+
+
+@pytest.mark.slow
 def test_query_3_runs_under_two_megabytes_and_answers_as_replay_does(spark: SparkSession, tmp_path: Path):
     """More rows than that are in the window of each shard; the second batch is another start."""
     text = "SELECT k, SUM(x * v) / SUM(v) AS vwap FROM ticks [RANGE 1 HOUR] GROUP BY k"

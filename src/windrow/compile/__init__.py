@@ -63,7 +63,6 @@ plan_stream             What a stage does with one stream: the spaces that answe
 push_distinct           Take duplicates out before a join or a union rather than after it
 read_choose             What users ask for by name, read and checked: the wishes of a session, of a query, or of a
                         command
-refuse_large            Refuses windows that are known beforehand not to fit into memory
 refuse_shards           Refuses a DISTRIBUTE BY that sends all events to a shard that there is not
 round_slide             SLIDE ABOUT: a slide close to one that is scheduled already becomes that one, so that their
                         windows share edges

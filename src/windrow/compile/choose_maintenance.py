@@ -169,7 +169,7 @@ def running(partial: Partial, what: str) -> tuple[str, str]:
     """The way that goes on from the last window, and what it does."""
     why = f"adds the {what} that enter and subtracts those that leave"
     if partial.held:
-        return "held", f"{why}, in memory; after a restart it is folded again"
+        return "held", f"{why}, in memory while half of it is enough, else read from panes; a restart folds it again"
     return "subtract", why
 
 

@@ -19,7 +19,6 @@ from windrow.compile.join_runs import join_runs
 from windrow.compile.keep_rows import Figures
 from windrow.compile.plan_changes import tables_of
 from windrow.compile.plan_stages import StageNeeds, plan_stages
-from windrow.compile.refuse_large import refuse_large
 from windrow.compile.refuse_shards import refuse_shards
 from windrow.compile.rule import Arriving
 from windrow.compile.rules import RULES
@@ -168,7 +167,4 @@ class Compiler:
             queries = [rule(query, tables, local) for query in queries]
         plan = plan_stages(queries, around)
         refuse_shards(plan, shards or wishes.in_one or wishes.shards or 1)
-        if figures is not None and wishes.shards is not None:
-            for stream in plan.stages[0].streams:
-                refuse_large(stream, wishes.shards, figures)
         return plan

@@ -34,7 +34,11 @@ plain_values    Plain values as bytes and back: what states and payloads hold, w
                 read
 rounding        How far answers may lie apart and still be the same but for rounding
 sketches        APPROX_COUNT_DISTINCT and APPROX_QUANTILE: sketches of a fixed size, by Apache DataSketches
-spilled_values  The values of a window that do not fit into memory together: answered from the sorted runs of its panes
+spilled_counts  COUNT(DISTINCT) and MODE of texts, bytes and decimals that do not fit into memory together
+spilled_lists   COLLECT_LIST, STRING_AGG and MAP_AGG of windows larger than memory: rows stay in panes until they are
+                told
+spilled_values  Order statistics of values that do not fit into memory together: drawn from the sorted runs of panes
+spilled_window  The values of a window that do not fit into memory together: read from its panes, some groups at a time
 state_codec     The states of users' code in blocks and payloads: as plain values, by their own `dump` and `load`, or as
                 pickles
 stored          Partials on their way into blocks and back: a column that says nothing is left out

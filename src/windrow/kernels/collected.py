@@ -11,12 +11,11 @@ import pyarrow as pa
 from windrow.kernels.columns import live, plain
 from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
 from windrow.kernels.listed import joined_texts, last_by_key
+from windrow.kernels.spilled_lists import Piece, Pieces, SpilledPieces
+from windrow.kernels.spilled_window import SpilledGroup
 
 PIECES = "pieces"
 """The field of a partial that holds rows."""
-
-Piece = tuple[np.ndarray, pa.Array]
-"""Times and values of some rows."""
 
 
 class PieceCodec:
@@ -65,6 +64,7 @@ class Collected(KernelDefaults):
     type: pa.DataType
     nulls: bool = False
     reversible = True
+    spill = SpilledPieces()
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -108,15 +108,25 @@ def lift_pieces(held: np.ndarray, codes: np.ndarray, times: np.ndarray, values: 
 def append_pieces(held: np.ndarray, slots: np.ndarray, newer: np.ndarray) -> None:
     """Put `newer` pieces behind those that are `held` in their slots."""
     for slot, pieces in _given(slots, newer).items():
-        held[slot] = (*(held[slot] or ()), *pieces)
+        before = held[slot]
+        held[slot] = before.plus(tuple(pieces)) if isinstance(before, SpilledGroup) else (*(before or ()), *pieces)
 
 
 def all_rows(held: np.ndarray) -> tuple[np.ndarray, np.ndarray, pa.Array | None]:
     """How many rows each slot has, and the times and values of all, one slot after the other."""
-    pieces = [piece for parts in held if parts is not None for piece in parts]
-    lengths = np.array([sum(len(times) for times, _ in parts or ()) for parts in held], np.int64)
+    found = [_at_hand(parts) for parts in held.tolist()]
+    pieces = [piece for parts in found for piece in parts]
+    lengths = np.array([sum(len(times) for times, _ in parts) for parts in found], np.int64)
     times = np.concatenate([np.empty(0, np.int64), *(times for times, _ in pieces)])
     return lengths, times, pa.concat_arrays([values for _, values in pieces]) if pieces else None
+
+
+def _at_hand(parts: Pieces | SpilledGroup | None) -> Pieces:
+    """The pieces of a group, read where they are not in memory."""
+    if isinstance(parts, SpilledGroup):
+        read: Pieces = parts.read()
+        return read
+    return parts or ()
 
 
 def _given(slots: np.ndarray, elements: np.ndarray) -> dict[int, list[Piece]]:

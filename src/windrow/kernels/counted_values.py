@@ -13,6 +13,8 @@ import pyarrow as pa
 from windrow.kernels.columns import live, plain
 from windrow.kernels.footprint import size_of
 from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
+from windrow.kernels.spilled_counts import LargeCounts, SpilledCounts
+from windrow.kernels.spilled_window import SpilledGroup
 from windrow.kernels.value_versions import Version
 
 LARGE = 256
@@ -39,6 +41,10 @@ class CountTable:
                 self.counts[value] = left
             else:
                 del self.counts[value]
+
+
+Asked = Counts | Version[CountTable] | SpilledGroup
+"""What answers are drawn from: a partial, or what is read from panes."""
 
 
 class CountCodec:
@@ -85,6 +91,7 @@ class CountedValues(KernelDefaults):
 
     type: pa.DataType
     reversible = True
+    spill = SpilledCounts()
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -134,7 +141,9 @@ def _given(slots: np.ndarray, elements: np.ndarray) -> Iterator[tuple[int, Count
             yield slot, dict(counts_of(counts)) if isinstance(counts, Version) else counts
 
 
-def _changed(held: Counts | Version[CountTable], counts: Counts, sign: int) -> Counts | Version[CountTable] | None:
+def _changed(held: Asked, counts: Counts, sign: int) -> Asked | None:
+    if isinstance(held, SpilledGroup):
+        return held.plus(counts)
     if not isinstance(held, Version) and len(held) + len(counts) > LARGE:
         held = Version(CountTable(dict(held)))
     if isinstance(held, Version):
@@ -145,14 +154,26 @@ def _changed(held: Counts | Version[CountTable], counts: Counts, sign: int) -> C
     return table.counts or None
 
 
-def _distinct(held: Counts | Version[CountTable]) -> int:
+def _distinct(asked: Asked) -> int:
+    held = _at_hand(asked)
+    if isinstance(held, LargeCounts):
+        return held.distinct
     if isinstance(held, Version):
         return held.ask("COUNT_DISTINCT", lambda table: len(table.counts))
     return len(held)
 
 
-def _mode(held: Counts | Version[CountTable]) -> object:
+def _mode(asked: Asked) -> object:
+    held = _at_hand(asked)
+    if isinstance(held, LargeCounts):
+        return held.mode
     return held.ask("MODE", lambda table: _most(table.counts)) if isinstance(held, Version) else _most(held)
+
+
+def _at_hand(held: Asked) -> Counts | Version[CountTable] | LargeCounts:
+    """The counts of a group, read where they are not in memory."""
+    found: Counts | Version[CountTable] | LargeCounts = held.read() if isinstance(held, SpilledGroup) else held
+    return found
 
 
 def _most(counts: Counts) -> object:

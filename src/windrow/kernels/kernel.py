@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pyarrow as pa
 
+from windrow.kernels.spilled_window import Spill
 from windrow.kernels.two_doubles import Pair
 
 Fields = dict[str, np.ndarray]
@@ -112,6 +113,10 @@ class Kernel(Protocol):
     def running(self) -> Kernel:
         """The kernel of windows that are kept folded: it is given partials of this one. Most often this one itself."""
 
+    @property
+    def spill(self) -> Spill | None:
+        """How answers are drawn from panes where a window cannot be in memory; None where partials are small."""
+
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         """Add row i to slot `codes[i]`; a code of -1 skips the row. Called with each batch of events."""
 
@@ -158,6 +163,7 @@ class KernelDefaults:
     __slots__ = ()
     calls_code = False
     rounds = False
+    spill: Spill | None = None
 
     @property
     def running(self: Kernel) -> Kernel:

@@ -12,7 +12,8 @@ import pyarrow as pa
 from windrow.kernels import bits
 from windrow.kernels.columns import live, plain, reals
 from windrow.kernels.kernel import OBJECT, Field, Fields, KernelDefaults, Lowered, Rows
-from windrow.kernels.spilled_values import LargeValues, SpilledGroup
+from windrow.kernels.spilled_values import LargeValues, SpilledRuns
+from windrow.kernels.spilled_window import SpilledGroup
 from windrow.kernels.value_codec import ValueCodec
 from windrow.kernels.value_index import ValueIndex
 from windrow.kernels.value_ranks import FLOATS, SIGNED, UNSIGNED, between, interpolated, reals_of
@@ -55,6 +56,7 @@ class OrderedValues(KernelDefaults):
     type: pa.DataType
     fields = (Field("values", OBJECT, ValueCodec.TYPE, None, codec=ValueCodec()),)
     reversible = True
+    spill = SpilledRuns()
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
         assert rows.values is not None
@@ -135,8 +137,10 @@ class OrderedValues(KernelDefaults):
         return float(interpolated(near, far, rank - first))
 
 
-def _changed(values: Values, runs: ValueRuns, sign: int) -> Values | None:
+def _changed(values: Asked, runs: ValueRuns, sign: int) -> Asked | None:
     """The values with `runs` added, or taken out if `sign` is -1; None if nothing is left."""
+    if isinstance(values, SpilledGroup):
+        return values.plus(runs)
     if isinstance(values, Version):
         newer = values.changed(runs, sign)
         return None if newer.index().total == 0 else newer
@@ -170,7 +174,8 @@ def _plain(values: Values) -> int | ValueRuns:
 
 def _at_hand(values: Asked) -> Values | LargeValues:
     """The values of a group, read where they are not in memory."""
-    return values.read() if isinstance(values, SpilledGroup) else values
+    found: Values | LargeValues = values.read() if isinstance(values, SpilledGroup) else values
+    return found
 
 
 def _distinct(asked: Asked | None) -> int:

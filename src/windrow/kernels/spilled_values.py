@@ -1,4 +1,4 @@
-"""The values of a window that do not fit into memory together: answered from the sorted runs of its panes."""
+"""Order statistics of values that do not fit into memory together: drawn from the sorted runs of panes."""
 
 from __future__ import annotations
 
@@ -15,90 +15,31 @@ from windrow.kernels.value_ranks import reals_of
 from windrow.kernels.value_runs import ValueRuns, joined_runs, one, runs_of
 from windrow.kernels.value_versions import Version
 
-RUN_BYTES = 16
-"""A distinct value of a run: its key, and how often it occurs."""
-
 SAMPLED = 4096
 """About so many keys are looked at to cut all of them into ranges."""
 
 LOWEST = -(2**63)
 
-Parts = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
-"""All panes of a window, some at a time and as often as asked: the slot of each entry, and its values."""
+Values = int | ValueRuns | Version[ValueIndex]
+"""What a pane has of a group: one value, some, or many."""
 
 
-class SpilledWindow:
-    """The values of all groups of a window, read from its panes; at most about `room` bytes of them at a time.
+class SpilledRuns:
+    """Sorted runs, of which a large group is cut into ranges of keys, and only the range is read that an answer lies in
+    (a distribution sort that keeps what is asked: Knuth, The Art of Computer Programming 3, section 5.4.9)."""
 
-    Small groups are read several at a time, in order of their slots. A large one is cut into ranges of keys, and only
-    the range is read that an answer lies in (a distribution sort that keeps what is asked: Knuth, The Art of Computer
-    Programming 3, section 5.4.9).
-    """
+    unit = 16  # a distinct value of a run: its key, and how often it occurs
 
-    def __init__(self, parts: Parts, width: int, room: int) -> None:
-        self._parts, self._most = parts, max(256, room // (4 * RUN_BYTES))
-        self._sizes = np.zeros(width, np.int64)
-        for slots, values in parts():
-            np.add.at(self._sizes, slots, np.fromiter(map(_size, values), np.int64, len(values)))
-        self._first, self._stop = 0, 0
-        self._near: dict[int, ValueRuns] = {}
-        self._large: tuple[int, LargeValues] | None = None
+    def size(self, values: Values) -> int:
+        if isinstance(values, int):
+            return 1
+        return values.index().distinct if isinstance(values, Version) else values.distinct
 
-    @property
-    def nbytes(self) -> int:
-        """What the runs of all panes take."""
-        return int(self._sizes.sum()) * RUN_BYTES
+    def joined(self, parts: list[Values]) -> ValueRuns:
+        return joined_runs([_plain(part) for part in parts])
 
-    def groups(self) -> np.ndarray:
-        """For each slot its values, or None."""
-        groups = np.empty(len(self._sizes), object)
-        for slot in np.flatnonzero(self._sizes).tolist():
-            groups[slot] = SpilledGroup(self, slot)
-        return groups
-
-    def of(self, slot: int) -> ValueRuns | LargeValues:
-        """The values of one group."""
-        if self._sizes[slot] > self._most:
-            if self._large is None or self._large[0] != slot:
-                self._near, self._stop = {}, 0
-                self._large = slot, LargeValues(lambda: self._runs_of(slot), int(self._sizes[slot]), self._most)
-            return self._large[1]
-        if not self._first <= slot < self._stop:
-            self._large = None
-            self._load(slot)
-        return self._near[slot]
-
-    def _load(self, slot: int) -> None:
-        """Read the groups from `slot` on, as many as there is room for."""
-        sizes = self._sizes[slot:]
-        small = np.where(sizes > self._most, 0, sizes)
-        self._first, self._stop = slot, slot + max(1, int(np.searchsorted(small.cumsum(), self._most, side="right")))
-        found: dict[int, list[ValueRuns | int]] = {}
-        for slots, values in self._parts():
-            near = (slots >= self._first) & (slots < self._stop) & (self._sizes[slots] <= self._most)
-            for place in np.flatnonzero(near).tolist():
-                found.setdefault(int(slots[place]), []).append(_plain(values[place]))
-        self._near = {slot: joined_runs(parts) for slot, parts in found.items()}
-
-    def _runs_of(self, slot: int) -> Iterator[ValueRuns]:
-        for slots, values in self._parts():
-            for place in np.flatnonzero(slots == slot).tolist():
-                part = _plain(values[place])
-                yield one(part) if isinstance(part, int) else part
-
-
-class SpilledGroup:
-    """The values of one group of a window that is not in memory: the partial that answers are drawn from."""
-
-    __slots__ = ("_slot", "_window")
-    nbytes = 0
-
-    def __init__(self, window: SpilledWindow, slot: int) -> None:
-        self._window, self._slot = window, slot
-
-    def read(self) -> ValueRuns | LargeValues:
-        """The values, to be asked at once and not kept."""
-        return self._window.of(self._slot)
+    def large(self, parts: Callable[[], Iterator[Values]], size: int, most: int) -> LargeValues:
+        return LargeValues(lambda: (_run(part) for part in parts()), size, most)
 
 
 class LargeValues:
@@ -191,11 +132,10 @@ def _distances(run: ValueRuns, middle: float, kind: int) -> ValueRuns:
     return joined_runs([_none(), runs_of(bits.keys(pa.array(far[order])), run.counts[order])])
 
 
-def _size(values: int | ValueRuns | Version[ValueIndex] | None) -> int:
-    if values is None or isinstance(values, int):
-        return 0 if values is None else 1
-    return values.index().distinct if isinstance(values, Version) else values.distinct
-
-
-def _plain(values: int | ValueRuns | Version[ValueIndex]) -> int | ValueRuns:
+def _plain(values: Values) -> int | ValueRuns:
     return values.index().runs() if isinstance(values, Version) else values
+
+
+def _run(values: Values) -> ValueRuns:
+    plain = _plain(values)
+    return one(plain) if isinstance(plain, int) else plain

@@ -59,7 +59,7 @@ class RowTable:
         self._open((snapshot or {}).get("pages"))
         self._settled: int = (snapshot or {}).get("settled", len(self))
         if self._working is not None:
-            self._working.yielding.append(self)
+            self._working.may_ask(self)
 
     def _open(self, pages: Snapshot | None) -> None:
         if pages is not None:

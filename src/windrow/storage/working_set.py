@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Protocol
+from weakref import ref
 
 from windrow.storage.blocks import Blocks, PrefixedBlocks
 
@@ -57,8 +58,7 @@ class WorkingSet:
     def __init__(self, home: Blocks, limit_bytes: int | None = None, eviction: str = "distance") -> None:
         self._home, self.limit_bytes, self._eviction = home, limit_bytes, eviction
         self._keepers: list[Keeper] = []
-        self.yielding: list[Yielding] = []
-        """Those who may be asked to give what they hold."""
+        self._yielding: list[ref[Yielding]] = []
         self.kept = self.held = self._uses = 0
         self.reads = self.writes = 0
 
@@ -78,6 +78,10 @@ class WorkingSet:
     def join(self, keeper: Keeper) -> None:
         """`keeper` keeps blocks of this store, and changes `kept` with what they take."""
         self._keepers.append(keeper)
+
+    def may_ask(self, holder: Yielding) -> None:
+        """As long as `holder` lives, it may be asked to give what it holds."""
+        self._yielding.append(ref(holder))
 
     @property
     def is_full(self) -> bool:
@@ -112,7 +116,8 @@ class WorkingSet:
         """So much more is held. Where half of memory is, those who hold most that could be in blocks put it there."""
         self.held += more
         while not self.has_room(0, spare=True):
-            most = max(self.yielding, key=lambda each: each.gives, default=None)
+            holders = [holder for known in self._yielding if (holder := known()) is not None]
+            most = max(holders, key=lambda each: each.gives, default=None)
             if most is None or most.gives <= 0:
                 return
             most.give()

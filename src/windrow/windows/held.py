@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from windrow.kernels import Fields, identity
-from windrow.kernels.ordered_values import OrderedValues
-from windrow.kernels.spilled_values import SpilledWindow
+from windrow.kernels import Fields, Kernel, identity
+from windrow.kernels.spilled_window import SpilledWindow
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.working_set import working_set_of
 from windrow.windows.maintenance import PaneSource
@@ -20,7 +19,7 @@ LINGER = 8
 
 
 GROWS = 2
-"""An index of values takes about twice what their runs do."""
+"""What is kept folded takes about twice what panes hold: an index of values, a table of counts."""
 
 
 class Held(Subtract):
@@ -31,18 +30,36 @@ class Held(Subtract):
     that had the shard some batches ago adds the panes that have come since and takes out those that have gone, which
     linger in the log for that.
 
-    Order statistics need no fold: where it would take more than half of the memory, each window is answered from the
-    sorted runs of its panes, which are in blocks.
+    No answer needs the fold: where it would take more than half of the memory, each window is answered from its panes,
+    which are in blocks.
     """
 
     def __init__(self, panes: PaneSource, family: str, blocks: Blocks) -> None:
         super().__init__(panes, family, blocks)
         self._older: Accumulate | None = None
-        working = working_set_of(blocks)
-        in_runs = all(isinstance(kernel, OrderedValues) for kernel in panes.kernels)
-        limit = working.limit_bytes if working is not None and in_runs else None
-        self._room = None if limit is None else limit // 2
+        self._working = working_set_of(blocks)
+        self._spills = [kernel.spill for kernel in panes.kernels if kernel.spill is not None]
+        limit = self._working.limit_bytes if self._working is not None else None
+        self._room = None if limit is None or len(self._spills) < len(panes.kernels) else limit // 2
         self._spilled = False
+        if self._working is not None and self._room is not None:
+            self._working.may_ask(self)
+
+    @property
+    def gives(self) -> int:
+        """How much less would be in memory if windows were answered from panes."""
+        return 0 if self._room is None or self._spilled else self.nbytes
+
+    def give(self) -> None:
+        """Let go of what is folded: others hold so much that there is no room for it."""
+        assert self._working is not None
+        held = self.nbytes
+        self._let_go()
+        self._working.held -= held
+
+    def _let_go(self) -> None:
+        self._spilled, self.low, self.high = True, None, None
+        self.window = [identity(kernel, 0) for kernel in self._kernels]
 
     def adopt(self, older: Accumulate) -> None:
         """Go on from the window of an `older` view, which is not used any more."""
@@ -54,25 +71,25 @@ class Held(Subtract):
             return super().answer(panes, width)
         if self._spilled or self.low is None:  # nothing is folded yet, and it may be more than there is room for
             apart = self._apart(panes, width, self._room)
-            size = max(window.nbytes for window in apart)
+            size = sum(window.nbytes for window in apart)
             self._spilled = size * GROWS > (self._room // 2 if self._spilled else self._room)
             if self._spilled:
-                return [{"values": window.groups()} for window in apart]
+                return _answered(self._kernels, apart)
         folded = super().answer(panes, width)
         if self.nbytes <= self._room:
             return folded
-        self._spilled, self.low, self.high = True, None, None
-        self.window = [identity(kernel, 0) for kernel in self._kernels]
-        return [{"values": window.groups()} for window in self._apart(panes, width, self._room)]
+        self._let_go()
+        return _answered(self._kernels, self._apart(panes, width, self._room))
 
     def _apart(self, panes: range, width: int, room: int) -> list[SpilledWindow]:
-        """The values of each kernel, in the runs of `panes`."""
+        """The values of each kernel, in `panes`."""
 
         def parts(place: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             for entries in self._panes.parts(panes.start, panes.stop):
-                yield entries.slots, entries.partials[place]["values"]
+                (values,) = entries.partials[place].values()
+                yield entries.slots, values
 
-        return [SpilledWindow(partial(parts, place), width, room) for place in range(len(self._kernels))]
+        return [SpilledWindow(spill, partial(parts, place), width, room) for place, spill in enumerate(self._spills)]
 
     def drop(self, before: int) -> None:
         self._go_on(before)
@@ -90,3 +107,7 @@ class Held(Subtract):
 
     def snapshot(self) -> Snapshot:
         return {}
+
+
+def _answered(kernels: Sequence[Kernel], apart: Sequence[SpilledWindow]) -> list[Fields]:
+    return [{kernel.fields[0].name: window.groups()} for kernel, window in zip(kernels, apart)]
