@@ -8,13 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.kernels.columns import plain, valid
-from windrow.operators.changes import Changes
+from windrow.operators.changes import Changes, joined
 from windrow.operators.operator import Evaluate, Stateless
 from windrow.operators.pairs import expand
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.plan.nodes.joins import TableJoin
 from windrow.storage.blocks import MemoryBlocks
+
+MOST_PAIRS = 1_000_000
+"""So many pairs are looked at together where rows only need a partner, and every row of the table may be one."""
 
 
 class TableJoinRows(Stateless):
@@ -37,6 +40,13 @@ class TableJoinRows(Stateless):
 
     def process(self, inputs: Sequence[Changes], clock: int) -> Changes:
         (changes,) = inputs
+        at_once = max(MOST_PAIRS // max(len(self._rows), 1), 1)
+        if self._node.on or self._node.kind not in ("semi", "anti") or len(changes) <= at_once:
+            return self._process(changes)
+        begins = range(0, len(changes), at_once)
+        return joined([self._process(changes.part(slice(row, min(row + at_once, len(changes))))) for row in begins])
+
+    def _process(self, changes: Changes) -> Changes:
         columns = [changes.columns[place] for place in self._places]
         known = _known(self._must(columns), len(changes))
         slots = np.where(known, self._keys.find(columns, len(changes)), -1)

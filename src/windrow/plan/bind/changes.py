@@ -35,6 +35,7 @@ from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.plain_select import is_plain, names_edges
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
+from windrow.plan.bind.source_names import OWN
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import SubQueries
@@ -174,7 +175,9 @@ class _Binder:
             return {table.alias_or_name: list(self._source(table, others, reach).columns) for table in tables}
 
         around = {alias: list(source.columns) for alias, source in bound}
-        taken = SubQueries(around, columns_of, self.scope, self.sub_queries)
+        taken = SubQueries(
+            around, columns_of, self.scope, self.sub_queries, lambda table: is_table(table, named, self.scope)
+        )
         tree = taken.taken_out(tree)
         self.sub_queries += len(taken.joins)
         bound += [(join.this.alias, self._source(join.this, named, window)) for join in taken.joins]
@@ -187,7 +190,8 @@ class _Binder:
         if isinstance(source, Static):
             read = tuple(dict(sorted(source.reads.items())).values())
             table = f"t{number}:{source.name}"
-            left, on = keys_of_table(left, step, self.scope)
+            asked = sources.named[number][0].startswith(OWN)  # IN and EXISTS, which tell types apart
+            left, on = keys_of_table(left, step, self.scope, read if asked else ())
             check_conditions(step.residual, (*left.columns, *read), self.scope)
             kind = kind_with_table(step, self.scope)
             return TableJoin(left, table, read, on, kind, residual, tuple(step.null_safe))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Literal
 
+import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import error_at, expression_sql
@@ -14,7 +16,7 @@ from windrow.plan.bind.check_from import above
 from windrow.plan.bind.joins import JoinStep
 from windrow.plan.bind.typing import checked_type, type_name
 from windrow.plan.bind.widen import cast_to, wider
-from windrow.plan.nodes.changes import Computed, Node, Project
+from windrow.plan.nodes.changes import Column, Computed, Node, Project
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -36,11 +38,29 @@ def keys_of_streams(left: Node, right: Node, step: JoinStep, scope: Scope) -> tu
     return _with(left, mine), _with(right, theirs), tuple(pairs)
 
 
-def keys_of_table(left: Node, step: JoinStep, scope: Scope) -> tuple[Node, Pairs]:
-    """The stream's side of a join with a table, which has its columns only, and what both are compared by."""
+def keys_of_table(left: Node, step: JoinStep, scope: Scope, typed: Sequence[Column] = ()) -> tuple[Node, Pairs]:
+    """The stream's side of a join with a table, which has its columns only, and what both are compared by.
+
+    `typed` are columns of the table whose types must go with those that they are compared with.
+    """
     mine: dict[str, Computed] = {}
-    pairs = tuple((_column(one, left, mine, above(scope)), other.name) for one, other in step.on)
-    return _with(left, mine), pairs
+    types = {column.name: column.type for column in typed}
+    pairs = []
+    for one, other in step.on:
+        if other.name in types:
+            one = _as_wide(one, left, types[other.name], step, scope)
+        pairs.append((_column(one, left, mine, above(scope)), other.name))
+    return _with(left, mine), tuple(pairs)
+
+
+def _as_wide(node: exp.Expr, plan: Node, type: pa.DataType, step: JoinStep, scope: Scope) -> exp.Expr:
+    """What a column of a table of this type is compared with, in a type that holds the values of both."""
+    own = checked_type(node, plan.schema, above(scope))
+    both = wider(own, type)
+    if both is None:
+        message = f"{type_name(own)} is compared with {type_name(type)} of a table"
+        raise error_at(step.place, message, scope.text, "CAST one side to the type of the other")
+    return node if own == both else cast_to(node, both)
 
 
 def _column(node: exp.Expr, plan: Node, own: dict[str, Computed], scope: Scope) -> str:

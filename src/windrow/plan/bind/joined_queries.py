@@ -13,6 +13,7 @@ from windrow.plan.bind.edges import EDGES
 from windrow.plan.bind.joins import all_of, conjuncts_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.over_changes import aggregates
+from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.source_names import OWN
 
 ONE_ROW = "one_row"
@@ -36,6 +37,7 @@ class JoinedQueries:
     columns_of: Callable[[exp.Select], Columns]
     scope: Scope
     first: int
+    is_table: Callable[[exp.Expr], bool]
     joins: list[exp.Join] = field(default_factory=list)
 
     def join(
@@ -63,8 +65,55 @@ class JoinedQueries:
         one_row: bool = False,
     ) -> None:
         """Join with a sub-query; with `one_row`, it should have one for each row that it is joined with."""
+        self._refuse_tables(inner, place)
         source = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(alias)))
         source.meta.update({**place.meta, ONE_ROW: one_row})
+        self._add(source, word, conditions, place)
+
+    def join_table(
+        self,
+        inner: exp.Select,
+        word: str,
+        conditions: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]],
+        place: exp.Expr,
+    ) -> None:
+        """Join with the rows of the table that a sub-query reads; `conditions` are of the values that it selects.
+
+        A row has a partner or has none, however many: the table is joined as it is.
+        """
+        own, alias = self.columns_of(inner), self.alias()
+        source = inner.args["from_"].this.copy()
+        old = source.args.get("alias")
+        source.set("alias", exp.TableAlias(this=exp.to_identifier(alias), columns=old and old.args.get("columns")))
+
+        def by_alias(node: exp.Expr) -> exp.Expr:
+            made: exp.Paren = exp.paren(node.copy())
+            for column in list(_columns(made)):
+                if not self._is_around(column, own):
+                    column.replace(placed_as(own_column(alias, column.name), column))
+            found: exp.Expr = made.this
+            return found
+
+        where = inner.args.get("where")
+        values = [by_alias(value.unalias()) for value in inner.selects]
+        asked = [by_alias(one) for one in ([] if where is None else conjuncts_of(where.this))]
+        self._add(source, word, [*conditions(values), *asked], place)
+
+    def reads_table(self, query: exp.Expr) -> bool:
+        """Whether a sub-query selects of the rows of one table, and does no more than that."""
+        if not isinstance(query, exp.Select) or query.args.get("joins") or not query.args.get("from_"):
+            return False
+        more = any(query.args.get(clause) for clause in CLAUSES if clause != "distinct")
+        return not more and self.is_table(query.args["from_"].this) and not aggregates(query, self.scope)
+
+    def _refuse_tables(self, inner: exp.Select, place: exp.Expr) -> None:
+        read = list(inner.find_all(exp.Table))
+        if read and all(map(self.is_table, read)):
+            what = "a sub-query over tables that is a value, an aggregate, or one of several conditions under OR"
+            hint = "IN or EXISTS of SELECT ... FROM table by itself or beside AND, or JOIN the table"
+            raise not_yet(place, f"{what},", self.scope.text, hint)
+
+    def _add(self, source: exp.Expr, word: str, conditions: Sequence[exp.Expr], place: exp.Expr) -> None:
         side = {"side": "LEFT"} if word == "LEFT" else {"kind": word}
         on = all_of([condition.copy() for condition in conditions]) if conditions else exp.true()
         join = exp.Join(this=source, on=on, **side)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -138,6 +138,9 @@ class SubQueries(JoinedQueries):
             asked = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
         if len(asked) > 1 and negated:
             raise not_yet(node, "NOT IN of several columns", self.scope.text, "NOT EXISTS (SELECT ... WHERE ...)")
+        if self.reads_table(query):
+            self._among_rows(query, asked, word, node)
+            return
         inner = self.plain(query, asked, node)
         correlated = self.correlated(inner)
         alias = self.alias()
@@ -154,6 +157,21 @@ class SubQueries(JoinedQueries):
                 expression=exp.Is(this=exp.paren(asked[0].copy()), expression=exp.Null()),
             )
             self.join(inner, {"missing": missing, **columns}, alias, word, [exp.paren(unknown), *conditions], node)
+
+    def _among_rows(self, query: exp.Select, asked: Sequence[exp.Expr], word: str, place: exp.Expr) -> None:
+        """The same of the rows of a table, which are there at any time."""
+        check_columns(query, len(asked), place, self.scope)
+
+        def equal(values: Sequence[exp.Expr]) -> list[exp.Expr]:
+            return [exp.EQ(this=one.copy(), expression=value) for one, value in zip(asked, values)]
+
+        def unknown(values: Sequence[exp.Expr]) -> list[exp.Expr]:
+            sides = [exp.Is(this=exp.paren(side.copy()), expression=exp.Null()) for side in (values[0], asked[0])]
+            return [exp.paren(exp.Or(this=sides[0], expression=sides[1]))]
+
+        self.join_table(query, word, equal, place)
+        if word == "ANTI" and asked:
+            self.join_table(query, word, unknown, place)
 
     def _value(self, node: exp.Subquery) -> exp.Expr:
         """The value of a sub-query with one column, from a join that adds one row at most."""
