@@ -23,18 +23,23 @@ def operands(name: str, left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.A
     >>> [side.type for side in operands("+", pa.array(["1"]), pa.array([1]))]
     [DataType(double), DataType(double)]
     """
+    kinds = _operand_types(name, left.type, right.type)
+    return coerce(left, kinds[0]), coerce(right, kinds[1])
+
+
+def _operand_types(name: str, left: pa.DataType, right: pa.DataType) -> tuple[pa.DataType, pa.DataType]:
     for side in (left, right):
-        if types.is_time(side.type):
-            raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(side.type)}")
-        if not (types.is_number(side.type) or side.type in (types.STRING, types.VOID)):
-            raise QueryError(f"{name} takes numbers, not {types.sql_name(side.type)}")
-    if types.STRING in (left.type, right.type) or left.type == right.type == types.VOID:
-        return coerce(left, types.DOUBLE), coerce(right, types.DOUBLE)
-    common = types.wider_type(left.type, right.type)
+        if types.is_time(side):
+            raise NotSupportedYet(f"replay does not evaluate {name} of {types.sql_name(side)}")
+        if not (types.is_number(side) or side in (types.STRING, types.VOID)):
+            raise QueryError(f"{name} takes numbers, not {types.sql_name(side)}")
+    if types.STRING in (left, right) or left == right == types.VOID:
+        return types.DOUBLE, types.DOUBLE
+    common = types.wider_type(left, right)
     assert common is not None
-    if types.is_decimal(common) and types.VOID not in (left.type, right.type):
-        return coerce(left, types.as_decimal(left.type)), coerce(right, types.as_decimal(right.type))
-    return coerce(left, common), coerce(right, common)
+    if types.is_decimal(common) and types.VOID not in (left, right):
+        return types.as_decimal(left), types.as_decimal(right)
+    return common, common
 
 
 def _sum(left: pa.Array, right: pa.Array, operation: Operation) -> pa.Array:
@@ -86,11 +91,10 @@ def multiply(left: pa.Array, right: pa.Array) -> pa.Array:
 @function("/", "try_divide", takes=[ANY, ANY])
 def divide(left: pa.Array, right: pa.Array) -> pa.Array:
     # Spark looks at the left side's type before it gives NULL one.
-    both = (left, right) if left.type != types.VOID else (coerce(left, types.DOUBLE), right)
-    exact = operands("/", *both)
-    absent = missing(left) | missing(right)
-    if types.is_decimal(exact[0].type):
-        left, right = exact
+    kinds = _operand_types("/", types.DOUBLE if left.type == types.VOID else left.type, right.type)
+    if types.is_decimal(kinds[0]):
+        absent = missing(left) | missing(right)
+        left, right = coerce(left, kinds[0]), coerce(right, kinds[1])
         kind = decimals.quotient_type(left.type, right.type)
         first, second = decimals.unscaled(left), decimals.unscaled(right)
         zero = (second == 0).astype(bool)

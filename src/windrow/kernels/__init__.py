@@ -14,7 +14,7 @@ extreme         MIN and MAX of numbers, dates and times
 extreme_object  MIN and MAX of texts, bytes and decimals
 filled_moments  Regression over a value at every instant: several at one are averaged, missing ones filled with the last
 float_sum       SUM, AVG and GEOMETRIC_MEAN of floats that can be taken back
-footprint       How much memory partials take, those included that are objects
+footprint       How much memory partials take, take_in_order, those included that are objects
 frequent_items  APPROX_TOP_K: the most frequent values, from a bounded number of counters
 high_moments    SKEWNESS and KURTOSIS
 histogram       HISTOGRAM_NUMERIC: about how the values lie, in a given number of bins of any width
@@ -59,7 +59,7 @@ value_versions  A large set of values that looks as if it were copied at every c
 
 from windrow.kernels.choose import kernel_for
 from windrow.kernels.kernel import Field, Fields, Kernel, Lowered, Rows
-from windrow.kernels.partials import concat, doubled, grow, identity, reset, take
+from windrow.kernels.partials import concat, doubled, grow, identity, reset, take, take_in_order
 from windrow.kernels.stored import from_arrow, to_arrow
 
 __all__ = [
@@ -76,5 +76,6 @@ __all__ = [
     "kernel_for",
     "reset",
     "take",
+    "take_in_order",
     "to_arrow",
 ]

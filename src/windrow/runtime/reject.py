@@ -46,7 +46,8 @@ class Usable:
         self._causes: dict[str, np.ndarray] = {}
         if UNREADABLE in batch.schema.names:
             self._leave_out("unreadable", pc.fill_null(batch.column(UNREADABLE), False))
-        self._leave_out("untimed", times.is_null())
+        if times.null_count:
+            self._leave_out("untimed", times.is_null())
         if len(known) and (known.min() < EARLIEST_US or known.max() > LATEST_US):
             self._leave_out("impossible", (known < EARLIEST_US) | (known > LATEST_US))
         if bounds is not None:

@@ -12,6 +12,9 @@ from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.changed_rows import changed_rows
 from windrow.runtime.answers.top import Term, first_of_each_window
 
+PART_ROWS = 1 << 14
+"""Where batches have more rows than this on average, each is finished by itself."""
+
 
 def finish_part(rows: pa.Table, query: QueryPlan | ChangePlan, zone: str = UTC) -> pa.Table:
     """The rows of one shard, as far as it can tell: of those that are ranked, its own first ones, and their ranks.
@@ -22,18 +25,28 @@ def finish_part(rows: pa.Table, query: QueryPlan | ChangePlan, zone: str = UTC) 
         return rows
     if query.emit != SNAPSHOT:
         return changed_rows(rows, query, zone)
+    shown = pa.concat_tables([_shown(part, query, zone) for part in _parts(rows)])
+    return _ranked(shown, query) if query.order and query.limit is not None else shown
+
+
+def _parts(rows: pa.Table) -> list[pa.Table]:
+    """The rows as they came, where each batch has many: expressions copy the batches of a table into one."""
+    parts = rows.to_batches()
+    return [pa.table(part) for part in parts] if rows.num_rows > PART_ROWS * len(parts) else [rows]
+
+
+def _shown(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
     if query.having is not None:
         rows = rows.filter(evaluate_text(query.having, rows, zone))
     shown = {name: rows[name] for name in query.leading}
     for output in query.outputs:
         shown[output.name] = evaluate_text(output.sql, rows, zone)
-    if not query.order:
-        return pa.table(shown)
-    for (name, _), term in zip(_terms(query), query.order):
-        shown[name] = evaluate_text(term.sql, rows, zone)
-    for name, source in zip(_windows(query), query.told_apart_by):
-        shown[name] = rows[source]
-    return _ranked(pa.table(shown), query) if query.limit is not None else pa.table(shown)
+    if query.order:
+        for (name, _), term in zip(_terms(query), query.order):
+            shown[name] = evaluate_text(term.sql, rows, zone)
+        for name, source in zip(_windows(query), query.told_apart_by):
+            shown[name] = rows[source]
+    return pa.table(shown)
 
 
 def finish_whole(parts: pa.Table, query: QueryPlan | ChangePlan) -> pa.Table:

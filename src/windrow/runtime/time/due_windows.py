@@ -8,7 +8,7 @@ from heapq import merge
 
 import numpy as np
 
-from windrow.kernels import take
+from windrow.kernels import take_in_order
 from windrow.plan.instants import LATEST_US
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.time_window import TimeWindow
@@ -78,7 +78,7 @@ class DueWindows:
                 folded = self.belated.added([fold.window], fold.panes_of(number), self.kept, folded)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present) and self._is_told(fold.window, number):
-                part = {partial: take(fields, present) for partial, fields in folded.items()}
+                part = {partial: take_in_order(fields, present) for partial, fields in folded.items()}
                 waiting.setdefault(fold.window, []).append((number, present, part))
                 rows += len(present)
             if rows >= ANSWER_ROWS:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from windrow.places.place import Place
 from windrow.plan.catalog import REJECTED_ROWS
@@ -236,7 +235,7 @@ class Delivery:
             asked = json.dumps(sorted({outlet.packed for outlet in kept}))
             batch.sparkSession.sparkContext.setLocalProperty(KEPT, asked)
             if not kept:
-                told = F.col("query").isNull() | (F.col("query") == TOLD_ROWS)
+                told = f"query IS NULL OR query = '{TOLD_ROWS}'"
                 return told_in((batch.where(told) if left else batch).collect())
             own = ()
         rows = batch.select("query", "rows", *([] if self._finishing else ["clock"]))
