@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,9 @@ def test_a_spark_that_is_gone_ends_the_notes_without_a_word(tmp_path: Path, monk
 def test_what_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["status", str(tmp_path)])
     assert result.exit_code == 2 and "is no checkpoint of a job" in result.output
+
+
+def test_a_stream_that_is_read_in_several_stages_has_its_figures_under_its_own_name_too() -> None:
+    progress = Progress({"changes-3-tx": FIGURES, "changes-a+b": replace(FIGURES, events=1)})
+    assert progress["tx"] is progress["changes-3-tx"] is FIGURES
+    assert "tx" in progress and "a" not in progress and list(progress) == ["changes-3-tx", "changes-a+b"]

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from windrow.plan.nodes.run_names import streams_in
+
 
 @dataclass(slots=True)
 class ShardProgress:
@@ -193,13 +195,18 @@ _FELT = 0.5
 
 
 class Progress(Mapping[str, StreamProgress]):
-    """The figures of each stream of a job, by name."""
+    """The figures of each stream of a job, by name.
+
+    Streams that are read together, or in several stages, have figures under the name of what reads them. A stream that
+    is read alone is found under its own name, too; of several runs that read it, it is the shortest.
+    """
 
     def __init__(self, streams: Mapping[str, StreamProgress]) -> None:
         self._streams = dict(streams)
 
     def __getitem__(self, stream: str) -> StreamProgress:
-        return self._streams[stream]
+        of_it_alone = (run for run in sorted(self._streams) if streams_in(run) == (stream,))
+        return self._streams[stream if stream in self._streams else next(of_it_alone, stream)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._streams)
