@@ -35,6 +35,7 @@ NEAR = "a.ts BETWEEN b.ts - INTERVAL 5 SECONDS AND b.ts"
 EARLY = " EMIT EVERY 3 SECONDS]"
 ASKED = {
     "aggregates, WHERE, HAVING": "SELECT SUM(x) AS s FROM e {} WHERE x > 0 HAVING COUNT(*) > 0",
+    "`window_end` in WHERE": "SELECT SUM(x) AS s FROM e {} WHERE x > 0 AND window_end > TIMESTAMP '1970-01-01 00:00:05'",
     "GROUP BY": "SELECT g, COUNT(*) AS n, MEDIAN(x) AS m FROM e {} GROUP BY g",
     "ROLLUP, CUBE, GROUPING SETS": "SELECT g, x, COUNT(*) AS n FROM e {} GROUP BY ROLLUP (g, x)",
     "ORDER BY ... LIMIT": "SELECT g, COUNT(*) AS n FROM e {} GROUP BY g ORDER BY n LIMIT 2",
@@ -43,6 +44,10 @@ ASKED = {
     "windows over its answers": "SELECT MAX(n) AS n FROM (SELECT COUNT(*) AS n FROM e {}) AS q [RANGE 60 SECONDS SLIDE 20 SECONDS]",
     "a join with a table": "SELECT COUNT(*) AS n FROM e {} JOIN t ON e.g = t.g",
     "a join with a stream": "SELECT a.x FROM e {0} AS a JOIN e {0} AS b ON a.g = b.g",
+    "a join of its answers": (
+        "SELECT a.n FROM (SELECT g, COUNT(*) AS n FROM e {0} GROUP BY g) AS a"
+        " JOIN (SELECT g, COUNT(*) AS n FROM e {0} GROUP BY g) AS b ON a.g = b.g AND a.window_end = b.window_end"
+    ),
     "an aggregate of an aggregate": "SELECT MAX(n) AS n FROM (SELECT g, COUNT(*) AS n FROM e {} GROUP BY g) AS q",
     "DISTINCT, UNION, MINUS": "SELECT DISTINCT g FROM e {}",
     "IN, EXISTS, sub-queries": "SELECT x FROM e {0} AS a WHERE g IN (SELECT g FROM e {0} WHERE x > 1)",

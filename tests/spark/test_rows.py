@@ -10,6 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
+from runtime.core import plan_of
+from windrow.runtime.answers.finish import finish_part
+from windrow.spark.sinks.results import finished_by_spark
 
 from .streams import SECOND, START, Rows, finish, instants, plain, put, rows_of, stream_of
 
@@ -32,6 +35,7 @@ TEXTS = {
     "early": "SELECT k, SUM(i) AS s FROM ticks [ROWS 30 SLIDE 7 EMIT EVERY 3 SECONDS] GROUP BY k",
     "early keys": "SELECT k, SUM(i) AS s FROM ticks [PARTITION BY k ROWS 9 SLIDE 4 EMIT EVERY 2 SECONDS] EMIT CHANGES",
     "early sessions": "SELECT k, COUNT(*) AS n FROM ticks [PARTITION BY k SESSION 1 SECOND EMIT EVERY 2 SECONDS] EMIT CHANGES",
+    "alerts": "SELECT k, COUNT(*) AS n, SUM(i) AS s FROM ticks [ROWS 10 SLIDE 3] GROUP BY k EMIT WHEN n > 2 AND s > 0",
     "levels": """SELECT k, SUM(i) AS s FROM ticks
                  [RANGES UNBOUNDED, 4 SECONDS SLIDES 8 SECONDS, 2 SECONDS OFFSET 1 SECOND EMIT EVERY 3 SECONDS]
                  GROUP BY k HAVING level < 2 EMIT CHANGES""",
@@ -102,3 +106,57 @@ def test_sessions_are_those_of_sparks_session_window(spark: SparkSession, tmp_pa
     )
     assert mine.num_rows > 30
     assert comparable(rows_of(mine)) == comparable(rows_of(theirs.toArrow()))
+
+
+def test_spark_finishes_alerts_as_tasks_do(spark: SparkSession):
+    """Of a group that has fulfilled the condition and goes on to, nothing is told, whatever else has changed."""
+    schema = pa.schema([("ts", pa.timestamp("us", tz="UTC")), ("k", pa.string())])
+    text = "SELECT k, COUNT(*) AS n FROM ticks [ROWS 10 SLIDE 3] GROUP BY k EMIT WHEN n > 2"
+    (query,) = plan_of([text], schema).queries
+    counts = [
+        (True, True, 5, 4),
+        (True, True, 3, 2),
+        (True, False, 3, None),
+        (False, True, None, 9),
+        (True, True, 1, 3),
+    ]
+    has, had, n, was = (list(column) for column in zip(*counts))
+    columns = {
+        "time": instants([START] * 5),
+        "has": has,
+        "had": had,
+        "key_0": list("abcde"),
+        "agg_0": n,
+        "was_agg_0": was,
+    }
+    rows = pa.table({name: pa.array(values, query.emitted.field(name).type) for name, values in columns.items()})
+    by_tasks = finish_part(rows.cast(query.emitted), query)
+    by_spark = finished_by_spark(spark.createDataFrame(rows), query).toArrow()
+    assert by_tasks["k"].to_pylist() == ["b", "c"]
+    assert sorted(by_spark["k"].to_pylist()) == ["b", "c"] and set(by_spark["op"].to_pylist()) == {"+"}
+
+
+def test_joined_answers_and_groupings_of_sessions_are_those_of_replay(spark: SparkSession, tmp_path: Path):
+    """Answers of two kinds of windows meet in a stage of their own, also where a job goes on from its checkpoint."""
+    texts = {
+        "joined": """SELECT a.k, a.n, b.n AS m, a.window_end AS ended FROM
+                     (SELECT k, COUNT(*) AS n FROM ticks [PARTITION BY k SESSION 1 SECOND]) AS a
+                     JOIN (SELECT k, COUNT(*) AS n FROM ticks [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY k) AS b
+                     ON a.k = b.k AND b.window_end BETWEEN a.window_end AND a.window_end + INTERVAL 3 SECONDS""",
+        "groupings": "SELECT k, i > 0 AS up, COUNT(*) AS n FROM ticks [SESSION 1 SECOND] GROUP BY CUBE (k, up)",
+    }
+    events = some_events()
+    put(tmp_path / "in", events.slice(0, 2 * BATCH_ROWS))
+    for last in (False, True):
+        session = windrow.Session(spark, shards=2)
+        schema = "ts TIMESTAMP, k STRING, i BIGINT, d DOUBLE"
+        session.stream("ticks", stream_of(spark, tmp_path / "in", schema), time="ts", lateness="3 seconds")
+        for name, text in texts.items():
+            session.query(name, text)
+        sinks = {name: windrow.sink("parquet", path=tmp_path / "out" / name) for name in texts}
+        finish(session.start(str(tmp_path / "checkpoint"), sinks, trigger="available now"), flush=last)
+        put(tmp_path / "in", events.slice(2 * BATCH_ROWS))
+    for name, text in texts.items():
+        expected = windrow.replay(text, lateness="3 seconds", batch_rows=2 * BATCH_ROWS, flush=True, ticks=events)
+        assert expected.num_rows > 10
+        assert comparable(rows_of(tmp_path / "out" / name)) == comparable(rows_of(expected)), name

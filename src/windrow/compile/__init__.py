@@ -42,6 +42,8 @@ join_indexes            Requests joined with an index: each is answered once, in
                         passed it
 join_runs               Which queries run together: as few runs as there can be, since each scans its streams and costs
                         a batch of its own
+joined_answers          Joins with the answers of sessions, of rows or of a calendar: these do not end together, and are
+                        read as a stream
 keep_rows               Whether the panes of a space keep partials or rows: both estimated, from measured or assumed
                         figures
 look_up_tables          A table that tells more of a group, and nothing of its rows, is looked up for answers: panes

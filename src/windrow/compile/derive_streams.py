@@ -10,10 +10,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.compile.deduplicate import AS_IT_IS, shown_as, without_duplicates
+from windrow.compile.joined_answers import is_joined_answers, named_around
 from windrow.errors import QueryError
 from windrow.expressions.evaluate_text import evaluate_text
 from windrow.language import Query, TimeWindow, error_at, expression_sql, span_of, window_of
 from windrow.language.nodes import QUERY_WINDOW, STREAM_WINDOW, StreamFunction
+from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.catalog import Catalog, Stream
@@ -49,6 +51,8 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
             told = exp.select("*").from_(exp.Table(this=exp.to_identifier(answers.name, quoted=True)))
             told.set("distribute", spread)
             call.set("query", told)
+    scope = Scope(catalog, query.text)
+    joined = [source for source in tree.find_all(exp.Subquery, exp.Table) if is_joined_answers(source, scope)]
     for source in list(tree.find_all(exp.Subquery, exp.Table)):
         if source.root() is not tree:  # what is within another one is its own affair
             continue
@@ -61,12 +65,14 @@ def derive_streams(query: Query, catalog: Catalog, plan_of: PlanOf) -> tuple[Que
             source.set("this", placed_as(exp.to_identifier(made.name, quoted=True), source))
             continue
         inner = _windowed(source)
+        if inner is None and any(source is one for one in joined):
+            inner = _query_of(source)
         if inner is not None:
             within = Query(inner, query.text, query.span)
             stream = stream_of(_name(inner), plan_of(within), source, query.text)
             streams[stream.name] = stream
             named = exp.Table(this=exp.to_identifier(stream.name, quoted=True), alias=_alias(source))
-            named.set(STREAM_WINDOW, source.args[STREAM_WINDOW])
+            named.set(STREAM_WINDOW, source.args.get(STREAM_WINDOW))
             named.meta.update(source.meta)
             source.replace(named)
     if streams:
@@ -113,11 +119,20 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
     """The sub-query that `source` has a window over, if it has; the names of WITH that it may need go with it."""
     if source.args.get(STREAM_WINDOW) is None:
         return None
-    named = _named(source)
     if isinstance(source.this, StreamFunction):
         told = source.copy()
         told.set(STREAM_WINDOW, None)
         return exp.select("*").from_(told)
+    inner, named = _query_of(source), named_around(source)
+    named.pop(source.name.lower(), None)
+    if inner is None or (not _has_window(inner, named) and not (_slides(source) and _is_distributed(inner, named))):
+        return None  # the window is that of the rows below
+    return inner
+
+
+def _query_of(source: exp.Expr) -> exp.Expr | None:
+    """The sub-query that stands in FROM, or that WITH has named; other names that it may need go with it."""
+    named = named_around(source)
     if isinstance(source, exp.Subquery):
         inner: exp.Expr = source.this
     elif source.name.lower() in named:
@@ -129,8 +144,6 @@ def _windowed(source: exp.Expr) -> exp.Expr | None:
             inner = exp.select("*").from_(exp.Subquery(this=inner.copy(), alias=alias))
     else:
         return None
-    if not _has_window(inner, named) and not (_slides(source) and _is_distributed(inner, named)):
-        return None  # the window is that of the rows below
     inner = inner.copy()
     if named and not inner.args.get("with_"):
         inner.set("with_", exp.With(expressions=[common.copy() for common in named.values()]))
@@ -163,28 +176,7 @@ def _has_window(tree: exp.Expr, named: Named) -> bool:
 
 def _names_query(table: exp.Expr) -> bool:
     """Whether WITH has a query of this name here."""
-    return table.name.lower() in _named(table)
-
-
-def _named(node: exp.Expr) -> dict[str, exp.CTE]:
-    """What WITH has named around `node`: the queries before the one that it stands in itself."""
-    found: dict[str, exp.CTE] = {}
-    inside: exp.Expr | None = node
-    while inside is not None:
-        around = inside.parent
-        clause = around.args.get("with_") if around is not None else None
-        if clause is not None and clause is not inside:
-            for common in clause.expressions:
-                found.setdefault(common.alias.lower(), common)
-        if isinstance(around, exp.With):
-            for common in around.expressions:
-                if common is inside:
-                    break
-                found.setdefault(common.alias.lower(), common)
-            inside = around.parent
-            continue
-        inside = around
-    return found
+    return table.name.lower() in named_around(table)
 
 
 def _drop_unused(tree: exp.Expr) -> None:

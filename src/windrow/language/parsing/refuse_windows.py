@@ -29,7 +29,10 @@ def _slide_error(window: StreamWindow, text: str) -> QueryError | None:
         return error_at(offset, "OFFSET shifts a slide in time, and this window has none", text, "add SLIDE 1 DAY, say")
     if emit_every is not None and not slides:
         message = "EMIT EVERY answers before a window slides, and this one has no SLIDE: each change is told at once"
-        return error_at(emit_every, message, text, "add SLIDE, or say EMIT LAST EVERY behind the query")
+        way_out = "add SLIDE, or say EMIT LAST EVERY behind the query"
+        if window.args.get("rows"):
+            way_out = "add SLIDE 1, or the last rows at each instant: [ROWS 100 SLIDE 10 SECONDS]"
+        return error_at(emit_every, message, text, way_out)
     if window.args.get("about") and len(in_time) < len(slides):
         return error_at(slides[0], "ABOUT is for a slide in time", text, "leave ABOUT out")
     return None

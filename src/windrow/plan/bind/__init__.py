@@ -74,6 +74,8 @@ stream_first           A join that begins with a table, written so that it begin
 stream_functions       Functions that remember: from a call in FROM to a step of a plan over changes
 sub_queries            Sub-queries outside FROM, written as joins: IN and EXISTS as SEMI and ANTI joins, a value as a
                        LEFT JOIN
+told_columns           WHERE over `window_end`, `level` and the like, of windows that are folded: a condition on whole
+                       windows
 typing                 Types of row expressions, asked of the engine, with the smallest wrong piece underlined
 using_columns          The columns of USING in a RIGHT or FULL JOIN: the value of the side that has a row
 waits                  How long rows of a join have to wait for others, and what would keep rows for ever

@@ -6,18 +6,19 @@ import pyarrow as pa
 from sqlglot import exp
 
 from windrow.language import error_at, expression_sql, parse_expression
+from windrow.language.nodes import EMIT
 from windrow.plan.bind.bound import BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.clusters import bind_clusters
 from windrow.plan.bind.from_clause import needs_window
 from windrow.plan.bind.groupings import grouped_by
 from windrow.plan.bind.lift import Lift
-from windrow.plan.bind.names import check_new, is_star, output_name, substituted, unaliased
+from windrow.plan.bind.names import both, check_new, is_star, output_name, substituted, unaliased
 from windrow.plan.bind.order import Term, bind_limit, bind_order, check_order, selected
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.nodes.clusters import cluster_answer
-from windrow.plan.nodes.emission import SNAPSHOT
+from windrow.plan.nodes.emission import SNAPSHOT, WHEN
 from windrow.plan.nodes.groupings import GroupingSets
 from windrow.plan.nodes.query_plan import UNNAMED, Output, QueryPlan
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, named_columns
@@ -32,14 +33,21 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         raise needs_window(source.stream.name, tree.args["from_"].this, scope.text)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
     keys, sets = _keys(tree, source, aliases, scope)
-    _check_sets(tree, source, sets, scope)
+    _check_sets(tree, source, keys, sets, scope)
     keys |= partition_keys(source, scope)
+    if sets is not None:  # each window is of one key, which all of its groups have
+        own = tuple(place for place, text in enumerate(keys) if text in source.window.partition)
+        sets = GroupingSets.of((*chosen, *own) for chosen in sets.sets)
     clusters = bind_clusters(tree, source, scope)
     leading = leading_columns(source.window, scope.emit, clusters is not None)
     lift = Lift(source, scope, keys, {}, leading, clusters, sets)
     outputs = _outputs(tree, lift, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
+    if scope.emit == WHEN and (emit := tree.args.get(EMIT)) is not None:
+        kept = both(kept, lift(unaliased(emit.args["when"], aliases, source.columns)))
+    if source.chosen is not None:
+        kept = both(kept, lift(source.chosen))
     terms = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
     if clusters is not None and scope.emit != SNAPSHOT:
         lift.aggregates.setdefault(cluster_answer("CID"), len(lift.aggregates))  # tells which cluster has changed
@@ -132,14 +140,23 @@ def _keys(
     return keys, GroupingSets.of(map(tuple, places))
 
 
-def _check_sets(tree: exp.Select, source: BoundRows, sets: GroupingSets | None, scope: Scope) -> None:
+def _check_sets(
+    tree: exp.Select, source: BoundRows, keys: dict[str, Key], sets: GroupingSets | None, scope: Scope
+) -> None:
     """Refuse several groupings where rows are numbered by who gets them, or are in clusters."""
     if sets is None:
         return
     if tree.args.get("cluster"):
         raise not_yet(tree.args["cluster"], "CLUSTER BY with several groupings", scope.text, tree=tree)
     window = source.window
-    if isinstance(window, PredicateWindow | SessionWindow) or (window is not None and window.partition):
+    assert window is not None
+    if isinstance(window, SessionWindow):
+        for text in window.partition:
+            if text in keys:
+                message = "a session is of one key of PARTITION BY, so that no grouping is without it"
+                hint = f"leave {text.strip('`')} out of GROUP BY: all groups of a session have it"
+                raise error_at(tree.args["group"], message, scope.text, hint)
+    elif isinstance(window, PredicateWindow) or window.partition:
         hint = "a query for each grouping, or [RANGE 1 HOUR SLIDE 1 MINUTE]"
-        what = "several groupings over sessions and windows by key or condition"
+        what = "several groupings over windows by key or condition"
         raise not_yet(tree.args["group"], what, scope.text, hint, tree=tree)

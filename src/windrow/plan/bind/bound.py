@@ -34,6 +34,8 @@ class BoundRows:
     where: exp.Expr | None
     window: TimeWindow | CountWindow | None
     rows: JoinedRows | None = None
+    chosen: exp.Expr | None = None
+    """What WHERE asks of whole windows: `window_end > ...`."""
 
 
 @dataclass(frozen=True, slots=True)

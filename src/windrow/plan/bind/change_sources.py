@@ -27,6 +27,8 @@ class Base:
     range_us: int | None
     windows: Windows | None = None
     reads: dict[str, Column] = field(default_factory=dict)
+    unwindowed: bool = False
+    """Whether it has no window at all, so that a join must say for how long its rows are needed."""
     by: exp.Expr | None = None
     """What says to which shards an event goes."""
 

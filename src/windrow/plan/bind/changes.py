@@ -20,7 +20,14 @@ from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.common_slide import common_slide
 from windrow.plan.bind.distribution import bind_distribution
 from windrow.plan.bind.edges import Windows, longest
-from windrow.plan.bind.emitted import check_condition, check_without_slide, every_of, with_condition, with_empty
+from windrow.plan.bind.emitted import (
+    check_condition,
+    check_without_slide,
+    every_of,
+    refuse_pace,
+    with_condition,
+    with_empty,
+)
 from windrow.plan.bind.final import final_plan
 from windrow.plan.bind.first_ones import first_ones
 from windrow.plan.bind.first_rows import first_answers
@@ -55,6 +62,7 @@ _SETS = {exp.Union: Union, exp.Except: Minus, exp.Intersect: Intersect}
 @deep
 def bind_changes(query: Query, catalog: Catalog) -> ChangePlan:
     """The plan of a query over changes."""
+    refuse_pace(query)
     emit = emit_of(query.tree)
     slide_us, offset_us = common_slide(query.tree, query.text)
     if emit == FINAL and slide_us is not None:
@@ -278,7 +286,7 @@ class _Binder:
         if written is None:
             self.unwindowed.setdefault(base.stream.name, table)
             self.ranges.append(None)
-            return base
+            return replace(base, unwindowed=True)
         if not isinstance(written, WrittenWindow) or written.emit_every_us is not None:
             raise window_over_changes(written, table, self.scope.text)
         self.ranges.append(written.range_us)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
-from windrow.language import Query, error_at
+from windrow.language import Query, RowWindow, TimeWindow, error_at, window_of
 from windrow.language.nodes import EMIT, Emit
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.calls import calls_in
@@ -19,6 +19,24 @@ from windrow.plan.nodes.joins import Join, TableJoin
 
 WHEN, KEY = "#when", "#key"
 """Columns behind the select list: whether the condition of EMIT WHEN holds, and the keys of the group."""
+
+
+def refuse_pace(query: Query) -> None:
+    """Refuse EMIT LAST EVERY of windows that are told when they end: what holds at an instant is another window."""
+    emit = query.tree.args.get(EMIT)
+    if emit is None or emit.args.get("every") is None:
+        return
+    windows = [found for table in query.tree.find_all(exp.Table, exp.Subquery) if (found := window_of(table))]
+    written = next((window for window in windows if not isinstance(window, TimeWindow)), None)
+    if written is None:
+        return
+    message = "EMIT LAST EVERY is for windows over time without a slide: these are told when they end"
+    way_out = (
+        "EMIT CHANGES, or a window over its answers: FROM (SELECT ...) AS answers [RANGE 10 SECONDS SLIDE 10 SECONDS]"
+    )
+    if isinstance(written, RowWindow):
+        way_out = "the last rows at each instant: [ROWS 100 SLIDE 10 SECONDS], with EMIT CHANGES"
+    raise error_at(emit, message, query.text, way_out)
 
 
 def every_of(query: Query, slide_us: int | None) -> int | None:
@@ -55,16 +73,24 @@ def _deletes(plan: Node) -> bool:
     return any(_deletes(child) for child in plan.children)
 
 
-def with_condition(query: Query, scope: Scope) -> tuple[exp.Expr, int]:
-    """The query with the condition of EMIT WHEN and its group's keys behind the select list, and how many these are."""
-    emit = query.tree.args.get(EMIT)
+def when_of(query: Query, scope: Scope) -> exp.Expr | None:
+    """The condition of EMIT WHEN, if there is one; it is asked of groups."""
+    emit, select = query.tree.args.get(EMIT), query.tree
     if emit is None or emit.args.get("when") is None:
-        return query.tree, 0
-    select = query.tree
+        return None
     if not isinstance(select, exp.Select) or not aggregates(select, scope) or select.args.get("distinct"):
         message = "EMIT WHEN is asked of groups: of a SELECT with an aggregate, and without DISTINCT"
         raise error_at(emit, message, query.text, "SELECT k, COUNT(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY k EMIT ...")
-    copied = select.copy()
+    condition: exp.Expr = emit.args["when"]
+    return condition
+
+
+def with_condition(query: Query, scope: Scope) -> tuple[exp.Expr, int]:
+    """The query with the condition of EMIT WHEN and its group's keys behind the select list, and how many these are."""
+    if when_of(query, scope) is None:
+        return query.tree, 0
+    copied = query.tree.copy()
+    assert isinstance(copied, exp.Select)
     named = {node.alias.lower(): node.unalias() for node in copied.selects if node.alias}
     group = copied.args.get("group")
     given, sets = grouped_by(copied, scope)

@@ -69,6 +69,8 @@ def bind_joins(
         with sources.seen(number):
             for conjunct in [*own, *ready]:
                 _add_condition(step, conjunct, number, sources, own_rows, scope)
+        if step.apart is None and any(isinstance(each, Base) and each.unwindowed for _, each in sources.named):
+            _meet_at_once(step, number, sources)
         steps.append(step)
     for number, conditions in own_rows.items():
         sources.restrict(number, all_of(conditions))
@@ -125,6 +127,28 @@ def _is_apart(step: JoinStep, conjunct: exp.Expr, number: int, sources: Sources)
             return False
     step.apart, step.names = apart, names
     return True
+
+
+def _meet_at_once(step: JoinStep, number: int, sources: Sources) -> None:
+    """Let rows without a window that meet at equal instants wait for each other no longer than until these.
+
+    Of several pairs of instants, the one is taken that is the time of the stream which is joined.
+    """
+    source = sources.named[number][1]
+    if not isinstance(source, Base):
+        return
+    times = {column.name for text, column in source.reads.items() if text.strip("`") == source.stream.time}
+    found = []
+    for place, (left, right) in enumerate(step.on):
+        if place in step.null_safe or not isinstance(left, exp.Column) or not isinstance(right, exp.Column):
+            continue
+        types = {sources.type_of(left.name), sources.type_of(right.name)}
+        if len(types) == 1 and (type := types.pop()) is not None and pa.types.is_timestamp(type):
+            found.append((right.name not in times, place))
+    if found:
+        left, right = step.on[min(found)[1]]
+        assert isinstance(left, exp.Column) and isinstance(right, exp.Column)
+        step.apart, step.names = Apart(left, right, 0, 0), (left.name, right.name)
 
 
 def _is_of_stream(sources: Sources, conjunct: exp.Expr) -> bool:

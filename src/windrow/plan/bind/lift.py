@@ -17,6 +17,7 @@ from windrow.plan.bind.level_filters import without_level
 from windrow.plan.bind.names import has_variables, placed_as, substituted, with_parts
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.resolve_calls import resolve
+from windrow.plan.bind.told_columns import is_told
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.aggregates import Aggregate
 from windrow.plan.nodes.groupings import GroupingSets
@@ -54,7 +55,7 @@ class Lift:
             if level is not None:
                 aggregate = self._of_one_level(aggregate, level, node)
             return self._column_of(aggregate if self.clusters is None else self.clusters.drawn(aggregate), node)
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() in self._told():
+        if isinstance(node, exp.Column) and is_told(node, self._told(node), self.source.columns):
             return placed_as(exp.column(node.name.lower()), node)
         key = self._key(node)
         if key is not None:
@@ -68,7 +69,9 @@ class Lift:
     def _grouping(self, node: exp.Grouping | exp.GroupingId) -> exp.Expr:
         places = [self._key(part.unnest()) for part in node.expressions]
         sets = None if self.sets is None else self.sets.sets
-        return told_apart(node, places, len(self.keys), sets, exp.column(f"key_{len(self.keys)}"), self.scope)
+        window = self.source.window
+        grouped = len(self.keys) - (0 if window is None else len(window.partition))  # every grouping has the others
+        return told_apart(node, places, grouped, sets, exp.column(f"key_{len(self.keys)}"), self.scope)
 
     def _growing(self, aggregate: Aggregate) -> Aggregate:
         """A user's aggregate of what only grows, or of clusters: nothing is taken out of it, so its states are kept."""
@@ -122,10 +125,11 @@ class Lift:
     def _is_cluster(self, column: exp.Column) -> bool:
         return self.clusters is not None and self.clusters.is_alias(column)
 
-    def _told(self) -> tuple[str, ...]:
-        """The columns besides keys and aggregates that expressions may name."""
+    def _told(self, column: exp.Column) -> set[str]:
+        """The columns besides keys and aggregates that expressions may name; `a.level` may be the stream's."""
         window = self.source.window
-        return () if window is None else named_columns(window, self.scope.emit, self.clusters is not None)
+        told = () if window is None else named_columns(window, self.scope.emit, self.clusters is not None)
+        return set(told) - ({name.lower() for name in self.source.columns} if column.table else set())
 
     def _column_of(self, aggregate: Aggregate, node: exp.Expr) -> exp.Expr:
         return placed_as(exp.column(f"agg_{self.aggregates.setdefault(aggregate, len(self.aggregates))}"), node)

@@ -24,10 +24,13 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     changes are sent.
     """
     asked = tree.args.get(EMIT)
-    if asked is not None and any(asked.args.get(name) for name in ("empty", "every", "when")):
+    if asked is not None and any(asked.args.get(name) for name in ("empty", "every")):
+        return True
+    if asked is not None and asked.args.get("when") and not _all_folded(tree):
         return True
     emit = emit_of(tree)
-    if emit is not None and emit not in ("SNAPSHOT", "FINAL") and tree.args.get("order") and tree.args.get("limit"):
+    first = tree.args.get("order") and tree.args.get("limit") and not _all_folded(tree)
+    if emit is not None and emit not in ("SNAPSHOT", "FINAL") and first:
         return True
     for node in tree.walk():
         if isinstance(node, exp.SetOperation | StreamFunction) or query_window_of(node) is not None:
@@ -51,6 +54,12 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
         return True
     sliding = all(isinstance(window, TimeWindow) and window.emit_every_us is None for window in windows)
     return sliding and _reads_edges(below, scope)
+
+
+def _all_folded(tree: exp.Expr) -> bool:
+    """Whether a query has only windows that operators over changes do not have."""
+    windows = [window for table in tree.find_all(exp.Table, exp.Subquery) if (window := window_of(table))]
+    return bool(windows) and all(map(_is_folded, windows))
 
 
 def _is_folded(window: Window) -> bool:

@@ -22,6 +22,7 @@ from windrow.plan.bind.bound import Bound, BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.clusters import refuse_cluster_calls
 from windrow.plan.bind.column_aliases import renamed
 from windrow.plan.bind.corrected import correcting_in, refuse_uncorrected
+from windrow.plan.bind.emitted import when_of
 from windrow.plan.bind.from_clause import (
     Named,
     bind_stream,
@@ -38,9 +39,10 @@ from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
 from windrow.plan.bind.stream_first import stream_first
+from windrow.plan.bind.told_columns import windows_chosen
 from windrow.plan.bind.window_rows import bind_window_rows
 from windrow.plan.catalog import Catalog
-from windrow.plan.nodes.emission import CHANGES, CORRECTED, FINAL, SNAPSHOT
+from windrow.plan.nodes.emission import CHANGES, CORRECTED, FINAL, SNAPSHOT, WHEN
 from windrow.plan.nodes.query_plan import Output, QueryPlan
 from windrow.plan.nodes.result_columns import leading_columns, named_columns
 
@@ -50,6 +52,10 @@ def bind_folded(query: Query, catalog: Catalog) -> QueryPlan:
     """Resolve the names of `query`, find its types, and tell its keys and aggregates apart."""
     emit = CORRECTED if correcting_in(query.tree, catalog) is not None else _emitted(query)
     scope = Scope(catalog, query.text, emit)
+    if when_of(query, scope) is not None and query.tree.args.get("cluster"):
+        raise not_yet(
+            query.tree.args["emit"], "EMIT WHEN of clusters of this kind of window", query.text, tree=query.tree
+        )
     folds = any(aggregates(select, scope) for select in query.tree.find_all(exp.Select))
     scope = replace(scope, folds=folds)
     bound = _bind(query.tree, {}, scope)
@@ -65,6 +71,8 @@ def bind_folded(query: Query, catalog: Catalog) -> QueryPlan:
 def _emitted(query: Query) -> str:
     """What is sent: whole answers, or, where every row makes another one, what changes."""
     emit = emit_of(query.tree)
+    if query.tree.args.get("emit") is not None and query.tree.args["emit"].args.get("when"):
+        return WHEN
     windows = [window_of(table) for table in query.tree.find_all(exp.Table, exp.Subquery)]
     if any(isinstance(window, RowWindow) and window.slide_rows is None for window in windows):
         if emit in (SNAPSHOT, FINAL):
@@ -89,6 +97,7 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
         return _refined(tree, source, scope)
     if source.window is not None and not scope.folds:
         return bind_window_rows(tree, source, scope)
+    tree, source = windows_chosen(tree, source, scope)
     source = filtered(tree, source, scope)
     return bind_aggregate(tree, source, scope) if aggregates(tree, scope) else projected(tree, source, scope)
 

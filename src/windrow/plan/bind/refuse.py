@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
-from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, error_at, span_of
+from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, SessionWindow, error_at, span_of
 from windrow.language import PredicateWindow as PredicateWindowText
 from windrow.language import TimeWindow as WrittenWindow
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
@@ -63,11 +63,14 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
             kind = "CUMULATE"
         case WrittenWindow():
             kind = "a window that answers early"
+        case SessionWindow():
+            kind = "a session window"
         case _:
             kind = "a window that counts rows"
-    return not_yet(
-        place, f"{kind}{_ELSEWHERE}", text, "SELECT k, COUNT(*) ... GROUP BY k, or [RANGE 10 MINUTES SLIDE 1 MINUTE]"
-    )
+    hint = "[RANGE 10 MINUTES SLIDE 1 MINUTE]"
+    if not isinstance(written, PredicateWindowText | WrittenWindow):
+        hint = f"{hint}, or a window over its answers: FROM (SELECT ...) AS answers [RANGE 1 HOUR SLIDE 1 HOUR]"
+    return not_yet(place, f"{kind}{_ELSEWHERE}", text, hint)
 
 
 def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:

@@ -99,10 +99,14 @@ def refuse_endless(plan: Node, unwindowed: Mapping[str, exp.Expr], slides: bool,
         found = found or (name, "a window that slides")
     if found is not None:
         name, step = found
-        message = f"stream {name!r} needs a window here: without one {step} would keep its rows for ever"
-        near = f"{name}.ts BETWEEN other.ts - INTERVAL 10 MINUTES AND other.ts"
+        place, time, of = unwindowed[name], "ts", "stream"
+        if name.startswith("#"):  # no name of a user: the answers of a sub-query, or a stream without duplicates
+            of, time = (of, time) if " " in name else ("the stream of answers", "window_end")
+            name = place.alias_or_name
+        message = f"{of} {name!r} needs a window here: without one {step} would keep its rows for ever"
+        near = f"{name}.{time} BETWEEN other.{time} - INTERVAL 10 MINUTES AND other.{time}"
         way_out = f"{name} [RANGE 10 MINUTES], or WINDOW 10 MINUTES, or in a join ON {near}"
-        raise error_at(unwindowed[name], message, text, way_out)
+        raise error_at(place, message, text, way_out)
 
 
 def _keeps_for_ever(plan: Node, streams: Collection[str]) -> tuple[str, str] | None:

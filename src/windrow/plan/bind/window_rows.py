@@ -9,13 +9,14 @@ from windrow.language import error_at, expression_sql, parse_expression
 from windrow.plan.bind.aggregate import check_outputs, partition_keys
 from windrow.plan.bind.bound import BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
-from windrow.plan.bind.names import both, check_new, is_star, output_name, placed_as, substituted, with_parts
+from windrow.plan.bind.names import check_new, is_star, output_name, placed_as, substituted, with_parts
 from windrow.plan.bind.order import bind_limit, bind_order
 from windrow.plan.bind.project_rows import filtered
+from windrow.plan.bind.told_columns import names_told, split_where, told_columns
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.query_plan import UNNAMED, Output, QueryPlan
-from windrow.plan.nodes.result_columns import leading_columns, named_columns
+from windrow.plan.nodes.result_columns import leading_columns
 from windrow.plan.nodes.spaces import Key
 
 
@@ -28,8 +29,8 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
     window = source.window
     assert window is not None
     leading = leading_columns(window, scope.emit, False)
-    told = set(named_columns(window, scope.emit, False)) - {column.lower() for column in source.columns}
-    of_windows, rest = _split(tree, told)
+    told = told_columns(source, scope)
+    of_windows, rest = split_where(tree, told, source.columns)
     kept = tree.copy()
     kept.set("where", rest and exp.Where(this=rest))
     source = filtered(kept, source, scope)
@@ -78,8 +79,9 @@ class _Items:
         return self._lifted(node.copy())
 
     def _lifted(self, node: exp.Expr) -> exp.Expr:
-        columns = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
-        if not columns & self._told:
+        if not names_told(node, self._told, self._source.columns):
+            if not _is_value(node):
+                return with_parts(node, self._lifted) if node.find(exp.Column) else node
             meant = substituted(node, self._source.columns, self._scope.text)
             text = expression_sql(meant)
             if text not in self.found:
@@ -99,21 +101,13 @@ class _Items:
         return Aggregate("COLLECT_LIST", Partial("collect_nulls", expression_sql(struct), type), pa.list_(type))
 
 
+def _is_value(node: exp.Expr) -> bool:
+    """Whether `node` has a value of its own: a part of CASE has none, nor have a type, an interval, and NULL of IS."""
+    if isinstance(node.parent, exp.Is) and isinstance(node, exp.Null | exp.Boolean):
+        return False
+    in_case = isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+    return isinstance(node, exp.Condition) and not isinstance(node, exp.Interval | exp.DataType) and not in_case
+
+
 def _all_columns(source: BoundRows) -> dict[str, exp.Expr]:
     return {name: exp.column(exp.to_identifier(name, quoted=True)) for name in source.columns}
-
-
-def _split(tree: exp.Select, told: set[str]) -> tuple[exp.Expr | None, exp.Expr | None]:
-    """The parts of WHERE that ask for windows, as `level = 0`, and those that ask for rows."""
-    where = tree.args.get("where")
-    if where is None:
-        return None, None
-    of_windows: exp.Expr | None = None
-    of_rows: exp.Expr | None = None
-    condition = where.this.unnest()
-    for part in list(condition.flatten()) if isinstance(condition, exp.And) else [condition]:
-        if {column.name.lower() for column in part.find_all(exp.Column) if not column.table} & told:
-            of_windows = both(of_windows, part)
-        else:
-            of_rows = both(of_rows, part)
-    return of_windows, of_rows

@@ -14,7 +14,17 @@ SNAPSHOT, CHANGES, INSERTS, DELETES, FINAL = "SNAPSHOT", "CHANGES", "INSERTS", "
 CORRECTED = "CORRECTED"
 """Whole answers, and for late events what was told of a window and what holds instead."""
 
-OPERATIONS = {CHANGES: ("-", "+"), INSERTS: ("+",), DELETES: ("-",), FINAL: ("+",), CORRECTED: ("-", "+")}
+WHEN = "WHEN"
+"""A row of each group with which a condition begins to hold, which is a part of HAVING then."""
+
+OPERATIONS = {
+    CHANGES: ("-", "+"),
+    INSERTS: ("+",),
+    DELETES: ("-",),
+    FINAL: ("+",),
+    WHEN: ("+",),
+    CORRECTED: ("-", "+"),
+}
 """Which rows are sent, in this order."""
 
 HAS, HAD, CHANGE, OTHER = "has", "had", "change", "other"

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.expressions.evaluate_text import evaluate_text
-from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, as_was
+from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, WHEN, as_was
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.keys import same_values
 
@@ -17,8 +17,9 @@ def changed_rows(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
         operation: _side(rows, query, flag, was, zone) for operation, flag, was in (("-", HAD, True), ("+", HAS, False))
     }
     same = sides["-"][0] & sides["+"][0]
-    for old, new in zip(sides["-"][1], sides["+"][1]):
-        same &= same_values(_one(old), _one(new))
+    if query.emit != WHEN:  # a group that goes on to fulfil the condition is not told again, whatever it has become
+        for old, new in zip(sides["-"][1], sides["+"][1]):
+            same &= same_values(_one(old), _one(new))
     sent = {operation: np.flatnonzero(sides[operation][0] & ~same) for operation in OPERATIONS[query.emit]}
     order = np.concatenate([2 * rows + (operation == "+") for operation, rows in sent.items()])
     places = pa.array(np.argsort(order, kind="stable"))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from windrow.kernels import Kernel, identity, to_arrow
 from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.groupings import plain_keys, sets_in
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.session_window import SessionWindow
 from windrow.runtime.reject import RAW, TIME
@@ -32,6 +34,8 @@ def session_entries(
     are open, a piece ends where such an answer is due, which has what came before.
     """
     assert isinstance(space.window, SessionWindow)
+    if sets_in(space.keys):
+        return _every_grouping(space, kernels, chunk, keeps)
     counted = counted_rows(space, chunk)
     rows = np.flatnonzero(counted)
     if not len(rows):
@@ -68,3 +72,28 @@ def session_entries(
         stored = to_arrow(kernels[partial], fields, whole=space.window.every_us is not None)  # pieces may wait together
         columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
     return pa.record_batch(columns)
+
+
+def _every_grouping(
+    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, keeps: bool
+) -> pa.RecordBatch | None:
+    """The entries of each grouping, folded by itself: FIRST and the like go by the order of rows of all its keys.
+
+    Rows are counted, and kept, with the first of them.
+    """
+    plain, parts = plain_keys(space.keys), []
+    for number, chosen in enumerate(sets_in(space.keys)):
+        part = session_entries(replace(space, keys=tuple(plain[i] for i in chosen)), kernels, chunk, keeps)
+        if part is None:
+            return None
+        columns = {name: part.column(name) for name in part.schema.names if not name.startswith("key_")}
+        if number:
+            columns[EVENTS] = pa.array(np.zeros(part.num_rows, np.int64))
+        if number and keeps:
+            columns[CAME] = pa.array([[]] * part.num_rows, part.schema.field(CAME).type)
+        for place, key in enumerate(plain):
+            known = part.column(f"key_{chosen.index(place)}") if place in chosen else pa.nulls(part.num_rows)
+            columns[f"key_{place}"] = known.cast(key.type)
+        columns[f"key_{len(plain)}"] = pa.array(np.full(part.num_rows, number, np.int32))
+        parts.append(pa.record_batch(columns))
+    return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]

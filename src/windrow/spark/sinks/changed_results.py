@@ -7,7 +7,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, as_was
+from windrow.plan.nodes.emission import HAD, HAS, OPERATIONS, WHEN, as_was
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.spark.expressions import guarded
 
@@ -20,7 +20,8 @@ def changed_results(rows: DataFrame, query: QueryPlan) -> DataFrame:
         has = has & F.coalesce(F.expr(guarded(query.having, rows)), F.lit(False))
     was = [F.expr(guarded(as_was(output.sql), rows)) for output in query.outputs]
     now = [F.expr(guarded(output.sql, rows)) for output in query.outputs]
-    same = reduce(Column.__and__, (old.eqNullSafe(new) for old, new in zip(was, now)), had & has)
+    equal = [old.eqNullSafe(new) for old, new in zip(was, now)] if query.emit != WHEN else []
+    same = reduce(Column.__and__, equal, had & has)
     sides = {"-": (had & ~same, was), "+": (has & ~same, now)}
     changes = [_change(operation, *sides[operation], query) for operation in OPERATIONS[query.emit]]
     told = rows.select("*", F.explode(F.array(*changes)).alias("changed")).where("changed.sent")
