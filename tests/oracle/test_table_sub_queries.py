@@ -35,9 +35,11 @@ TABLES = st.lists(
 )
 
 
-def check(query: str, streams: Drawn, rows: list[tuple[str | None, int | None]]) -> None:
+def check(
+    query: str, streams: Drawn, rows: list[tuple[str | None, float | None]], type: pa.DataType | None = None
+) -> None:
     table = pa.table(
-        {"w": pa.array([w for w, _ in rows], pa.string()), "v": pa.array([v for _, v in rows], pa.int64())}
+        {"w": pa.array([w for w, _ in rows], pa.string()), "v": pa.array([v for _, v in rows], type or pa.int64())}
     )
     sent = list(results(text_of(query), streams, tables={"t": table}))
     for instant in range(streams.newest + 8):
@@ -57,6 +59,14 @@ def test_rows_are_asked_for_in_a_table(query, streams, rows):
     check(query, streams, rows)
 
 
+@settings(max_examples=examples(12), deadline=None)
+@given(streams=drawn(), rows=TABLES)
+def test_a_key_that_no_event_can_have_meets_none(streams, rows):
+    """The table has halves, and the stream whole numbers: they are compared as doubles, and nothing is cut."""
+    halves = [(w, None if v is None else v / 2) for w, v in rows]
+    check("SELECT a.k, a.n, t.w FROM a {6} JOIN t ON a.n = t.v", streams, halves, pa.float64())
+
+
 WRONG = {
     "SELECT k FROM a [RANGE 5 SECONDS] WHERE n > 1 OR k IN (SELECT w FROM t)": "a sub-query over tables that is a value",
     "SELECT k, (SELECT MAX(v) FROM t) AS m FROM a [RANGE 5 SECONDS]": "a sub-query over tables that is a value",
@@ -64,6 +74,7 @@ WRONG = {
     "SELECT k FROM a [RANGE 5 SECONDS] WHERE k IN (SELECT w, v FROM t)": "the sub-query has 2 columns, and 1 can be",
     "SELECT k FROM a [RANGE 5 SECONDS] WHERE (k, n) NOT IN (SELECT w, v FROM t)": "NOT IN of several columns",
     "SELECT k FROM a [RANGE 5 SECONDS] WHERE n IN (SELECT w FROM t)": "is compared with",
+    "SELECT k FROM a [RANGE 5 SECONDS] JOIN t ON a.n = t.w": "is compared with",
 }
 
 

@@ -42,7 +42,6 @@ from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.plain_select import is_plain, names_edges
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
-from windrow.plan.bind.source_names import OWN
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import SubQueries
@@ -198,8 +197,7 @@ class _Binder:
         if isinstance(source, Static):
             read = tuple(dict(sorted(source.reads.items())).values())
             table = f"t{number}:{source.name}"
-            asked = sources.named[number][0].startswith(OWN)  # IN and EXISTS, which tell types apart
-            left, on = keys_of_table(left, step, self.scope, read if asked else ())
+            left, on = keys_of_table(left, step, self.scope, read)
             check_conditions(step.residual, (*left.columns, *read), self.scope)
             kind = kind_with_table(step, self.scope)
             return TableJoin(left, table, read, on, kind, residual, tuple(step.null_safe))

@@ -38,18 +38,17 @@ def keys_of_streams(left: Node, right: Node, step: JoinStep, scope: Scope) -> tu
     return _with(left, mine), _with(right, theirs), tuple(pairs)
 
 
-def keys_of_table(left: Node, step: JoinStep, scope: Scope, typed: Sequence[Column] = ()) -> tuple[Node, Pairs]:
+def keys_of_table(left: Node, step: JoinStep, scope: Scope, read: Sequence[Column]) -> tuple[Node, Pairs]:
     """The stream's side of a join with a table, which has its columns only, and what both are compared by.
 
-    `typed` are columns of the table whose types must go with those that they are compared with.
+    `read` are columns of the table: their types must go with those that they are compared with.
     """
     mine: dict[str, Computed] = {}
-    types = {column.name: column.type for column in typed}
+    types = {column.name: column.type for column in read}
     pairs = []
     for one, other in step.on:
-        if other.name in types:
-            one = _as_wide(one, left, types[other.name], step, scope)
-        pairs.append((_column(one, left, mine, above(scope)), other.name))
+        wide = _as_wide(one, left, types[other.name], step, scope)
+        pairs.append((_column(wide, left, mine, above(scope)), other.name))
     return _with(left, mine), tuple(pairs)
 
 
