@@ -16,7 +16,8 @@ from windrow.language import Query, parse_script
 from windrow.plan.timed_by import TimedBy
 
 SLIDING = next(iter(WINDOWS.values()))
-TEXTS = [asked.format(SLIDING, early=SLIDING) for asked in ASKED.values()]
+ROWS = ASKED["the rows of the window"].format(SLIDING)
+TEXTS = [asked.format(SLIDING, early=SLIDING, rows=ROWS) for asked in ASKED.values()]
 TEXTS += [ASKED["GROUP BY"].format(window) for window in WINDOWS.values()]
 
 
@@ -45,5 +46,5 @@ def test_planning_leaves_a_statement_as_it_was(text: str, tmp_path: Path) -> Non
     try:
         draft.register("asked", statement)
     except (QueryError, NeedsSpark):
-        assert "FILTER" in text or "JOIN t" in text
+        assert any(refused in text for refused in ("FILTER", "JOIN t", "LAST EVERY", "LAG(")) or "[" not in text
     assert shown(statement) == before

@@ -14,7 +14,7 @@ extreme         MIN and MAX of numbers, dates and times
 extreme_object  MIN and MAX of texts, bytes and decimals
 filled_moments  Regression over a value at every instant: several at one are averaged, missing ones filled with the last
 float_sum       SUM, AVG and GEOMETRIC_MEAN of floats that can be taken back
-footprint       How much memory partials take, take_in_order, those included that are objects
+footprint       How much memory partials take, those included that are objects
 frequent_items  APPROX_TOP_K: the most frequent values, from a bounded number of counters
 high_moments    SKEWNESS and KURTOSIS
 histogram       HISTOGRAM_NUMERIC: about how the values lie, in a given number of bins of any width

@@ -42,9 +42,6 @@ _HELD: OrderedDict[tuple[str, str | None, int], tuple[Shard, StateBlocks, str]] 
 plan the one that runs."""
 
 _HELD_MOST = 64
-_ALIKE = ("clock",)
-"""What all stages of a shard count alike."""
-
 FRAME_BYTES = 1 << 24
 Counts = dict[str, int | str]
 _SPLIT = " split from "
@@ -173,7 +170,7 @@ def slide_batch(
         "state_written": blocks.bytes_written,
     }
     for earlier in (json.loads(payload.body) for payload in payloads if payload.name == EARLIER):
-        counts = {name: (max if name in _ALIKE else add)(counts[name], earlier[name]) for name in COUNTS}
+        counts = {name: add(counts[name], earlier[name]) for name in COUNTS} | {"clock": earlier["clock"]}
         outcome.shared.append(np.frombuffer(b64decode(earlier[SHARED]), np.int64))
     if stored.plan.is_followed:
         yield packed(_sent(stored, payloads, outcome, counts), measures).to_pandas()
