@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN
 
@@ -26,6 +26,7 @@ def members(summary, report) -> dict[tuple, int]:
 @given(
     st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 12), st.integers(1, 6), st.sampled_from([1.0, 0.3, 1e-9])
 )
+@example(seed=102, axes=1, panes=4, minimum=1, unit=1.0)  # -1.0 and 0.0 are two cells apart, and just within reach
 @settings(max_examples=examples(80), deadline=None)
 def test_every_window_has_the_clusters_of_dbscan(seed: int, axes: int, panes: int, minimum: int, unit: float):
     random = np.random.default_rng(seed)

@@ -29,7 +29,8 @@ class DensityCells:
 
     def __init__(self, axes: int, eps: float, minimum: int) -> None:
         self.eps, self.minimum, self._side = eps, minimum, eps / np.sqrt(axes) * _TIGHT
-        steps = range(-int(np.ceil(np.sqrt(axes))), int(np.ceil(np.sqrt(axes))) + 1)
+        far = int(1 + np.sqrt(axes) / _TIGHT)  # points of two cells with so many steps between them may be within reach
+        steps = range(-far, far + 1)
         near = [o for o in product(steps, repeat=axes) if sum(max(abs(i) - 1, 0) ** 2 for i in o) <= axes * (1 + 1e-5)]
         self._around = np.array(sorted((o for o in near if any(o)), key=lambda o: (o < (0,) * axes, o)), np.int64)
         half = len(self._around) // 2  # the second half are the first ones, turned round
