@@ -118,6 +118,13 @@ def test_several_groupings_are_those_of_each_window(name: str, drawn, batch, set
     assert replayed(text, events, batch) == theirs
 
 
+def test_a_grouping_may_hold_nothing_but_zeros():
+    events = events_of(KINDS["sessions"], [(1, "a", "u", 0), (1, "a", "u", 1)])
+    text = f"SELECT g, x, FIRST(x) AS f FROM e {KINDS['sessions'].text} GROUP BY GROUPING SETS ((g), (g, x))"
+    found = windrow.replay(text, e=events, flush=True).to_pylist()
+    assert sorted((row["x"] is None, row["f"]) for row in found) == [(False, 0), (False, 1), (True, 0)]
+
+
 def test_late_rows_of_several_groupings_are_counted_once():
     kind = KINDS["sessions"]
     events = events_of(kind, [(1, "a", "u", 1), (30, "a", "u", 2)])

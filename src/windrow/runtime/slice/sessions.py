@@ -36,6 +36,13 @@ def session_entries(
     assert isinstance(space.window, SessionWindow)
     if sets_in(space.keys):
         return _every_grouping(space, kernels, chunk, keeps)
+    return _entries(space, kernels, chunk, keeps, whole=space.window.every_us is not None)  # pieces may wait together
+
+
+def _entries(
+    space: RowSpace, kernels: Mapping[Partial, Kernel], chunk: Chunk, keeps: bool, whole: bool
+) -> pa.RecordBatch | None:
+    assert isinstance(space.window, SessionWindow)
     counted = counted_rows(space, chunk)
     rows = np.flatnonzero(counted)
     if not len(rows):
@@ -69,7 +76,7 @@ def session_entries(
     for partial in space.partials:
         fields = identity(kernels[partial], len(held))
         kernels[partial].lift(fields, lifted, chunk.rows(partial))
-        stored = to_arrow(kernels[partial], fields, whole=space.window.every_us is not None)  # pieces may wait together
+        stored = to_arrow(kernels[partial], fields, whole=whole)
         columns |= {f"{partial.name}.{name}": column for name, column in stored.items()}
     return pa.record_batch(columns)
 
@@ -83,7 +90,7 @@ def _every_grouping(
     """
     plain, parts = plain_keys(space.keys), []
     for number, chosen in enumerate(sets_in(space.keys)):
-        part = session_entries(replace(space, keys=tuple(plain[i] for i in chosen)), kernels, chunk, keeps)
+        part = _entries(replace(space, keys=tuple(plain[i] for i in chosen)), kernels, chunk, keeps, whole=True)
         if part is None:
             return None
         columns = {name: part.column(name) for name in part.schema.names if not name.startswith("key_")}
