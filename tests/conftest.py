@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from drawn_cases import drawn_cases
 from drawn_order import drawn
@@ -34,10 +35,15 @@ ALL_CASES = 50
 
 
 def draw_examples(count: int) -> None:
-    """No test asserts a time. What passes once passes again: the seed is the same, unless a run is given another."""
+    """No test asserts a time. What passes once passes again: the seed is the same, unless a run is given another.
+
+    Hypothesis would also draw the constants of all modules that this process has imported by then, which are others in
+    another order of tests.
+    """
     quiet = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("windrow", quiet, max_examples=count)
     settings.load_profile("windrow")
+    providers._get_local_constants = lambda: providers._local_constants  # none
 
 
 draw_examples(USUAL_EXAMPLES)
