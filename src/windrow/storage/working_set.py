@@ -81,7 +81,7 @@ class WorkingSet:
 
     def may_ask(self, holder: Yielding) -> None:
         """As long as `holder` lives, it may be asked to give what it holds."""
-        self._yielding.append(ref(holder))
+        self._yielding = [*(known for known in self._yielding if known() is not None), ref(holder)]
 
     @property
     def is_full(self) -> bool:

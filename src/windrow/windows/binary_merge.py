@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 
 from windrow.plan.instants import AFTER_ALL, BEFORE_ALL
@@ -112,6 +112,12 @@ class SlidingBinaryMerge(ContextMaintenance):
 
     def _held(self) -> dict[Key, Context]:
         return {(level, cell): node for level, nodes in enumerate(self._levels) for cell, node in nodes.items()}
+
+    def _soon(self) -> Collection[Key]:
+        """Of each level the node that the next cell is merged with, and the newest, with which others are."""
+        end = (self._built or 0) + 1
+        older = [(level, end - (2 << level)) for level in range(self._top)]
+        return [*older, *((level, end - 1 - (1 << level)) for level in range(self._top + 1))]
 
     def _restore(self, held: dict[Key, Context]) -> None:
         for (level, cell), node in sorted(held.items(), key=lambda item: item[0]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -12,10 +12,14 @@ from windrow.kernels import Fields
 from windrow.kernels.footprint import bytes_together
 from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
-from windrow.windows.contexts import Context, Contexts, wide
+from windrow.storage.working_set import working_set_of
+from windrow.windows.contexts import Context, Contexts, GroupSummaries, wide
 from windrow.windows.entries import Entries, reduced
 from windrow.windows.maintenance import PaneSource
 from windrow.windows.stored_contexts import Key, StoredContexts
+
+LOOKED = 64
+"""After so many windows it is looked how much memory contexts take, beside the end of each batch."""
 
 
 class ContextMaintenance(ABC):
@@ -53,6 +57,10 @@ class ContextMaintenance(ABC):
         self._stored = StoredContexts(space, dict(zip(panes.names, panes.kernels)), blocks, kept)
         self._loaded = kept is None
         self._answers: dict[int, tuple[range, Context | None]] = {}
+        self._asked_for = 0
+        self._working = working_set_of(blocks)
+        if self._working is not None and self._working.limit_bytes is not None:
+            self._working.may_ask(self)
         self._slots = np.empty(0, np.int64)  # those of the last leaf: equal slots are one object, quick to compare
         self._start(snapshot["position"] if snapshot else None)
 
@@ -85,6 +93,9 @@ class ContextMaintenance(ABC):
                 self.contexts.release(context)
             context = fresh
             self._answers[length] = (panes, context)
+            self._asked_for += 1
+            if self._asked_for % LOOKED == 0:
+                self._look()
         return None if context is None else self.contexts.hold(context)
 
     def release(self, slots: np.ndarray) -> None:  # noqa: B027
@@ -101,10 +112,44 @@ class ContextMaintenance(ABC):
 
     @property
     def nbytes(self) -> int:
-        """What all contexts take, which are in memory together; what several have in common counts once."""
-        asked = [context for _, context in self._answers.values() if context is not None]
-        payloads = {id(context.payload): context.payload for context in (*self._held().values(), *asked)}
-        return bytes_together(fields for payload in payloads.values() for fields in payload.partials)
+        """What the contexts take that are in memory; what several have in common counts once."""
+        return _bytes_of([*(context.payload for context in self._held().values()), *self._asked_payloads()])
+
+    @property
+    def gives(self) -> int:
+        """What those contexts take that the next slide does not merge."""
+        return _bytes_of([context.payload for context in self._spare().values()])
+
+    def give(self) -> None:
+        """Have them in blocks only. They come back one by one, as slides reach them; what is merged with what, and in
+        which order, does not change by it."""
+        before = self.nbytes
+        self._stored.spill(self._spare())
+        assert self._working is not None
+        self._working.held -= before - self.nbytes
+
+    def _look(self) -> None:
+        """Within a batch nobody counts what contexts take: put them into blocks where they are a good part of all."""
+        if self._working is not None and self._working.limit_bytes is not None:
+            spare = self._spare()
+            if _bytes_of([context.payload for context in spare.values()]) > self._working.limit_bytes // 4:
+                self._stored.spill(spare)
+
+    def _spare(self) -> dict[Key, Context]:
+        """The contexts that are in memory and that the next slide does not merge."""
+        if not self._loaded:
+            return {}
+        held, soon = self._held(), self._soon()
+        needed = {id(payload) for payload in self._asked_payloads()}
+        needed |= {id(held[key].payload) for key in soon if key in held}
+        return {
+            key: context
+            for key, context in held.items()
+            if context.payload.in_memory and id(context.payload) not in needed
+        }
+
+    def _asked_payloads(self) -> list[GroupSummaries]:
+        return [context.payload for _, context in self._answers.values() if context is not None]
 
     def save(self, version: int) -> None:
         if self._loaded:
@@ -146,6 +191,10 @@ class ContextMaintenance(ABC):
     @abstractmethod
     def _restore(self, held: dict[Key, Context]) -> None:
         """Go on with the contexts that were saved."""
+
+    @abstractmethod
+    def _soon(self) -> Collection[Key]:
+        """Which of the contexts that are held the next slide merges: these stay in memory."""
 
     def _position(self) -> Snapshot:
         """What there is to save beside contexts, as plain values."""
@@ -251,3 +300,8 @@ def freed(contexts: Contexts, shelf: dict[int, Context], before: int) -> None:
         if cell >= before:
             return
         contexts.release(shelf.pop(cell))
+
+
+def _bytes_of(payloads: Sequence[GroupSummaries]) -> int:
+    once = {id(payload): payload for payload in payloads if payload.in_memory}
+    return bytes_together(fields for payload in once.values() for fields in payload.partials)

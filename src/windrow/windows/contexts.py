@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from windrow.kernels import Fields, Kernel, concat, grow, identity
 from windrow.kernels.kernel import OBJECT, every
 
+_NO_SLOTS = np.empty(0, np.int64)
+
 
 class GroupSummaries:
     """What a context says of its groups: for slot `slots[i]`, element i of each kernel's fields; slots ascend."""
 
-    __slots__ = ("contexts", "fixed", "owner", "partials", "slots")
+    __slots__ = ("_fetch", "_partials", "_slots", "contexts", "fixed", "owner")
 
     def __init__(self, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool, owner: object) -> None:
         """`fixed` is what others may look at that hold no context: a log, a block, a reader of answers.
 
         `owner` marks the objects in it that no other payload shares, for kernels that change objects in place.
         """
-        self.slots, self.partials, self.fixed, self.owner = slots, partials, fixed, owner
+        self._slots, self._partials, self.fixed, self.owner = slots, partials, fixed, owner
+        self._fetch: Callable[[], None] | None = None
         self.contexts = 0
+
+    @property
+    def in_memory(self) -> bool:
+        return self._fetch is None
+
+    @property
+    def slots(self) -> np.ndarray:
+        if self._fetch is not None:
+            self._fetch()
+        return self._slots
+
+    @property
+    def partials(self) -> tuple[Fields, ...]:
+        if self._fetch is not None:
+            self._fetch()
+        return self._partials
+
+    def leave(self, fetch: Callable[[], None]) -> None:
+        """Be in a block only, until somebody looks: then `fetch` is to `fill` it. It is the same afterwards, so that
+        whatever is merged is merged in the same order, wherever it was meanwhile."""
+        self._slots, self._partials, self._fetch = _NO_SLOTS, (), fetch
+
+    def fill(self, slots: np.ndarray, partials: tuple[Fields, ...]) -> None:
+        self._slots, self._partials, self._fetch = slots, partials, None
 
 
 class Context:
@@ -79,7 +106,7 @@ class Contexts:
         self, begin: int, end: int, slots: np.ndarray, partials: tuple[Fields, ...], fixed: bool = False
     ) -> Context:
         """A new context, held once."""
-        return self._named(begin, end, GroupSummaries(slots, partials, fixed, object()))
+        return self.named(begin, end, GroupSummaries(slots, partials, fixed, object()))
 
     def hold(self, context: Context) -> Context:
         context.holders += 1
@@ -98,7 +125,7 @@ class Contexts:
     ) -> Context | None:
         """The fold of `older` and then `newer`, as [begin, end). Nothing is merged where one of them is empty."""
         if older is None:
-            return None if newer is None else self._named(begin, end, newer.payload)
+            return None if newer is None else self.named(begin, end, newer.payload)
         if newer is None:
             return self.folded(older, (), begin, end, spent)
         if spent and self._owned(older) and newer.payload.slots is older.payload.slots:
@@ -113,7 +140,7 @@ class Contexts:
         """The fold of `older` and then all of `newer`, as [begin, end)."""
         self.merges += len(newer)
         payload = self._changed(older, newer, spent, exclude=False) if newer else older.payload
-        context = self._named(begin, end, payload)
+        context = self.named(begin, end, payload)
         if spent:
             self.release(older)
         return context
@@ -121,12 +148,13 @@ class Contexts:
     def excluded(self, whole: Context, gone: Context, begin: int, end: int, spent: bool = False) -> Context:
         """What is left of `whole` without `gone`, which it began with."""
         self.merges += 1
-        context = self._named(begin, end, self._changed(whole, (gone,), spent, exclude=True))
+        context = self.named(begin, end, self._changed(whole, (gone,), spent, exclude=True))
         if spent:
             self.release(whole)
         return context
 
-    def _named(self, begin: int, end: int, payload: GroupSummaries) -> Context:
+    def named(self, begin: int, end: int, payload: GroupSummaries) -> Context:
+        """A context with a payload that others may have too."""
         self.live += 1
         return Context(begin, end, payload)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from windrow.storage.blocks import Snapshot
 from windrow.windows.context_maintenance import ContextMaintenance
 from windrow.windows.contexts import Context
@@ -102,6 +104,11 @@ class Daba(ContextMaintenance):
         if self._newer is not None:
             held[_BACK, 0] = self._newer
         return held
+
+    def _soon(self) -> Collection[Key]:
+        """The next of the front, and the folds at both marks of the front that is built."""
+        marks = (self._front, self._front + 1, self._left, self._done)
+        return [(_MIDDLE, 0), (_BACK, 0), *((_FRONT, cell) for cell in marks)]
 
     def _restore(self, held: dict[Key, Context]) -> None:
         self._folds = {cell: context for (shelf, cell), context in held.items() if shelf == _FRONT}

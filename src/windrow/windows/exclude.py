@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from windrow.storage.blocks import Snapshot
@@ -62,6 +64,9 @@ class Exclude(ContextMaintenance):
 
     def _held(self) -> dict[Key, Context]:
         return {} if self._window_held is None else {(0, 0): self._window_held}
+
+    def _soon(self) -> Collection[Key]:
+        return self._held()
 
     def _restore(self, held: dict[Key, Context]) -> None:
         self._window_held = held.get((0, 0))

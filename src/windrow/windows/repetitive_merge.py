@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from windrow.storage.blocks import Snapshot
 from windrow.windows.context_maintenance import ContextMaintenance, freed
 from windrow.windows.contexts import Context
@@ -42,6 +44,10 @@ class RepetitiveMerge(ContextMaintenance):
 
     def _held(self) -> dict[Key, Context]:
         return {(0, cell): window for cell, window in self._open.items()}
+
+    def _soon(self) -> Collection[Key]:
+        """A cell goes into all of them."""
+        return self._held()
 
     def _restore(self, held: dict[Key, Context]) -> None:
         self._open = {cell: window for (_, cell), window in sorted(held.items(), key=lambda item: item[0])}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
+
 from windrow.storage.blocks import Snapshot
 from windrow.windows.context_maintenance import ContextMaintenance, freed
 from windrow.windows.contexts import Context
@@ -75,6 +78,11 @@ class TwoStacks(ContextMaintenance):
         if self._back is not None and self._flip is not None:
             held[_BACK, self._flip] = self._back
         return held
+
+    def _soon(self) -> Collection[Key]:
+        """The back, and the oldest of the front."""
+        soon = [] if self._flip is None else [(_BACK, self._flip)]
+        return [*soon, *((_FRONT, cell) for cell in islice(self._front, 1))]
 
     def _restore(self, held: dict[Key, Context]) -> None:
         for (shelf, cell), context in sorted(held.items(), key=lambda item: item[0]):

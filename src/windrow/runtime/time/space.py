@@ -323,8 +323,8 @@ class SpaceState:
 
     @property
     def bytes_held(self) -> int:
-        """What must be in memory: folded windows, among them all values of order statistics and all summaries of
-        clusters, late entries, the clusters of the last windows, and the groups."""
+        """What must be in memory: folded windows, among them all values of order statistics and the summaries of
+        clusters that are not in blocks only, late entries, the clusters of the last windows, and the groups."""
         own = self.groups.nbytes + self._belated.nbytes + self._followers.nbytes
         return own + bytes_held(self._folds.maintenances().values())
 
