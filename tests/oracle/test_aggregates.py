@@ -139,6 +139,13 @@ FROM_LISTS = [
         Case(f"{name}({y}, {x})", f"{name}({y}::DOUBLE, {x}::DOUBLE)", 1e-9)
         for name in ("REGR_AVGX", "REGR_AVGY", "REGR_SXX", "REGR_SXY", "REGR_SYY")
         for y, x in ("di", "md")
+        if (name, y) != ("REGR_AVGY", "m")
+    ),
+    # a mean of decimals is a decimal, as AVG of them is
+    Case(
+        "REGR_AVGY(m, d)",
+        "sum(m) FILTER (d IS NOT NULL)::VARCHAR || '/' || count(m) FILTER (d IS NOT NULL)",
+        read=_quotient,
     ),
     Case("REGR_COUNT(d, i) FILTER (WHERE b)", "count(*) FILTER (WHERE b AND d IS NOT NULL AND i IS NOT NULL)"),
     *(_listing(f"SKEWNESS({c})", c, _powers(3), 1e-9) for c in "idm"),
