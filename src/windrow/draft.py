@@ -206,7 +206,7 @@ class Draft(Declared):
             from windrow.runtime.answers.finish import finish_part
 
             return finish_part(query.emitted.empty_table(), query).schema
-        emitted, engine = query.emitted, DraftEngine()
+        emitted, engine = query.numbered, DraftEngine()
         shown = [emitted.field(name) for name in query.leading]
         shown += [pa.field(each.name, engine.type_of(parse_expression(each.sql), emitted)) for each in query.outputs]
         return pa.schema(shown)
@@ -248,7 +248,7 @@ class Draft(Declared):
         shown = self.shown_columns(query)
         if isinstance(query, QueryPlan):
             for text in query.finishing if query.emit == SNAPSHOT else ():
-                DraftEngine().type_of(parse_expression(text), query.emitted)
+                DraftEngine().type_of(parse_expression(text), query.numbered)
         odd = next((field for field in shown if not is_plain(field.type)), None)
         return shown if odd is None else f"{odd.name} has the type {odd.type}"
 

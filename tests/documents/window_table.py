@@ -49,7 +49,8 @@ ASKED = {
         " JOIN (SELECT g, COUNT(*) AS n FROM e {0} GROUP BY g) AS b ON a.g = b.g AND a.window_end = b.window_end"
     ),
     "an aggregate of an aggregate": "SELECT MAX(n) AS n FROM (SELECT g, COUNT(*) AS n FROM e {} GROUP BY g) AS q",
-    "DISTINCT, UNION, MINUS": "SELECT DISTINCT g FROM e {}",
+    "DISTINCT": "SELECT DISTINCT g FROM e {}",
+    "UNION, MINUS": "SELECT g FROM e {0} UNION SELECT g FROM e {0} WHERE x > 1",
     "IN, EXISTS, sub-queries": "SELECT x FROM e {0} AS a WHERE g IN (SELECT g FROM e {0} WHERE x > 1)",
     "ROW_NUMBER() OVER": "SELECT g, x FROM e {} QUALIFY ROW_NUMBER() OVER (PARTITION BY g ORDER BY x) <= 1",
     "CLUSTER BY": "SELECT c, COUNT(*) AS n FROM e {} CLUSTER BY x AS c USING C_BIRCH(2)",

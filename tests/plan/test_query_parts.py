@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from windrow.plan.nodes.clusters import ClusterPartial
-from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
+from windrow.plan.nodes.ordering import Ordering
+from windrow.plan.nodes.query_plan import Output, QueryPlan
 from windrow.plan.nodes.spaces import Key
 from windrow.plan.query_parts import query_parts
 from windrow.plan.windows.row_window import CountWindow

@@ -50,7 +50,8 @@ from windrow.plan.nodes.clusters import HULL, ClusterPartial, cluster_answer
 from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.joins import Between, Join, TableJoin
 from windrow.plan.nodes.kept import FROM_VALUES
-from windrow.plan.nodes.query_plan import Ordering, Output, QueryPlan
+from windrow.plan.nodes.ordering import Ordering
+from windrow.plan.nodes.query_plan import Output, QueryPlan
 from windrow.plan.nodes.regrouped import Regrouped, StageEnd
 from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import Fold, Key, RowSpace, Space

@@ -101,6 +101,9 @@ def stream_of(name: str, query: AnyQuery, place: exp.Expr, text: str) -> Stream:
         raise error_at(place, "only final answers are events of a stream", text, "leave EMIT EVERY out")
     if isinstance(window, PredicateWindow) or (isinstance(window, CountWindow) and window.slide_us is not None):
         raise not_yet(place, "a stream of the answers of this kind of window", text, "[RANGE 1 SECOND SLIDE 1 SECOND]")
+    if query.rankings:
+        hint = "QUALIFY in the outer query, or a window over time: [RANGE 1 HOUR SLIDE 1 MINUTE]"
+        raise not_yet(place, "DISTINCT and OVER over such windows, in what a stream is made of,", text, hint)
     if query.order:
         raise not_yet(place, "ORDER BY and LIMIT in what a stream is made of", text, "leave them to the outer query")
     rows = query.emitted.empty_table()

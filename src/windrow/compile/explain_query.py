@@ -6,6 +6,7 @@ from windrow.compile.coarsen_panes import stays_fine
 from windrow.compile.explain_joined import look_up_lines
 from windrow.compile.explain_windows import window_text
 from windrow.language import duration_sql
+from windrow.plan.nodes.ordering import place_column
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.parts import NestedWindow
@@ -26,6 +27,8 @@ def query_lines(query: QueryPlan) -> list[str]:
     lines += look_up_lines(query)
     if query.having is not None:
         lines.append(f"      having {query.having}")
+    lines += [f"      {place_column(i)} = {ranking.text}" for i, ranking in enumerate(query.rankings)]
+    lines += [] if query.qualify is None else [f"      qualify {query.qualify}"]
     lines += [f"      {output.name} = {output.sql}" for output in query.outputs]
     if query.order:
         terms = ", ".join(term.sql + (" DESC" if term.descending else "") for term in query.order)

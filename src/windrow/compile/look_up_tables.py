@@ -36,7 +36,14 @@ def look_up_tables(query: AnyQuery, tables: Mapping[str, pa.Table], local: Engin
     if not isinstance(query, QueryPlan) or query.made_of is not None:
         return query
     rows, window = query.rows, query.window
-    if rows is None or query.by_engine or query.clusters is not None or query.emit != SNAPSHOT or sets_in(query.keys):
+    if (
+        rows is None
+        or query.by_engine
+        or query.clusters is not None
+        or query.emit != SNAPSHOT
+        or sets_in(query.keys)
+        or query.rankings
+    ):
         return query
     if not isinstance(window, TimeWindow) or isinstance(window, NestedWindow):
         return query

@@ -44,5 +44,7 @@ def _shown(query: AnyQuery) -> str:
     text += "" if query.having is None else f" having {query.having}"
     text += "".join(f" order by {term.sql}{' desc' if term.descending else ''}" for term in query.order)
     text += "" if query.limit is None else f" limit {query.limit}"
+    text += "".join(f" {ranking.text}" for ranking in query.rankings)
+    text += "" if query.qualify is None else f" qualify {query.qualify}"
     text += "".join(f", each row's {item.sql}" for item in query.items)
     return f"{text} {query.emit}"

@@ -194,6 +194,8 @@ def answer_text(query: QueryPlan) -> str:
     for term in query.order:
         text += f" order {term.sql} {'desc' if term.descending else 'asc'}"
         text += f" nulls {'first' if term.nulls_first else 'last'}"
+    text += "".join(f" {ranking.text}" for ranking in query.rankings)
+    text += "" if query.qualify is None else f" qualify {query.qualify}"
     return text if query.limit is None else f"{text} limit {query.limit}"
 
 

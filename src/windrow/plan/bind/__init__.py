@@ -61,6 +61,8 @@ qualified              Names of columns where FROM has several: a stream and the
 quantile_arguments     The arguments of QUANTILE and APPROX_QUANTILE: what is asked of, and which share of it lies below
                        the answer
 query                  From syntax to a bound query
+rankings               OVER, QUALIFY and DISTINCT of the answers of windows that are folded: numbers of rows, and which
+                       rows are kept
 refuse                 Clauses that the language has and this version does not run: refused where they stand, never
                        dropped
 refuse_time_functions  Functions that do not go with windows of ours, or are another one each time: refused where they

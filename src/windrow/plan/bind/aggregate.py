@@ -15,11 +15,13 @@ from windrow.plan.bind.groupings import grouped_by
 from windrow.plan.bind.lift import Lift
 from windrow.plan.bind.names import both, check_new, is_star, output_name, substituted, unaliased
 from windrow.plan.bind.order import Term, bind_limit, bind_order, check_order, selected
+from windrow.plan.bind.rankings import Numbered, numbering
 from windrow.plan.bind.refuse import not_yet
 from windrow.plan.bind.typing import checked_condition, checked_type
 from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.emission import SNAPSHOT, WHEN
 from windrow.plan.nodes.groupings import GroupingSets
+from windrow.plan.nodes.ordering import with_places
 from windrow.plan.nodes.query_plan import UNNAMED, Output, QueryPlan
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, named_columns
 from windrow.plan.nodes.spaces import Key
@@ -41,14 +43,16 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
     clusters = bind_clusters(tree, source, scope)
     leading = leading_columns(source.window, scope.emit, clusters is not None)
     lift = Lift(source, scope, keys, {}, leading, clusters, sets)
-    outputs = _outputs(tree, lift, scope)
+    number = numbering(tree, scope, lift)
+    outputs = _outputs(tree, lift, number, scope)
     having = tree.args.get("having")
     kept = None if having is None else lift(unaliased(having.this, aliases, source.columns))
     if scope.emit == WHEN and (emit := tree.args.get(EMIT)) is not None:
         kept = both(kept, lift(unaliased(emit.args["when"], aliases, source.columns)))
     if source.chosen is not None:
         kept = both(kept, lift(source.chosen))
-    terms = bind_order(tree, aliases, lambda node: lift(unaliased(node, aliases, source.columns)), scope.text)
+    terms = bind_order(tree, aliases, lambda node: number(unaliased(node, aliases, source.columns)), scope.text)
+    asked = number.asked(aliases, source.columns)
     if clusters is not None and scope.emit != SNAPSHOT:
         lift.aggregates.setdefault(cluster_answer("CID"), len(lift.aggregates))  # tells which cluster has changed
     query = QueryPlan(
@@ -67,6 +71,7 @@ def bind_aggregate(tree: exp.Select, source: BoundRows, scope: Scope) -> BoundAn
         rows=source.rows,
         made_of=source.stream.made_of,
     )
+    query = asked.added_to(query)
     check_outputs(query, outputs, kept, terms, scope)
     return BoundAnswers(query, outputs, source.stream)
 
@@ -78,6 +83,7 @@ def check_outputs(
     schema = emitted_schema(query.window, query.keys, query.aggregates)
     if query.items:
         schema = item_schema(schema, query.items)
+    schema = with_places(schema, len(query.rankings))
     for node in outputs.values():
         checked_type(node, schema, scope)
     if having is not None:
@@ -85,7 +91,7 @@ def check_outputs(
     check_order(terms, schema, scope)
 
 
-def _outputs(tree: exp.Select, lift: Lift, scope: Scope) -> dict[str, exp.Expr]:
+def _outputs(tree: exp.Select, lift: Lift, number: Numbered, scope: Scope) -> dict[str, exp.Expr]:
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
         if is_star(node):
@@ -95,7 +101,7 @@ def _outputs(tree: exp.Select, lift: Lift, scope: Scope) -> dict[str, exp.Expr]:
         if name.lower() in lift.leading and not own and node.unalias().name == name:
             continue  # they lead every result anyway
         check_new(name, (*outputs, *lift.leading), node, scope.text)
-        outputs[name] = lift(node.unalias())
+        outputs[name] = number(node.unalias())
     return outputs
 
 

@@ -59,6 +59,8 @@ def _reason(query: Query, bound: QueryPlan) -> str | None:
         return "clusterings are not: the numbers of clusters go on from answer to answer"
     if bound.items:
         return "the rows of windows are not: aggregates of them are"
+    if bound.rankings:
+        return "numbers of rows are not: a late event changes those of other rows"
     if bound.order or bound.limit is not None:
         return "an order, or a limit, is one of a whole answer, and a correction sends parts of it"
     if isinstance(window, NestedWindow) and (window.aging or any(_asks_levels(one) for one in bound.aggregates)):

@@ -22,7 +22,7 @@ def _limited(plan: Node) -> Node:
         return plan
     child, kept = plan.child, []
     for condition in conjuncts_of(parse_expression(plan.predicate)):
-        bound = _bound(condition)
+        bound = bound_of(condition)
         limited = None if bound is None else _with_limit(child, bound[0], bound[1])
         child = child if limited is None else limited
         if limited is None or bound is None or not bound[2]:
@@ -30,7 +30,7 @@ def _limited(plan: Node) -> Node:
     return Select(child, expression_sql(all_of(kept))) if kept else child
 
 
-def _bound(condition: exp.Expr) -> tuple[str, int, bool] | None:
+def bound_of(condition: exp.Expr) -> tuple[str, int, bool] | None:
     """The column that a condition bounds, the largest number that it lets through, and whether that is all it says."""
     turned = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
     condition = condition.unnest()

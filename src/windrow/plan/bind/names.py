@@ -40,7 +40,7 @@ def check_qualifiers(tree: exp.Select, columns: Iterable[str], text: str) -> Non
     """In a.b, a is the stream of FROM, or its alias, or a column with fields."""
     known = {name.lower() for name in columns}
     source = tree.args["from_"].this.alias_or_name
-    clauses = [tree.args.get(clause) for clause in ("where", "group", "having", "order")]
+    clauses = [tree.args.get(clause) for clause in ("where", "group", "having", "order", "qualify")]
     for part in [*tree.selects, *filter(None, clauses)]:
         for column in part.find_all(exp.Column):
             if column.table and column.table.lower() not in {*known, source.lower()}:

@@ -11,7 +11,7 @@ from windrow.language import error_at, expression_sql
 from windrow.plan.bind.bound import Scope
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.typing import checked_type, type_name
-from windrow.plan.nodes.query_plan import Ordering
+from windrow.plan.nodes.ordering import Ordering, holds_map
 
 Term = tuple[Ordering, exp.Expr]
 """A term of ORDER BY, and what it orders by."""
@@ -41,12 +41,8 @@ def check_order(terms: list[Term], schema: pa.Schema, scope: Scope) -> None:
     """Every term has a type whose values have an order."""
     for _, node in terms:
         type = checked_type(node, schema, scope)
-        if _holds_map(type):
+        if holds_map(type):
             raise error_at(node, f"a map has no order, and this is {type_name(type)}", scope.text, "MAP_ENTRIES(...)")
-
-
-def _holds_map(type: pa.DataType) -> bool:
-    return pa.types.is_map(type) or any(_holds_map(type.field(i).type) for i in range(type.num_fields))
 
 
 def bind_limit(tree: exp.Select, text: str) -> int | None:

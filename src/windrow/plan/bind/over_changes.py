@@ -32,10 +32,11 @@ def is_over_changes(tree: exp.Expr, scope: Scope) -> bool:
     first = tree.args.get("order") and tree.args.get("limit") and not _all_folded(tree)
     if emit is not None and emit not in ("SNAPSHOT", "FINAL") and first:
         return True
+    folded = _all_folded(tree)
     for node in tree.walk():
         if isinstance(node, exp.SetOperation | StreamFunction) or query_window_of(node) is not None:
             return True
-        if isinstance(node, exp.Select) and (node.args.get("distinct") or _asks_others(node)):
+        if isinstance(node, exp.Select) and (_asks_others(node) or (not folded and _numbers_rows(node))):
             return True
         if isinstance(node, exp.Distribute):  # copies of events are rows
             return True
@@ -77,10 +78,14 @@ def _asks_others(select: exp.Select) -> bool:
     """Whether a SELECT has a sub-query outside FROM, or a join that only rows that come and go can answer."""
     if any(join.side in ("RIGHT", "FULL") or join.kind in ("SEMI", "ANTI") for join in select.args.get("joins") or []):
         return True
-    if select.args.get("qualify") is not None or any(node.find(exp.Window) for node in select.selects):
-        return True
     parts = [*select.selects, *(select.args.get(clause) for clause in ("where", "having"))]
     return any(next(part.find_all(exp.Query), None) is not None for part in parts if part is not None)
+
+
+def _numbers_rows(select: exp.Select) -> bool:
+    """Whether a SELECT tells rows of an answer from the others of it: windows that are folded do so when they end."""
+    parts = [*select.selects, select.args.get("qualify")]
+    return bool(select.args.get("distinct")) or any(part.find(exp.Window) for part in parts if part is not None)
 
 
 def _chain(tree: exp.Expr, named: Mapping[str, exp.Expr], scope: Scope) -> list[exp.Select]:

@@ -33,10 +33,11 @@ from windrow.plan.bind.from_clause import (
 )
 from windrow.plan.bind.is_table import is_table
 from windrow.plan.bind.join_tables import join_tables, needs_engine
-from windrow.plan.bind.names import both, check_new, check_qualifiers, is_star, output_name, substituted
+from windrow.plan.bind.names import check_new, check_qualifiers, is_star, output_name, substituted
 from windrow.plan.bind.order import bind_limit, bind_order
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
+from windrow.plan.bind.rankings import chosen_of, distinct_as_groups, numbering, ranked_once, refuse_numbers_of_events
 from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.told_columns import windows_chosen
@@ -95,7 +96,11 @@ def _bind(tree: exp.Expr, named: Named, scope: Scope) -> Bound:
     refuse_cluster_calls(tree, source.columns, scope)
     if isinstance(source, BoundAnswers):
         return _refined(tree, source, scope)
-    if source.window is not None and not scope.folds:
+    if source.window is None:
+        refuse_numbers_of_events(tree, scope)
+    elif not aggregates(tree, scope):
+        tree = distinct_as_groups(tree, source, scope)
+    if source.window is not None and not scope.folds and not aggregates(tree, scope):
         return bind_window_rows(tree, source, scope)
     tree, source = windows_chosen(tree, source, scope)
     source = filtered(tree, source, scope)
@@ -149,27 +154,33 @@ def _refined(tree: exp.Select, source: BoundAnswers, scope: Scope) -> BoundAnswe
     leading = leading_columns(source.query.window, scope.emit, source.query.clusters is not None)
     named = named_columns(source.query.window, scope.emit, source.query.clusters is not None)
     visible = source.columns | {name: exp.column(name) for name in named}
+    number = numbering(tree, scope, lambda node: substituted(node, visible, scope.text))
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
         found = source.columns
         if not is_star(node):
             if node.unalias().name.lower() == output_name(node).lower() in leading:
                 continue  # they lead every result anyway
-            found = {output_name(node): substituted(node.unalias(), visible, scope.text)}
+            found = {output_name(node): number(node.unalias())}
         for name, meant in found.items():
             check_new(name, (*outputs, *leading), node, scope.text)
             outputs[name] = meant
     having = None if source.query.having is None else parse_expression(source.query.having)
+    qualify = source.query.qualify
     if tree.args.get("where") is not None:
-        having = both(having, substituted(tree.args["where"].this, visible, scope.text))
+        chosen = substituted(tree.args["where"].this, visible, scope.text)
+        having, qualify = chosen_of(source.query, chosen, having)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    terms = bind_order(tree, aliases, lambda node: substituted(node, visible, scope.text), scope.text)
+    terms = bind_order(tree, aliases, number, scope.text)
+    asked = number.asked(aliases, source.columns)
     query = replace(
         source.query,
+        qualify=qualify,
         outputs=tuple(Output(name, expression_sql(node)) for name, node in outputs.items()),
         having=None if having is None else expression_sql(having),
         order=tuple(ordering for ordering, _ in terms) or source.query.order,
         limit=source.query.limit if tree.args.get("limit") is None else bind_limit(tree, scope.text),
     )
+    query = ranked_once(asked, query, source.query, tree, scope)
     check_outputs(query, outputs, having, terms, scope)
     return BoundAnswers(query, outputs, source.stream)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from windrow.errors import NotSupportedYet
@@ -14,6 +16,7 @@ from windrow.plan.windows.parts import NestedWindow
 from windrow.plan.windows.row_levels import NestedRows
 
 _CLAUSES = {"joins": "JOIN", "distinct": "DISTINCT", "offset": "OFFSET"}
+_BEFORE_OVER = ("where", "having", "group")
 
 
 _ELSEWHERE = ", in another query than one aggregation over one sliding window,"
@@ -24,13 +27,21 @@ def refuse_unsupported(tree: exp.Select, text: str) -> None:
     """Raise for the first clause of `tree` that cannot be run."""
     for clause, name in _CLAUSES.items():
         found = tree.args.get(clause)
-        if found and clause != "joins":  # those with tables can be
+        if found and clause == "offset":  # joins with tables, and DISTINCT, can be
             raise not_yet(found[0] if isinstance(found, list) else found, name, text, tree=tree)
-    for part in [*tree.selects, *(tree.args.get(clause) for clause in ("where", "having", "order", "group"))]:
+    for part in [*tree.selects, *(tree.args.get(clause) for clause in (*_BEFORE_OVER, "order", "qualify"))]:
         if part is not None:
             refuse_spark_windows(part, text)
-            for node in part.find_all(exp.Window, exp.Query):
-                raise not_yet(node, "OVER" if isinstance(node, exp.Window) else "a sub-query outside FROM", text)
+            for node in part.find_all(exp.Query):
+                raise not_yet(node, "a sub-query outside FROM", text)
+    _refuse_over_in([tree.args.get(clause) for clause in _BEFORE_OVER], text)
+
+
+def _refuse_over_in(conditions: Iterable[exp.Expr | None], text: str) -> None:
+    for part in filter(None, conditions):
+        for node in part.find_all(exp.Window):
+            message = "OVER is computed after WHERE, GROUP BY and HAVING"
+            raise error_at(node, message, text, "QUALIFY ROW_NUMBER() OVER (...) <= 3, or WHERE around a sub-query")
 
 
 def refuse_around(tree: exp.Subquery, text: str) -> None:
@@ -76,6 +87,11 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
 def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:
     """Raise where the changes of a query cannot be told."""
     emit = tree.args.get("emit") or tree
+    if query.rankings:
+        message = (
+            "DISTINCT of aggregates and OVER are of the rows of a whole answer, and EMIT CHANGES sends parts of it"
+        )
+        raise error_at(emit, message, text, "leave EMIT out, and give the window a SLIDE, as [ROWS 100 SLIDE 1]")
     if query.order or query.limit is not None:
         message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
@@ -105,10 +121,7 @@ def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:
     conditions += [join.args.get("on") for join in tree.args.get("joins") or []]
     for part in filter(None, [*tree.selects, *conditions]):
         refuse_spark_windows(part, text)
-    for part in filter(None, conditions):
-        for node in part.find_all(exp.Window):
-            message = "OVER is computed after WHERE, GROUP BY and HAVING"
-            raise error_at(node, message, text, "QUALIFY ROW_NUMBER() OVER (...) <= 3, or WHERE around a sub-query")
+    _refuse_over_in(conditions, text)
     no_joins = (conditions[1], *conditions[3:])  # sub-queries of WHERE, HAVING and the select list become joins
     for part in filter(None, no_joins):
         for node in part.find_all(exp.Query):

@@ -77,6 +77,8 @@ def _reason(bound: QueryPlan) -> str | None:
         return "EMIT CHANGES is not: an answer that differs only by another share would be told as a change"
     if bound.clusters is not None:
         return "CLUSTER BY is not: clusters of a share of the rows are other clusters"
+    if bound.rankings:
+        return "DISTINCT and OVER are not: a row that is left out stands for none of the others"
     if bound.items:
         return "the rows of windows are not: aggregates of them are"
     return None

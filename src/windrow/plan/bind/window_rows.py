@@ -11,7 +11,9 @@ from windrow.plan.bind.bound import BoundAnswers, BoundRows, Scope
 from windrow.plan.bind.calls import calls_in
 from windrow.plan.bind.names import check_new, is_star, output_name, placed_as, substituted, with_parts
 from windrow.plan.bind.order import bind_limit, bind_order
+from windrow.plan.bind.over import OverResult
 from windrow.plan.bind.project_rows import filtered
+from windrow.plan.bind.rankings import numbering
 from windrow.plan.bind.told_columns import names_told, split_where, told_columns
 from windrow.plan.bind.typing import checked_type
 from windrow.plan.nodes.aggregates import Aggregate, Partial
@@ -35,6 +37,7 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
     kept.set("where", rest and exp.Where(this=rest))
     source = filtered(kept, source, scope)
     items = _Items(source, scope, told)
+    number = numbering(tree, scope, items)
     outputs: dict[str, exp.Expr] = {}
     for node in tree.selects:
         found = {output_name(node): node.unalias()} if not is_star(node) else _all_columns(source)
@@ -42,10 +45,11 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
             if name.lower() in told and asked.name.lower() == name.lower():
                 continue  # they lead every result anyway
             check_new(name, (*outputs, *leading), node, scope.text)
-            outputs[name] = items(asked)
+            outputs[name] = number(asked)
     having = None if of_windows is None else items(of_windows)
     aliases = {node.alias.lower(): node.this for node in tree.selects if isinstance(node, exp.Alias)}
-    terms = bind_order(tree, aliases, items, scope.text)
+    terms = bind_order(tree, aliases, number, scope.text)
+    ranked = number.asked(aliases, source.columns)
     query = QueryPlan(
         UNNAMED,
         source.stream.name,
@@ -62,6 +66,7 @@ def bind_window_rows(tree: exp.Select, source: BoundRows, scope: Scope) -> Bound
         made_of=source.stream.made_of,
         items=tuple(items.found.values()),
     )
+    query = ranked.added_to(query)
     check_outputs(query, outputs, having, terms, scope)
     return BoundAnswers(query, outputs, source.stream)
 
@@ -79,6 +84,8 @@ class _Items:
         return self._lifted(node.copy())
 
     def _lifted(self, node: exp.Expr) -> exp.Expr:
+        if node.find(OverResult) is not None:
+            return node if isinstance(node, OverResult) else with_parts(node, self._beside_numbers)
         if not names_told(node, self._told, self._source.columns):
             if not _is_value(node):
                 return with_parts(node, self._lifted) if node.find(exp.Column) else node
@@ -90,6 +97,10 @@ class _Items:
         if isinstance(node, exp.Column):
             return placed_as(exp.column(node.name.lower()), node)
         return with_parts(node, self._lifted)
+
+    def _beside_numbers(self, node: exp.Expr) -> exp.Expr:
+        """A part of an expression with OVER: what is constant is of no row."""
+        return self._lifted(node) if node.find(exp.Column, OverResult) else node
 
     def collected(self) -> Aggregate:
         """What is folded: the items of each row, in the order of the rows."""

@@ -68,6 +68,10 @@ class ChangePlan:
         return ()
 
     @property
+    def compares_rows(self) -> bool:
+        return False
+
+    @property
     def limit(self) -> None:
         """Nor is there a first one."""
         return None

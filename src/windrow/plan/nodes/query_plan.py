@@ -12,6 +12,7 @@ from windrow.plan.nodes.aggregates import ROWS, Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.emission import CORRECTED, SNAPSHOT, changed_items, changed_schema, corrected_schema
 from windrow.plan.nodes.joined_rows import JoinedRows
+from windrow.plan.nodes.ordering import Ordering, Ranking, with_places
 from windrow.plan.nodes.result_columns import emitted_schema, item_schema, leading_columns, tells_fates
 from windrow.plan.nodes.run_names import run_name
 from windrow.plan.nodes.spaces import Key
@@ -41,15 +42,6 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordering:
-    """One term of ORDER BY, over the columns of the result."""
-
-    sql: str
-    descending: bool
-    nulls_first: bool
-
-
-@dataclass(frozen=True, slots=True)
 class LookUp:
     """What tables add to the answers of a query, whose groups are joined with them by `rows`: `look_0`, ..."""
 
@@ -71,7 +63,8 @@ class QueryPlan:
     over joined rows can be evaluated by Spark only. With `look_up`, answers are joined with tables instead. A
     stream may be `made_of` the answers of another query; both run in so many `stages`.
     `choose` is what was asked for by name, of this query alone. With `items` the answer of a window is its rows: they
-    are collected, and emitted one by one as `item_0`, ...
+    are collected, and emitted one by one as `item_0`, ... With `rankings` the rows of a window are numbered once all
+    shards have told theirs, as `place_0`, ..., and those that `qualify` are kept.
     """
 
     name: str
@@ -95,6 +88,8 @@ class QueryPlan:
     stages: int = 1
     choose: Wanted = NOTHING
     items: tuple[Key, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    qualify: str | None = None
     run_stages: int = 1
     """How many stages there are where it runs: see `compile/join_runs.py`."""
 
@@ -136,7 +131,13 @@ class QueryPlan:
     def finishing(self) -> tuple[str, ...]:
         """The expressions that make rows for readers of what slide emits."""
         texts = [*(output.sql for output in self.outputs), *(term.sql for term in self.order), self.having]
+        texts += [*(text for ranking in self.rankings for text in ranking.texts), self.qualify]
         return tuple(text for text in texts if text is not None)
+
+    @property
+    def compares_rows(self) -> bool:
+        """Whether the rows of a window are put in order, so that those of all shards have to be there."""
+        return bool(self.order or self.rankings)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -188,6 +189,11 @@ class QueryPlan:
         if self.emit == SNAPSHOT:
             return self.answered
         return changed_items(self.changed, [item.type for item in self.items]) if self.items else self.changed
+
+    @property
+    def numbered(self) -> pa.Schema:
+        """The columns that the select list may read: those that slide emits, and the numbers of rankings."""
+        return with_places(self.emitted, len(self.rankings))
 
     @property
     def changed(self) -> pa.Schema:

@@ -5,7 +5,8 @@ changed_rows      Changes as their reader sees them: `-` what a group had, `+` w
 cluster_rows      The clusters of answered windows, in columns
 corrections       Answers of windows that late events may correct: as they are told first, and again
 differences       Answers as changes: what differs from the window before
-finish            What is left to do with the rows that slide emits: HAVING, the select list, ORDER BY and LIMIT
+finish            What is left to do with the rows that slide emits: HAVING, rankings, the select list, ORDER BY and
+                  LIMIT
 follow            Clusters from answer to answer: a number for each that it keeps as long as it lives
 followers         The clusters of a space's answers, followed from answer to answer
 join_levels       AGING, RECURRING and levels that are compared: answers of levels at one instant, put together by what
@@ -15,6 +16,7 @@ line_differences  Answers as changes, where each key or each level has windows o
 look_up           Answers with what tables have to tell of their groups
 places            Where an answer stands among those that it is compared with
 query_answers     What queries are told of the windows that a shard answers: rows, or how these differ from those before
+rankings          ROW_NUMBER, RANK and DENSE_RANK of the rows of each window, in batches of answers
 row_followers     The clusters of windows that count rows, followed from window to window of each group
 rows              Answers as the rows of a query
 top               ORDER BY and LIMIT within each window

@@ -1,4 +1,4 @@
-"""What is left to do with the rows that slide emits: HAVING, the select list, ORDER BY and LIMIT."""
+"""What is left to do with the rows that slide emits: HAVING, rankings, the select list, ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.emission import SNAPSHOT
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.runtime.answers.changed_rows import changed_rows
+from windrow.runtime.answers.rankings import first_rows, numbered
 from windrow.runtime.answers.top import Term, first_of_each_window
 
 PART_ROWS = 1 << 14
@@ -25,8 +26,10 @@ def finish_part(rows: pa.Table, query: QueryPlan | ChangePlan, zone: str = UTC) 
         return rows
     if query.emit != SNAPSHOT:
         return changed_rows(rows, query, zone)
-    shown = pa.concat_tables([_shown(part, query, zone) for part in _parts(rows)])
-    return _ranked(shown, query) if query.order and query.limit is not None else shown
+    if query.rankings:
+        return first_rows(_kept(rows, query, zone), query, zone)
+    shown = pa.concat_tables([_shown(_kept(part, query, zone), query, zone) for part in _parts(rows)])
+    return _in_order(shown, query) if query.order and query.limit is not None else shown
 
 
 def _parts(rows: pa.Table) -> list[pa.Table]:
@@ -35,9 +38,11 @@ def _parts(rows: pa.Table) -> list[pa.Table]:
     return [pa.table(part) for part in parts] if rows.num_rows > PART_ROWS * len(parts) else [rows]
 
 
+def _kept(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
+    return rows if query.having is None else rows.filter(evaluate_text(query.having, rows, zone))
+
+
 def _shown(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
-    if query.having is not None:
-        rows = rows.filter(evaluate_text(query.having, rows, zone))
     shown = {name: rows[name] for name in query.leading}
     for output in query.outputs:
         shown[output.name] = evaluate_text(output.sql, rows, zone)
@@ -49,14 +54,21 @@ def _shown(rows: pa.Table, query: QueryPlan, zone: str) -> pa.Table:
     return pa.table(shown)
 
 
-def finish_whole(parts: pa.Table, query: QueryPlan | ChangePlan) -> pa.Table:
+def finish_whole(parts: pa.Table, query: QueryPlan | ChangePlan, zone: str = UTC) -> pa.Table:
     """The rows as their reader sees them, from the parts of all shards."""
-    if isinstance(query, ChangePlan) or not query.order or query.emit != SNAPSHOT:
+    if isinstance(query, ChangePlan) or not query.compares_rows or query.emit != SNAPSHOT:
         return parts
-    return _ranked(parts, query).drop_columns([*(name for name, _ in _terms(query)), *_windows(query)])
+    if query.rankings:
+        parts = numbered(parts, query, zone)
+        if query.qualify is not None:
+            parts = parts.filter(evaluate_text(query.qualify, parts, zone))
+        parts = _shown(parts, query, zone)
+    if not query.order:
+        return parts
+    return _in_order(parts, query).drop_columns([*(name for name, _ in _terms(query)), *_windows(query)])
 
 
-def _ranked(rows: pa.Table, query: QueryPlan) -> pa.Table:
+def _in_order(rows: pa.Table, query: QueryPlan) -> pa.Table:
     return first_of_each_window(rows, [term for _, term in _terms(query)], query.limit, _windows(query))
 
 

@@ -33,8 +33,8 @@ def first_of_each_window(
     >>> first_of_each_window(rows, [Term("n", descending=True, nulls_first=False)], 2)["n"].to_pylist()
     [7, 5, 1]
     """
-    keys = [_ranks(rows[name], Term(name, False, False)) for name in windows]
-    keys += [_ranks(rows[term.column], term) for term in terms]
+    keys = [ranks(rows[name], Term(name, False, False)) for name in windows]
+    keys += [ranks(rows[term.column], term) for term in terms]
     order = np.lexsort(keys[::-1])
     if limit is not None and len(order):
         told = np.stack([key[order] for key in keys[: len(windows)]])
@@ -44,7 +44,7 @@ def first_of_each_window(
     return rows.take(pa.array(order))
 
 
-def _ranks(column: pa.ChunkedArray, term: Term) -> np.ndarray:
+def ranks(column: pa.ChunkedArray | pa.Array, term: Term) -> np.ndarray:
     """Numbers that sort as the values do: NaN above all numbers, both zeros equal, NULL where the term says."""
     values = canonical(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     found = _nested_ranks(values) if pa.types.is_nested(values.type) else _plain_ranks(values)

@@ -32,7 +32,7 @@ def covered_schema(query: QueryPlan | ChangePlan, spark: SparkSession) -> pa.Sch
         return unlike
     wanted = shown_schema(query, spark)
     try:
-        own = finish_whole(finish_part(query.emitted.empty_table(), query, zone), query).schema
+        own = finish_whole(finish_part(query.emitted.empty_table(), query, zone), query, zone).schema
     except (WindrowError, pa.ArrowException):
         return "an expression over answers is Spark's own"
     for mine, theirs in zip(own, wanted):
@@ -77,7 +77,8 @@ def _finished_as(query: QueryPlan | ChangePlan) -> Hashable:
     if isinstance(query, ChangePlan):
         return (query.emitted, query.emit, query.order, query.limit)
     outputs = tuple(replace(each, sql=_typed_alike(each.sql)) for each in query.outputs)
-    return (query.emitted, query.emit, query.order, query.limit, outputs, query.having, tuple(query.leading))
+    chosen = (query.having, query.rankings, query.qualify)
+    return (query.emitted, query.emit, query.order, query.limit, outputs, chosen, tuple(query.leading))
 
 
 def _typed_alike(sql: str) -> str:

@@ -101,7 +101,7 @@ class Delivery:
                 self._by_spark.append((query, writer))
             else:
                 # what is ranked is so over all shards, and therefore in the driver
-                outlet = Outlet(query, schema, None if query.order else files, covered.zone)
+                outlet = Outlet(query, schema, None if query.compares_rows else files, covered.zone)
                 self._outlets.append((outlet, writer))
         for stream, writer in rejected.items():
             if isinstance(writer, WrittenBySpark):

@@ -40,7 +40,7 @@ def _way(query: AnyQuery, sink: Sink, covered: Covered, written: Written) -> str
         return "sent to the driver with the batch"
     if sink.format == KAFKA:
         return "sent to the driver with the batch, which writes it in one transaction"
-    ranked = query.order and sink.format in FORMATS
+    ranked = query.compares_rows and sink.format in FORMATS
     return "written by the driver, which ranks the rows of all shards" if ranked else "written by the tasks that slide"
 
 

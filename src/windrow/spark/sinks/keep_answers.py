@@ -46,10 +46,11 @@ class AnswerOutlet:
 
     def finish(self, rows: pa.Table) -> pa.Table:
         finished = finish_part(rows.cast(self.query.emitted), self.query, self.zone)
-        return Shape.of(self.query).trimmed(finished, self.limits)
+        ranked = isinstance(self.query, QueryPlan) and self.query.rankings  # by all rows of a window
+        return finished if ranked else Shape.of(self.query).trimmed(finished, self.limits)
 
     def whole(self, parts: pa.Table) -> pa.Table:
-        return finish_whole(parts, self.query).cast(self.schema)
+        return finish_whole(parts, self.query, self.zone).cast(self.schema)
 
 
 class Keeping:

@@ -86,7 +86,7 @@ class Outlet:
         return finish_part(as_declared(rows, self.query.emitted), self.query, self.zone)
 
     def whole(self, parts: pa.Table) -> pa.Table:
-        return finish_whole(parts, self.query).cast(self.schema)
+        return finish_whole(parts, self.query, self.zone).cast(self.schema)
 
 
 @dataclass(frozen=True, slots=True)

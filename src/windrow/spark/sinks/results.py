@@ -1,4 +1,7 @@
-"""Packed results into typed rows, and what is left to do with them: HAVING, the select list, ORDER BY and LIMIT."""
+"""Packed results into typed rows, and what is left to do with them.
+
+That is HAVING, rankings, the select list, ORDER BY and LIMIT.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from windrow.runtime.answers.top import Term, first_of_each_window
 from windrow.spark.expressions import guarded
 from windrow.spark.sinks.changed_results import changed_results
 from windrow.spark.sinks.packed import unpacked
+from windrow.spark.sinks.ranked_results import ranked_by_spark
 from windrow.spark.stages.loaded import set_loaded_aside
 
 Batches = Iterator[pa.RecordBatch]
@@ -43,6 +47,8 @@ def finished_by_spark(rows: DataFrame, query: QueryPlan | ChangePlan) -> DataFra
         return changed_results(rows, query)
     if query.having is not None:
         rows = rows.where(F.expr(guarded(query.having, rows)))
+    if query.rankings:
+        rows = ranked_by_spark(rows, query)
     shown = [F.col(name) for name in query.leading]
     shown += [F.expr(guarded(output.sql, rows)).alias(output.name) for output in query.outputs]
     if not query.order:
