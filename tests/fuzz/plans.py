@@ -18,6 +18,9 @@ TOTAL = "/*total*/"
 SOME = " HAVING COUNT(*) > 0"
 """Behind several groupings: that of all rows has no row where there are none, and SQL has one."""
 
+AND_SOME = " /*and some*/"
+"""The same behind a HAVING that nothing may fulfil, too."""
+
 ASKED_IN_ON = "/*asked in on*/"
 """Before a condition with a sub-query in the ON of an inner join, which has the same rows if it stands in WHERE."""
 
@@ -95,7 +98,7 @@ class Plans:
         by = ", ".join(text for text, _ in keys)
         if self.chance.random() < 0.2:
             by = self.chance.choice([f"ROLLUP ({by})", f"CUBE ({by})", f"GROUPING SETS (({by}), ({keys[0][0]}), ())"])
-            having = having or SOME
+            having = f"{having}{AND_SOME}" if having else SOME
         return Relation(f"{found.text} GROUP BY {by}{having}", found.columns)
 
     def _total(self, depth: int) -> Relation:
@@ -344,8 +347,10 @@ def for_duckdb(text: str) -> str:
     """A plan's text in DuckDB's words."""
     for mine, theirs in both.items():
         text = text.replace(mine, theirs)
-    return text.replace(TOTAL, "HAVING COUNT(*) > 0").replace(ASKED_IN_ON, "WHERE")
+    for mark, words in ((TOTAL, "HAVING COUNT(*) > 0"), (AND_SOME, " AND COUNT(*) > 0"), (ASKED_IN_ON, "WHERE")):
+        text = text.replace(mark, words)
+    return text
 
 
 def for_windrow(text: str) -> str:
-    return text.replace(TOTAL, "").replace(ASKED_IN_ON, "AND")
+    return text.replace(TOTAL, "").replace(AND_SOME, "").replace(ASKED_IN_ON, "AND")
