@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 def put(folder: Path, number: int, table: pa.Table) -> None:
     """File `number` of a stream. Spark takes files by age, and two written within a millisecond are equally old."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{number:05d}.parquet"
-    pq.write_table(table, path)
-    os.utime(path, (1_700_000_000 + number,) * 2)
+    name = f"{number:05d}.parquet"
+    pq.write_table(table, folder / f".{name}")  # whole before anybody sees it
+    os.utime(folder / f".{name}", (1_700_000_000 + number,) * 2)
+    os.replace(folder / f".{name}", folder / name)

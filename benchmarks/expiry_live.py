@@ -1,19 +1,18 @@
-"""Output delay of the five queries under four ways to expire, on Spark, as sales come in: Figure 8 on the engine.
+"""Output delay under four ways to expire, on Spark, as sales come in: Figures 8 to 11 on the engine.
 
 Sales bear the time at which they happen, and are files a tenth of a second later at most. The delay of a change is from
 its own instant, an event or an expiry, to the moment at which a reader sees its row.
-While a job gets going none counts. At the end the streams fall silent, and what is left expires by the clock alone.
+While a job gets going none counts. Where all queries are measured, the streams fall silent at the end, and what is left
+expires by the clock alone.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -25,112 +24,146 @@ from pyspark.sql import SparkSession
 import windrow
 from windrow.plan.expiry import Expiry
 
-from .arriving import put
 from .bench_spark import bench_spark
-from .expiry_cases import SECOND, arrivals, tables
-from .expiry_delays import FEW_ITEMS
+from .expiry_cases import SECOND, tables
+from .expiry_sales import Sales
 from .expiry_spark import SCHEMA
-from .expiry_sql import SNAPSHOTS, check_changes
+from .expiry_sql import SNAPSHOTS, check_changes, q1_text, q2_text
 from .look_for_rows import Reader
 from .size import Size
 
-EVERY = 0.1
-"""A file comes so often, in seconds, with the sales of that time."""
-
 BY_ARRIVAL = "timed by arrival"
 ROWS = "SELECT item, price FROM a"
+PAPER_REACH = 60
+"""Seconds of the windows in the paper and in the simulator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A point of a figure: a query without its window, as `at` it is asked."""
+
+    case: str
+    query: str
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one job has: queries over streams of one rate, whose items are so many that joins find as many partners
+    in a window as they do in one of a minute."""
+
+    asked: tuple[Asked, ...]
+    streams: str = "ab"
+    rate: float = 10
+    items: int = 100
+    then_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LiveDelay:
     """Seconds from the instant of a change to its row in a sink; `silent` is of those after the last event."""
 
+    case: str
     query: str
     way: str
+    at: float
     changes: int
     mean_s: float
     most_s: float
     silent_mean_s: float
     silent_most_s: float
+    trigger_s: float = 0
 
 
-class Sales(threading.Thread):
-    """Writes the sales of two streams as they happen, and keeps what it wrote."""
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Seconds: of a window, until delays count, and of counting."""
 
-    def __init__(self, folder: Path, rate: float, seconds: float) -> None:
-        super().__init__(daemon=True)
-        self._folder, self._seconds = folder, seconds
-        self._given = {stream: arrivals(i, rate, seconds, FEW_ITEMS) for i, stream in enumerate("ab")}
-        self.tables: dict[str, pa.Table] = {}
-        self.began_us = self.ended_us = 0
+    reach: int
+    settle: int
+    seconds: int
+    then_silent: int = field(default=0)
 
-    def run(self) -> None:
-        began, number, done = time.time(), 1, dict.fromkeys(self._given, 0)
-        self.began_us = int(began * SECOND)
-        for stream, given in self._given.items():
-            times = pa.array(self.began_us + given.times, pa.timestamp("us", tz="UTC"))
-            self.tables[stream] = pa.Table.from_batches([given.rows]).append_column("ts", times)
-        while any(done[stream] < len(table) for stream, table in self.tables.items()):
-            time.sleep(max(0.0, began + number * EVERY - time.time()))
-            for stream, table in self.tables.items():
-                until = int(np.searchsorted(self._given[stream].times, (time.time() - began) * SECOND))
-                if until > done[stream]:
-                    put(self._folder / stream, number, table.slice(done[stream], until - done[stream]))
-                    done[stream] = until
-            number += 1
-        self.ended_us = int(time.time() * SECOND)
+    def items(self, wanted: int) -> int:
+        """So many that a row meets as many others in this window as in one of a minute with `wanted` items."""
+        return max(1, wanted * self.reach // PAPER_REACH)
 
 
 def measure_live(size: Size) -> Iterator[LiveDelay]:
-    """All queries at 10 tuples/s in one job, one job for each way; answers are checked before delays are told."""
-    reach, settle, seconds = size.of((1, 0, 1), (4, 8, 8), (20, 15, 60))
-    names = ("Q1", "Q2", "Q5") if size is Size.QUICK else tuple(SNAPSHOTS)
+    """Each case in one job for each way; answers are checked before delays are told."""
+    lengths = Lengths(*size.of((1, 0, 1), (4, 8, 8), (20, 8, 30)))
     with tempfile.TemporaryDirectory(prefix="windrow-bench-") as kept, bench_spark(driver_memory="2g") as spark:
-        for way in () if size is Size.TINY else Expiry:  # each waits for its window to pass
-            texts = {name: SNAPSHOTS[name] for name in names}
-            live = _Live(spark, Path(kept) / way.name, reach, settle, seconds)
-            yield from live.run(texts, way, "ts")
-        live = _Live(spark, Path(kept) / "arrival", reach, settle, seconds)
-        yield from live.run({"rows": ROWS}, Expiry.HYBRID, None)
+        for number, (work, way) in enumerate(_jobs(size, lengths)):
+            yield from _Live(spark, Path(kept) / str(number), lengths, work).run(way, "ts")
+        for trigger_s in size.of((0,), (0, 2), (0, 2)):
+            work = Work((Asked("queries", "rows", 10, ROWS),), "a", then_silent=True)
+            live = _Live(spark, Path(kept) / f"arrival{trigger_s}", lengths, work)
+            yield from live.run(Expiry.HYBRID, None, trigger_s)
+
+
+def _jobs(size: Size, lengths: Lengths) -> Iterator[tuple[Work, Expiry]]:
+    """What jobs there are: all queries and Q1 by selectivity, Q3 and Q4 by rate, and Q2 by joins."""
+    names = size.of((), ("Q1", "Q2", "Q5"), tuple(SNAPSHOTS))
+    selectivities = size.of((1.0,), (0.1, 1.0), (0.1, 0.25, 0.5, 0.75, 1.0))
+    asked = [Asked("queries", name, 10, SNAPSHOTS[name]) for name in names]
+    asked += [Asked("selectivity", "Q1", share, q1_text(share)) for share in selectivities]
+    few, more = lengths.items(100), lengths.items(600)
+    first = Work(tuple(asked), "ab" if names else "a", items=few, then_silent=True)
+    yield from ((first, way) for way in size.of((Expiry.HYBRID,), tuple(Expiry), tuple(Expiry)))
+    ways = tuple(Expiry) if size.is_full else (Expiry.INPUT, Expiry.HYBRID)
+    for rate in size.of((), (20,), (5, 10, 20, 40)):
+        by_rate = tuple(Asked("rate", name, rate, SNAPSHOTS[name]) for name in ("Q3", "Q4"))
+        yield from ((Work(by_rate, "a", rate, few), way) for way in ways)
+    for joins in size.of((), (3,), (2, 3, 4, 5)):
+        by_joins = (Asked("joins", "Q2", joins, q2_text(joins)),)
+        yield from ((Work(by_joins, "abcde"[:joins], items=more), way) for way in ways)
 
 
 class _Live:
     """Runs one job beside sales that happen, and reads its rows as they come."""
 
-    def __init__(self, spark: SparkSession, folder: Path, reach: int, settle: int, seconds: int) -> None:
-        self._spark, self._folder, self._reach, self._settle = spark, folder, reach, settle
-        self._sales = Sales(folder, 10, reach + settle + seconds)
+    def __init__(self, spark: SparkSession, folder: Path, lengths: Lengths, work: Work) -> None:
+        self._spark, self._folder, self._lengths, self._work = spark, folder, lengths, work
+        self._sales = Sales(
+            folder, work.streams, work.rate, lengths.reach + lengths.settle + lengths.seconds, work.items
+        )
 
-    def run(self, texts: Mapping[str, str], way: Expiry, time_column: str | None) -> Iterator[LiveDelay]:
-        """The delays of some queries; `time_column` is None where time is that of arrival."""
-        folder, sales = self._folder, self._sales
+    def run(self, way: Expiry, time_column: str | None, trigger_s: float = 0) -> Iterator[LiveDelay]:
+        """The delays of its queries; `time_column` is None where time is that of arrival."""
+        folder, sales, reach = self._folder, self._sales, self._lengths.reach
         session = windrow.Session(self._spark, shards=2, choose={"expiry": way.value})
-        for stream in "ab":
+        for stream in self._work.streams:
             (folder / stream).mkdir(parents=True)
             idle = time_column is not None
             session.stream_files(stream, str(folder / stream), schema=SCHEMA, time=time_column, idle_clock=idle)
         for table, rows in tables().items():
             session.table(table, self._spark.createDataFrame(rows.to_pandas()))
-        for name, text in texts.items():
-            session.query(name, f"{text} WINDOW {self._reach} SECONDS")
-        out = {name: folder / "out" / name for name in texts}
+        asked = {f"q{number}": each for number, each in enumerate(self._work.asked)}
+        for name, each in asked.items():
+            session.query(name, f"{each.text} WINDOW {reach} SECONDS")
+        out = {name: folder / "out" / name for name in asked}
         reader = Reader(list(out.values()), "time")
         reader.start()
-        job = session.start(str(folder / "checkpoint"), {n: windrow.sink("parquet", path=p) for n, p in out.items()})
+        sinks = {name: windrow.sink("parquet", path=path) for name, path in out.items()}
+        job = session.start(str(folder / "checkpoint"), sinks, f"{trigger_s} seconds" if trigger_s else None)
         sales.start()
         sales.join()
-        over = sales.ended_us + self._reach * SECOND
+        over = sales.last_us + (reach * SECOND if self._work.then_silent else 0)
         while not _has_come_to(job, over):
             assert not job.wait(0.1), "the job has ended"
+            reader.check()
         job.stop()
         reader.stop()
-        for name, seen in zip(texts, reader.seen):
+        for (name, each), seen in zip(asked.items(), reader.seen):
             changes = duckdb.sql(f"SELECT * FROM '{out[name]}/*.parquet' ORDER BY time, op").to_arrow_table()
             if time_column is None:
                 self._check_rows(changes)
             elif way is not Expiry.INPUT:  # which tells what is over when the next event comes, or never
-                check_changes(name, changes, sales.tables, self._reach * SECOND, sales.began_us)
-            yield self._delay(name, BY_ARRIVAL if time_column is None else way.value, len(changes), seen)
+                check_changes(each.text, changes, sales.tables, reach * SECOND, sales.began_us)
+            told = BY_ARRIVAL if time_column is None else way.value
+            delays = self._delays(seen)
+            yield LiveDelay(each.case, each.query, told, each.at, len(changes), *delays, trigger_s)
 
     def _check_rows(self, changes: pa.Table) -> None:
         """Every row has come once and gone once, the range after it came."""
@@ -141,15 +174,14 @@ class _Live:
         sold = Counter(zip(*(self._sales.tables["a"][name].to_pylist() for name in ("item", "price"))))
         assert came == gone == sold, "rows differ"
 
-    def _delay(self, name: str, way: str, changes: int, seen: Mapping[int, float]) -> LiveDelay:
+    def _delays(self, seen: Mapping[int, float]) -> tuple[float, float, float, float]:
+        """Mean and most while events come, and when none come any more."""
         sales = self._sales
         instants = np.array(sorted(seen))
         late = np.array([seen[instant] for instant in instants.tolist()]) - instants / SECOND
-        settled = instants > sales.began_us + (self._reach + self._settle) * SECOND
+        settled = instants > sales.began_us + (self._lengths.reach + self._lengths.settle) * SECOND
         silent = instants > sales.ended_us
-        return LiveDelay(
-            name, way, changes, *_mean_and_most(late[settled & ~silent]), *_mean_and_most(late[settled & silent])
-        )
+        return *_mean_and_most(late[settled & ~silent]), *_mean_and_most(late[settled & silent])
 
 
 def _has_come_to(job: windrow.Job, instant_us: int) -> bool:

@@ -65,7 +65,7 @@ def measure_from_sql(size: Size) -> Iterator[Throughput]:
     """The same queries as users write them: parsed, planned, cut into payloads, state saved after every batch."""
     for name, text in SQL.items():
         sales = sales_of(name, 150, rate_of(size))
-        check_changes(name, windrow.replay(text, **sales, tables=tables(), batch_rows=BATCH), sales)
+        check_changes(SNAPSHOTS[name], windrow.replay(text, **sales, tables=tables(), batch_rows=BATCH), sales)
         sales = sales_of(name, size.of(70, 180, 600), rate_of(size))
         events, best, changes = sum(map(len, sales.values())), math.inf, 0
         for _ in range(size.of(1, 1, 3)):

@@ -15,7 +15,7 @@ import windrow
 from .arriving import put
 from .bench_spark import bench_spark
 from .expiry_cases import RATE, tables
-from .expiry_sql import SQL, check_changes, sales_of
+from .expiry_sql import SNAPSHOTS, SQL, check_changes, sales_of
 from .size import Size
 
 SCHEMA = "store BIGINT, item BIGINT, price DOUBLE, ts TIMESTAMP"
@@ -40,7 +40,7 @@ def measure_spark(size: Size) -> Iterator[OnSpark]:
             bench = _Bench(spark, name, Path(kept) / name, rate)
             found: list[pa.Table] = []
             progress = bench.run(30 if size.is_full else seconds, batches, _into(found))
-            check_changes(name, pa.concat_tables(found), bench.sales)
+            check_changes(SNAPSHOTS[name], pa.concat_tables(found), bench.sales)
             if size.is_full:
                 progress = bench.run(seconds, batches, None)
             steady = [batch for batch in progress if batch["numInputRows"]][1:]

@@ -9,11 +9,24 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from .expiry_cases import MINUTE, RATE, arrivals, tables
+from .expiry_cases import ITEMS, MINUTE, RATE, arrivals, tables
+
+
+def q1_text(selectivity: float) -> str:
+    """Q1 without its window, where so many of the sales pass."""
+    return f"SELECT SUM(price) AS total FROM a WHERE item >= {round(ITEMS * (1 - selectivity))}"
+
+
+def q2_text(joins: int) -> str:
+    """Q2 without its window, over so many streams."""
+    others = "bcde"[: joins - 1]
+    equal = " AND ".join(f"a.item = {other}.item" for other in others)
+    return f"SELECT DISTINCT a.item FROM a, {', '.join(others)} WHERE {equal} AND a.price >= 75"
+
 
 SNAPSHOTS = {
-    "Q1": "SELECT SUM(price) AS total FROM a WHERE item >= 7500",
-    "Q2": "SELECT DISTINCT a.item FROM a, b WHERE a.item = b.item AND a.price >= 75",
+    "Q1": q1_text(0.25),
+    "Q2": q2_text(2),
     "Q3": "SELECT COUNT(DISTINCT store) AS stores FROM a, favorite_items WHERE item = favorite_item",
     "Q4": "SELECT item, SUM(price) AS total FROM favorite_items, a, favorite_stores "
     "WHERE favorite_item = item AND store = favorite_store GROUP BY item",
@@ -36,9 +49,9 @@ def sales_of(name: str, seconds: float, rate: int = RATE) -> dict[str, pa.Table]
 
 
 def check_changes(
-    name: str, changes: pa.Table, sales: Mapping[str, pa.Table], range_us: int = MINUTE, begin_us: int = BEGIN_US
+    text: str, changes: pa.Table, sales: Mapping[str, pa.Table], range_us: int = MINUTE, begin_us: int = BEGIN_US
 ) -> None:
-    """At some instants the changes so far add up to what DuckDB says of the last minute, or another range."""
+    """At some instants the changes so far add up to what DuckDB says over the last minute, or another range."""
     order = np.argsort(changes["time"].cast(pa.int64()).to_numpy(), kind="stable")
     times = changes["time"].cast(pa.int64()).to_numpy()[order]
     changes = changes.take(pa.array(order))
@@ -59,7 +72,7 @@ def check_changes(
             for stream, held in sales.items():
                 inside = (seen[stream] > instant - range_us) & (seen[stream] <= instant)
                 connection.register(stream, held.filter(pa.array(inside)))
-            wanted = sorted(connection.execute(SNAPSHOTS[name]).fetchall())
+            wanted = sorted(connection.execute(text).fetchall())
             found = sorted(there.elements())
-            assert min(there.values()) >= 0 and len(found) == len(wanted), f"{name} differs"
-            assert np.allclose(np.array(found, float), np.array(wanted, float)), f"{name} differs"
+            assert min(there.values()) >= 0 and len(found) == len(wanted), f"{text} differs"
+            assert np.allclose(np.array(found, float), np.array(wanted, float)), f"{text} differs"
