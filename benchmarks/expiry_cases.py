@@ -94,7 +94,7 @@ def arrivals(seed: int, rate: float, seconds: float, items: int = ITEMS) -> Arri
     times = times[times <= seconds * SECOND]
     sold = random.integers(0, items, len(times))
     if items < ITEMS:
-        sold = sold * (ITEMS // items) + sold % 10  # spread over all numbers, a tenth of them favourites
+        sold = sold * (ITEMS // items // 10 * 10) + sold % 10  # spread over all numbers, a tenth of them favourites
     rows = {
         "store": random.integers(0, STORES, len(times)),
         "item": sold,

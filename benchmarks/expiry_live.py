@@ -87,7 +87,7 @@ class Lengths:
 
     def items(self, wanted: int) -> int:
         """So many that a row meets as many others in this window as in one of a minute with `wanted` items."""
-        return max(1, wanted * self.reach // PAPER_REACH)
+        return max(10, wanted * self.reach // PAPER_REACH)
 
 
 def measure_live(size: Size) -> Iterator[LiveDelay]:
@@ -180,7 +180,7 @@ class _Live:
         instants = np.array(sorted(seen))
         late = np.array([seen[instant] for instant in instants.tolist()]) - instants / SECOND
         settled = instants > sales.began_us + (self._lengths.reach + self._lengths.settle) * SECOND
-        silent = instants > sales.ended_us
+        silent = instants > (sales.ended_us if self._work.then_silent else math.inf)
         return *_mean_and_most(late[settled & ~silent]), *_mean_and_most(late[settled & silent])
 
 

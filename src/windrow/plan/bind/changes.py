@@ -175,15 +175,26 @@ class _Binder:
     ) -> exp.Select:
         """The query with sub-queries outside FROM as joins, whose sources are added to those that are `bound`."""
 
-        def columns_of(inner: exp.Select) -> dict[str, list[str]]:
+        def sources_of(inner: exp.Select) -> dict[str, Source]:
             others = named_by_with(inner, named)
             tables = [read_from(inner, self.scope.text), *(join.this for join in inner.args.get("joins") or [])]
             reach = query_window_of(inner) or window
-            return {table.alias_or_name: list(self._source(table, others, reach).columns) for table in tables}
+            return {table.alias_or_name: self._source(table, others, reach) for table in tables}
+
+        def columns_of(inner: exp.Select) -> dict[str, list[str]]:
+            return {alias: list(source.columns) for alias, source in sources_of(inner).items()}
+
+        def lacks_window(inner: exp.Select) -> bool:
+            return any(isinstance(source, Base) and source.unwindowed for source in sources_of(inner).values())
 
         around = {alias: list(source.columns) for alias, source in bound}
         taken = SubQueries(
-            around, columns_of, self.scope, self.sub_queries, lambda table: is_table(table, named, self.scope)
+            around,
+            columns_of,
+            self.scope,
+            self.sub_queries,
+            lambda table: is_table(table, named, self.scope),
+            lacks_window,
         )
         tree = taken.taken_out(tree)
         self.sub_queries += len(taken.joins)

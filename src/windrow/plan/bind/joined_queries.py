@@ -38,6 +38,9 @@ class JoinedQueries:
     scope: Scope
     first: int
     is_table: Callable[[exp.Expr], bool]
+    lacks_window: Callable[[exp.Select], bool]
+    """Whether a sub-query reads a stream without a window: a condition says for how long its rows are needed."""
+
     joins: list[exp.Join] = field(default_factory=list)
 
     def join(
@@ -49,10 +52,11 @@ class JoinedQueries:
         conditions: Sequence[exp.Expr],
         place: exp.Expr,
     ) -> None:
-        """Join with the distinct rows of `columns` of a sub-query."""
+        """Join with the distinct rows of `columns` of a sub-query; without a window all, since none would ever go."""
         made = inner.copy()
         name_outputs(made, columns or {"hit": exp.Literal.number(1)})
-        made.set("distinct", exp.Distinct())
+        if not self.lacks_window(inner):
+            made.set("distinct", exp.Distinct())
         self.add(made, alias, word, conditions, place)
 
     def add(
