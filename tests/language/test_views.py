@@ -29,6 +29,12 @@ def test_a_view_is_read_through_a_window_or_has_one_and_may_name_another():
     assert answered("SELECT k FROM sums UNION ALL SELECT k FROM sums") == [("a",)] * 4 + [("b",)] * 2
 
 
+def test_a_view_is_joined_with_a_view_that_has_a_window_over_it():
+    slides = "[RANGE 5 SECONDS SLIDE 5 SECONDS]"
+    joined = f"SELECT r.y, q.s FROM sums AS q JOIN large {slides} AS r ON r.k = q.k"
+    assert answered(joined) == [(20, 20), (30, 30), (40, 40)]
+
+
 def test_a_name_of_with_hides_a_view():
     assert answered("WITH large AS (SELECT ts FROM e) SELECT COUNT(*) AS n FROM large [ROWS 4 SLIDE 4]") == [(4,)]
 

@@ -32,8 +32,23 @@ NEVER = {
     "k = 'nut' AND k = 'bolt'": "the others leave no such 'k'",
     "k IN ('nut', 'gear') AND k = 'bolt'": "the others leave no such 'k'",
     "k BETWEEN '2024-02-01' AND '2024-01-01'": "it leaves no 'k'",
+    "n > 3 AND NOT n > 2": "the others leave no such 'n'",
+    "NOT n <> 1 AND n = 2": "the others leave no such 'n'",
+    "n <> n": "'n' is compared with itself",
+    "n > n": "'n' is compared with itself",
 }
+OF_MORE = [
+    "SELECT k FROM a [RANGE 5 SECONDS] GROUP BY k HAVING COUNT(*) > 5 AND COUNT(*) < 3",
+    "SELECT k, COUNT(*) AS c FROM a [RANGE 5 SECONDS] GROUP BY k EMIT WHEN c > 5 AND c < 3",
+    "SELECT k, COUNT(*) AS c FROM a [RANGE 5 SECONDS] GROUP BY k EMIT WHEN MAX(n) = NULL",
+    "SELECT n FROM a [RANGE 5 SECONDS] QUALIFY ROW_NUMBER() OVER (ORDER BY n) = 1 AND n > 3 AND n < 2",
+    "SELECT COUNT(*) AS c FROM a [FROM n > 3 AND n < 2 UNTIL n = 5]",
+    "SELECT COUNT(*) AS c FROM a [PARTITION BY k FROM n > 3 UNTIL n IS NULL AND n > 5]",
+]
 SOME = [
+    "NOT n = 1 AND n = 2",
+    "n = n",
+    "NOT (n > 3 AND n < 2)",
     "n IS NULL OR n > 3",
     "n >= 3 AND n <= 3",
     "n IN (1, NULL) AND n < 2",
@@ -66,6 +81,14 @@ def test_a_condition_that_no_row_can_meet_is_refused_where_it_stands(condition):
     assert NEVER[condition] in (refused(condition) or "")
 
 
+@pytest.mark.parametrize("text", OF_MORE)
+def test_so_it_is_of_groups_alerts_ranks_and_of_what_windows_begin_and_end_with(text):
+    query = parse_query(text)
+    with pytest.raises(QueryError, match="no row can meet this condition") as caught:
+        refuse_contradictions(query.tree, query.text)
+    assert caught.value.at is not None and caught.value.hint
+
+
 @pytest.mark.parametrize("condition", SOME)
 def test_a_condition_that_some_row_meets_is_not(condition):
     assert refused(condition) is None
@@ -76,6 +99,7 @@ SIGN = st.sampled_from(["=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM"]
 CONDITION = st.one_of(
     st.builds("n {} {}".format, SIGN, NUMBER),
     st.builds("{} {} n".format, NUMBER, SIGN),
+    st.builds("NOT n {} {}".format, SIGN, NUMBER),
     st.builds("n BETWEEN {} AND {}".format, NUMBER, NUMBER),
     st.builds("n NOT BETWEEN {} AND {}".format, NUMBER, NUMBER),
     st.builds("n {}IN ({}, {})".format, st.sampled_from(["", "NOT "]), NUMBER, NUMBER | st.just("NULL")),

@@ -169,10 +169,13 @@ def _is_distributed(tree: exp.Expr, named: Named) -> bool:
 
 
 def _has_window(tree: exp.Expr, named: Named) -> bool:
-    """Whether a query answers by windows of its own, or of a query that it reads by name."""
-    if any(node.args.get(key) is not None for node in tree.walk() for key in (STREAM_WINDOW, QUERY_WINDOW)):
+    """Whether a query answers by windows of its own, or of a query that it reads; WITH may name others."""
+    nodes = list(tree.walk(prune=lambda node: isinstance(node, exp.With)))
+    if any(node.args.get(key) is not None for node in nodes for key in (STREAM_WINDOW, QUERY_WINDOW)):
         return True
-    below = [(table.name.lower(), named.get(table.name.lower())) for table in tree.find_all(exp.Table)]
+    own = [common for node in nodes if isinstance(node, exp.With) for common in node.expressions]
+    named = {**named, **{common.alias.lower(): common for common in own}}
+    below = [(node.name.lower(), named.get(node.name.lower())) for node in nodes if isinstance(node, exp.Table)]
     others = {name: {key: common for key, common in named.items() if key != name} for name, _ in below}
     return any(common is not None and _has_window(common.this, others[name]) for name, common in below)
 

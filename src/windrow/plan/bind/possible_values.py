@@ -11,6 +11,14 @@ from sqlglot import exp
 
 Value = Decimal | str
 
+_OPPOSITE: dict[type[exp.Expr], type[exp.Binary]] = {
+    exp.GT: exp.LTE,
+    exp.LT: exp.GTE,
+    exp.GTE: exp.LT,
+    exp.LTE: exp.GT,
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+}
 _TURNED = {exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ}
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?")
 _WORD = "word"
@@ -78,31 +86,33 @@ class Possible:
         return value not in self.never
 
 
-def note(condition: exp.Expr, of: dict[str, Possible]) -> exp.Column | None:
-    """Take note of what a condition says of columns; the first of them that it leaves nothing."""
+def note(condition: exp.Expr, of: dict[str, Possible]) -> exp.Expr | None:
+    """Take note of what a condition says of columns and aggregates; the first of them that it leaves nothing."""
     for column, left in _noted(condition.unnest(), of):
         if not left:
             return column
     return None
 
 
-def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Column, bool]]:
-    def known(column: exp.Column) -> Possible:
+def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Expr, bool]]:
+    def known(column: exp.Expr) -> Possible:
         return of.setdefault(column.sql().lower(), Possible())
 
     negated = isinstance(node, exp.Not)
     inner = node.this.unnest() if negated else node
-    if isinstance(inner, exp.Is) and isinstance(inner.this.unnest(), exp.Column):
+    if negated and type(inner) in _OPPOSITE:  # where a side is NULL, neither holds
+        negated, inner = False, _OPPOSITE[type(inner)](this=inner.this, expression=inner.expression)
+    if isinstance(inner, exp.Is) and _is_known(inner.this.unnest()):
         if isinstance(inner.expression, exp.Null):
             column = inner.this.unnest()
             yield column, known(column).is_null(not negated)
         return
     if isinstance(inner, exp.NullSafeEQ):
         for one, other in ((inner.this.unnest(), inner.expression.unnest()),) * (not negated):
-            column, value = (one, other) if isinstance(one, exp.Column) else (other, one)
-            if isinstance(column, exp.Column) and isinstance(value, exp.Null):
+            column, value = (one, other) if _is_known(one) else (other, one)
+            if _is_known(column) and isinstance(value, exp.Null):
                 yield column, known(column).is_null(True)
-            elif isinstance(column, exp.Column) and (read := _value(value)) is not None:
+            elif _is_known(column) and (read := _value(value)) is not None:
                 yield column, known(column).is_null(False)
                 yield column, known(column).is_among({read})
         return
@@ -110,9 +120,9 @@ def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Column
     if strict or (isinstance(inner, exp.In) and not (negated and inner.args.get("query"))):
         # whatever is compared with NULL is unknown
         for side in (inner.this, *([inner.expression] if isinstance(inner, exp.Binary) else [])):
-            if isinstance(side.unnest(), exp.Column):
+            if _is_known(side.unnest()):
                 yield side.unnest(), known(side.unnest()).is_null(False)
-    if isinstance(inner, exp.In) and inner.expressions and isinstance(inner.this.unnest(), exp.Column):
+    if isinstance(inner, exp.In) and inner.expressions and _is_known(inner.this.unnest()):
         values = {_value(part.unnest()) for part in inner.expressions if not isinstance(part.unnest(), exp.Null)}
         column, read_values = inner.this.unnest(), {value for value in values if value is not None}
         if len(read_values) == len(values):
@@ -121,7 +131,7 @@ def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Column
         return
     if negated:
         return
-    if isinstance(inner, exp.Between) and isinstance(inner.this.unnest(), exp.Column):
+    if isinstance(inner, exp.Between) and _is_known(inner.this.unnest()):
         for end, side in ((exp.GTE, inner.args["low"]), (exp.LTE, inner.args["high"])):
             if (bound := _value(side.unnest())) is not None:
                 yield inner.this.unnest(), known(inner.this.unnest()).is_beyond(end, bound)
@@ -132,9 +142,9 @@ def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Column
     for sign, turned in _TURNED.items():
         if type(inner) is sign:
             left, right = inner.this.unnest(), inner.expression.unnest()
-            if isinstance(right, exp.Column):
+            if _is_known(right):
                 sign, left, right = turned, right, left
-            if isinstance(left, exp.Column) and (number := _value(right)) is not None:
+            if _is_known(left) and (number := _value(right)) is not None:
                 at = known(left)
                 if sign is exp.EQ:
                     yield left, at.is_among({number})
@@ -142,7 +152,7 @@ def _noted(node: exp.Expr, of: dict[str, Possible]) -> Iterator[tuple[exp.Column
                     yield left, at.is_none_of({number}) if sign is exp.NEQ else at.is_beyond(sign, number)
 
 
-def _either(node: exp.Expr) -> tuple[exp.Column, set[Value]] | None:
+def _either(node: exp.Expr) -> tuple[exp.Expr, set[Value]] | None:
     """The column that is one of some values, as `x = 1 OR x = 2` has it."""
     node = node.unnest()
     if isinstance(node, exp.Or):
@@ -152,10 +162,15 @@ def _either(node: exp.Expr) -> tuple[exp.Column, set[Value]] | None:
         return one[0], one[1] | other[1]
     if isinstance(node, exp.EQ):
         left, right = node.this.unnest(), node.expression.unnest()
-        left, right = (left, right) if isinstance(left, exp.Column) else (right, left)
+        left, right = (left, right) if _is_known(left) else (right, left)
         value = _value(right)
-        return (left, {value}) if isinstance(left, exp.Column) and value is not None else None
+        return (left, {value}) if _is_known(left) and value is not None else None
     return None
+
+
+def _is_known(node: exp.Expr) -> bool:
+    """Whether a value is the same wherever it is named in a condition: a column, or an aggregate."""
+    return isinstance(node, exp.Column | exp.AggFunc)
 
 
 def _value(node: exp.Expr) -> Value | None:
