@@ -27,6 +27,9 @@ QUERIES = (
     f"SELECT k, COUNT(*) OVER {BY_KEY} RANGE BETWEEN INTERVAL 3 MICROSECONDS PRECEDING AND CURRENT ROW) AS c, "
     f"MIN(x) OVER {BY_KEY} RANGE INTERVAL 9 MICROSECONDS PRECEDING) AS least FROM a WHERE n < 4",
     "SELECT n, COUNT(*) OVER (ORDER BY ts RANGE INTERVAL 4 MICROSECONDS PRECEDING) AS c FROM a QUALIFY c > 1",
+    f"SELECT k, n - p AS up FROM (SELECT k, n, LAG(n) OVER {BY_KEY}) AS p FROM a WHERE n > 1) AS q WHERE q.p < n AND k <> 'nut'",
+    f"SELECT * FROM (SELECT x, n, SUM(n) OVER {BY_KEY} ROWS 2 PRECEDING) AS s FROM a) AS q WHERE s > 4",
+    f"WITH w AS (SELECT *, AVG(n) OVER {BY_KEY} RANGE INTERVAL 5 MICROSECONDS PRECEDING) AS m FROM a) SELECT k, n, m FROM w WHERE n > m",
 )
 
 
@@ -55,6 +58,9 @@ WRONG = {
     "SUM(n) OVER (PARTITION BY k ORDER BY ts)": "reaches back to the first event, and never lets go",
     "SUM(n) OVER (PARTITION BY k ORDER BY n ROWS 1 PRECEDING)": "in order of the events' times, which is 'ts' here",
     "LAG(n) OVER (PARTITION BY k ORDER BY ts ROWS 1 PRECEDING)": "LAG has no frame",
+    "LAG(n) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts)": "LAG with IGNORE NULLS",
+    "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING)": "ends before the row itself",
+    "SUM(n) OVER (PARTITION BY k)": "OVER with a frame is in order of the events' times",
     "SUM(n) OVER (PARTITION BY k ORDER BY ts RANGE INTERVAL 1 MONTH PRECEDING)": "a MONTH has no fixed length",
     "SUM(n) OVER (PARTITION BY k ORDER BY ts ROWS 1 PRECEDING) + MAX(n) OVER (PARTITION BY k ORDER BY ts ROWS 2 PRECEDING)": (
         "frames of different lengths"

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from windrow.compile.over_frames import RANKINGS, check_over, frame_of, frames_in, name_of, parts_of, shift_of
+from windrow.compile.over_within import over_within
 from windrow.language import Query, error_at, parse_expression, window_of
 from windrow.language.nodes import EACH_EVENT, EMIT, STREAM_WINDOW, Duration, Emit, RowCount, StreamWindow
 from windrow.plan.bind.names import placed_as
@@ -27,6 +28,7 @@ def over_events(query: Query, catalog: Catalog) -> Query:
     before that, and LEAD is answered when the row that it asks for has come. A frame in time is a group over a window
     of that range, joined with each event at its instant, which has all that happened up to it.
     """
+    query = over_within(query, catalog)
     tree = query.tree
     if not isinstance(tree, exp.Select) or not any(frames_in(node) for node in parts_of(tree)):
         return query

@@ -31,6 +31,11 @@ def name_of(node: exp.Expr) -> str:
 
 def check_over(over: exp.Window, time: str, keys: list[exp.Expr], text: str) -> None:
     """Refuse what is not in order of the events' times, or by other keys than the rest."""
+    if name_of(over.this) in ("lag", "lead") and isinstance(over.this, exp.IgnoreNulls | exp.RespectNulls):
+        nulls = "IGNORE" if isinstance(over.this, exp.IgnoreNulls) else "RESPECT"
+        what = f"{name_of(over.this).upper()} with {nulls} NULLS"
+        hint = "LAST(x) IGNORE NULLS OVER (... ROWS 9 PRECEDING), or a sub-query in FROM without the NULLs"
+        raise not_yet(over, what, text, hint)
     order = over.args.get("order")
     terms = order.expressions if order is not None else []
     one = terms[0].this if len(terms) == 1 else None
@@ -56,6 +61,9 @@ def frame_of(over: exp.Window, text: str) -> tuple[str, int]:
         raise error_at(over, message, text, "ROWS 9 PRECEDING, or RANGE INTERVAL 1 HOUR PRECEDING")
     end = spec.args.get("end")
     start, side = spec.args.get("start"), spec.args.get("start_side")
+    if end is not None and spec.args.get("end_side") == "PRECEDING":
+        message = "a frame that ends before the row itself"
+        raise not_yet(over, message, text, "end it with CURRENT ROW and take the row out: SUM(x) OVER (...) - x")
     if (end is not None and end != "CURRENT ROW") or side == "FOLLOWING":
         message = "a frame that reaches forward would be answered when what follows has come, which may be never"
         raise error_at(over, message, text, "end it with CURRENT ROW; LEAD(x) is answered with the next row")

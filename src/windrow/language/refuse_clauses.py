@@ -42,6 +42,11 @@ _HINTS = {
     "WithinGroup": "QUANTILE(price, 0.9)",
     "materialized": "leave it out",
     "natural": "JOIN ... USING (the columns)",
+    "version": "leave it out: an event is joined with the rows that the table has when its batch comes",
+    "when": "leave it out: an event is joined with the rows that the table has when its batch comes",
+    "Order": "values are in order of the events; SORT_ARRAY(COLLECT_LIST(x)) has them in their own",
+    "Lateral": "a join with a sub-query in FROM, and what they share in ON",
+    "lateral": "a join with a sub-query in FROM, and what they share in ON",
 }
 _NUMBER = re.compile(r"\d+(\.\d*)?(e[+-]?\d+)?(bd|[lsyfd])?", re.IGNORECASE)
 _TIGHTER = (exp.Binary, exp.Between, exp.In, exp.Neg)
@@ -117,7 +122,10 @@ def _refusal(key: str, value: object, node: exp.Expr, text: str) -> QueryError:
     spelt = key if " " in key else re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").strip().upper()
     at, end = _place(value) or _place_around(node) or (None, None)
     message = f"{_NAMES.get(key, spelt)} is not part of the language"
-    return QueryError(message, text=text, at=at, end=end, hint=_HINTS.get(key))
+    hint = _HINTS.get(key)
+    if key == "WithinGroup" and not isinstance(node.this, exp.PercentileCont | exp.PercentileDisc):
+        hint = _HINTS["Order"]
+    return QueryError(message, text=text, at=at, end=end, hint=hint)
 
 
 def _place(value: object) -> Span | None:

@@ -11,6 +11,14 @@ from windrow.language.durations import UNITS_US, is_zone
 from windrow.language.nodes import Duration, Months, RowCount, StreamWindow, Unbounded
 from windrow.language.spans import error_at
 
+_NOT_BY_CALENDAR = (
+    ("rows", "ROWS", "leave IN out"),
+    ("nested", "levels", "a query for each level, or leave IN out"),
+    ("about", "ABOUT", "leave ABOUT out"),
+    ("cumulate", "CUMULATE", "[RANGE 1 MONTH SLIDE 1 MONTH IN 'Europe/Berlin' EMIT EVERY 1 HOUR]: the month so far"),
+)
+"""What goes with no calendar, and what to write instead."""
+
 
 def refuse_window(window: exp.Expr, text: str) -> None:
     """Raise the error of a window whose clauses do not go together."""
@@ -46,9 +54,9 @@ def _calendar_error(window: StreamWindow, text: str) -> QueryError | None:
         months = next((length for length in lengths if isinstance(length, Months)), None)
         hint = "add IN and the zone whose calendar counts, such as IN 'UTC', or count in DAYS"
         return None if months is None else error_at(months, "a MONTH has no fixed length", text, hint)
-    for clause, name in (("rows", "ROWS"), ("nested", "levels"), ("about", "ABOUT"), ("cumulate", "CUMULATE")):
+    for clause, name, way_out in _NOT_BY_CALENDAR:
         if window.args.get(clause):
-            return error_at(zone, f"IN is for one RANGE and one SLIDE, not with {name}", text)
+            return error_at(zone, f"IN is for one RANGE and one SLIDE, not with {name}", text, way_out)
     if not is_zone(zone.name):
         return error_at(
             zone, f"there is no time zone {zone.name!r}", text, "names are those of IANA: 'Europe/Berlin', 'UTC'"
@@ -59,6 +67,8 @@ def _calendar_error(window: StreamWindow, text: str) -> QueryError | None:
         if isinstance(length, Months) or (isinstance(length, Duration) and length.us % UNITS_US["DAY"] == 0):
             continue
         hint = "what is shorter than a day needs no zone: leave IN out"
+        if isinstance(length, Unbounded):
+            hint = "leave IN out, and let OFFSET say when days begin"
         return error_at(length, "a calendar counts DAYS, WEEKS, MONTHS and YEARS", text, hint)
     offset = window.args.get("offset")
     if offset is not None and not 0 <= offset.us < UNITS_US["DAY"]:
@@ -86,15 +96,19 @@ def _cumulate_error(window: StreamWindow, text: str) -> QueryError | None:
 def _level_error(window: StreamWindow, text: str) -> QueryError | None:
     ranges, slides, aging = window.args["ranges"], window.args.get("slides") or [], window.args.get("aging") or []
     if not window.args.get("nested"):
-        return error_at(window, "AGING weighs the levels of a window with RANGES", text) if aging else None
+        hint = "[RANGES 1 HOUR, 1 MINUTE SLIDES 1 MINUTE, 1 SECOND AGING (1, 0.5)]"
+        return error_at(window, "AGING weighs the levels of a window with RANGES", text, hint) if aging else None
     if len(slides) != len(ranges):
         message = f"{len(ranges)} ranges need {len(ranges)} slides, not {len(slides)}"
         return error_at(window, message, text, "nested levels have a slide each: SLIDES 1 MINUTE, 1 SECOND")
     for coarse, fine in pairwise(ranges):
         if not _longer(coarse, fine):
-            return error_at(fine, "each range must be shorter than the one before it", text)
+            hint = "RANGES 1 HOUR, 1 MINUTE: the longest first"
+            return error_at(fine, "each range must be shorter than the one before it", text, hint)
     if aging and len(aging) != len(ranges):
-        return error_at(window, f"{len(ranges)} levels need {len(ranges)} weights, not {len(aging)}", text)
+        return error_at(
+            window, f"{len(ranges)} levels need {len(ranges)} weights, not {len(aging)}", text, "a weight for each"
+        )
     return None
 
 

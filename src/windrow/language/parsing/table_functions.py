@@ -82,7 +82,8 @@ class TableFunctionParser(WindowParser):
         else:
             slide_us, range_us, start_us = self._lengths_of(name, lengths, index)
             if name == "CUMULATE" and range_us % slide_us:
-                self._fail_since(index, "the length of CUMULATE is a multiple of its step")
+                example = "CUMULATE(TABLE s, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES)"
+                self._fail_since(index, "the length of CUMULATE is a multiple of its step", example)
             window = window_by_starts(range_us, slide_us, start_us, timed_by, *self._span_since(index))
             if name == "CUMULATE":
                 window = _cumulated(window, start_us % range_us)

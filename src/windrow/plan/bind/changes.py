@@ -41,7 +41,7 @@ from windrow.plan.bind.names import check_qualifiers
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.plain_select import is_plain, names_edges
 from windrow.plan.bind.project_rows import filtered, projected
-from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes
+from windrow.plan.bind.refuse import not_yet, refuse_clauses_over_changes, window_over_changes, window_over_sub_query
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.stream_functions import bind_function
 from windrow.plan.bind.sub_queries import SubQueries
@@ -257,7 +257,7 @@ class _Binder:
             body, others = holder.this, {name: query for name, query in named.items() if query is not holder}
             source: Source | None = self._rows(body, others, own, window) if is_plain(body, self.scope) else None
             if source is None and own is not None:
-                raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
+                raise window_over_sub_query(table, self.scope.text)
             source = self.relation(body, others, window) if source is None else source
             if holder is table:
                 return source
@@ -280,7 +280,7 @@ class _Binder:
         refuse_clauses_over_changes(select, self.scope.text)
         table = select.args["from_"].this
         if own is not None and window_of(table) is not None:
-            raise not_yet(table, "a window over a windowed sub-query", self.scope.text)
+            raise window_over_sub_query(table, self.scope.text)
         source = self._source(table, named, own or window)
         if not isinstance(source, Base) or (own is None and names_edges(select, source)):
             return None

@@ -38,7 +38,12 @@ def join_kind(join: exp.Join, scope: Scope) -> JoinKind:
     words = tuple(word.upper() for word in (join.method, join.side, join.kind) if word)
     if words in KINDS:
         return KINDS[words]
-    way_out = "JOIN ... USING (the columns)" if "NATURAL" in words else "LEFT SEMI JOIN, with the sides exchanged"
+    way_out = "LEFT SEMI JOIN, with the sides exchanged"
+    if "NATURAL" in words:
+        way_out = "JOIN ... USING (the columns)"
+    elif "ASOF" in words:
+        latest = "SELECT k, x FROM b [RANGE UNBOUNDED] QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) = 1"
+        way_out = f"JOIN with the last row of each key: ({latest}) AS b"
     raise not_yet(join, f"{' '.join(words)} JOIN", scope.text, way_out)
 
 

@@ -62,7 +62,8 @@ def bind_stream(table: exp.Table, named: list[str], scope: Scope) -> BoundRows:
         if table.args.get("stream_window") is not None:
             way_out = f"write FROM {name} without a window, or read it with CREATE STREAM"
             raise error_at(table, f"{name!r} is a table, and a table has no window", scope.text, way_out)
-        raise not_yet(table, "a query over a table", scope.text)
+        way_out = f"a stream that is joined with it: FROM s [RANGE 1 MINUTE] JOIN {name} ON ..."
+        raise not_yet(table, "a query over a table", scope.text, way_out)
     stream = scope.catalog.streams.get(name)
     if stream is None:
         raise unknown_name("stream", name, [*scope.catalog.streams, *named], table.this, scope.text)

@@ -62,7 +62,10 @@ class Overs:
         function = _function(window.this)
         if function is None:
             what = "OVER of other functions than ROW_NUMBER, RANK and DENSE_RANK, in such a query"
-            hint = "SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream"
+            hint = "SELECT SUM(x) OVER (PARTITION BY k ORDER BY ts ROWS 9 PRECEDING) AS s FROM stream, without a window"
+            hint += "; CREATE STREAM name AS ... of it for others to read"
+            if window.args.get("order") is None:
+                hint = "a value for all rows: (SELECT SUM(x) FROM stream [the same window]) in the select list"
             raise not_yet(window, what, text, hint)
         order = window.args.get("order")
         if order is None:

@@ -38,7 +38,7 @@ from windrow.plan.bind.order import bind_limit, bind_order
 from windrow.plan.bind.over_changes import aggregates
 from windrow.plan.bind.project_rows import filtered, projected
 from windrow.plan.bind.rankings import chosen_of, distinct_as_groups, numbering, ranked_once, refuse_numbers_of_events
-from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported
+from windrow.plan.bind.refuse import not_yet, refuse_around, refuse_changes, refuse_unsupported, window_over_sub_query
 from windrow.plan.bind.stream_first import stream_first
 from windrow.plan.bind.told_columns import windows_chosen
 from windrow.plan.bind.window_rows import bind_window_rows
@@ -138,7 +138,7 @@ def _bind_first(tree: exp.Select, named: Named, scope: Scope) -> Bound:
         source = bind_stream(table, list(named), scope)
     if written is not None:
         if isinstance(source, BoundAnswers) or source.window is not None:
-            raise not_yet(table, "a window over a windowed sub-query", scope.text)
+            raise window_over_sub_query(table, scope.text)
         source = replace(source, window=bind_window(written, table, source, scope))
     return _renamed(source, table, scope)  # a window stands before the alias, and has the old names
 

@@ -10,6 +10,7 @@ from windrow.errors import NotSupportedYet
 from windrow.language import CalendarWindow, CumulateWindow, LevelsWindow, SessionWindow, error_at, span_of
 from windrow.language import PredicateWindow as PredicateWindowText
 from windrow.language import TimeWindow as WrittenWindow
+from windrow.language.nodes import STREAM_WINDOW
 from windrow.plan.bind.refuse_time_functions import refuse_spark_windows
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow
@@ -82,6 +83,16 @@ def window_over_changes(written: object, table: exp.Expr, text: str) -> NotSuppo
     if not isinstance(written, PredicateWindowText | WrittenWindow):
         hint = f"{hint}, or a window over its answers: FROM (SELECT ...) AS answers [RANGE 1 HOUR SLIDE 1 HOUR]"
     return not_yet(place, f"{kind}{_ELSEWHERE}", text, hint)
+
+
+def window_over_sub_query(table: exp.Expr, text: str) -> NotSupportedYet:
+    """The error of a window behind a sub-query whose rows it cannot be over."""
+    inner = table.this.unnest() if isinstance(table, exp.Subquery) else None
+    if inner is None or any(node.args.get(STREAM_WINDOW) is not None for node in inner.walk()):
+        way_out = "a stream of its answers, which others read: CREATE STREAM name AS SELECT ..."
+        return not_yet(table, "a window over a windowed sub-query", text, way_out)
+    way_out = "[RANGE 1 SECOND SLIDE 1 SECOND] behind each stream within it, whose rows then happen as that second ends"
+    return not_yet(table, "a window over a join or a set operator of streams without windows", text, way_out)
 
 
 def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:

@@ -40,7 +40,8 @@ def resolve(written: exp.Expr, schema: pa.Schema, scope: Scope) -> Aggregate:
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct) and len(call.this.expressions) == 1:
         return _built_in("COUNT_DISTINCT", call.this.expressions[0], filter, "", schema, scope)
     if any(isinstance(inner, exp.Distinct) for inner in call.iter_expressions()):
-        raise not_yet(written, "DISTINCT in an aggregate", scope.text)
+        hint = "aggregate the distinct ones: SELECT SUM(x) AS s FROM (SELECT DISTINCT x FROM s [RANGE ...]) AS q"
+        raise not_yet(written, "DISTINCT in an aggregate", scope.text, hint)
     if isinstance(call, exp.Anonymous) and call.name.lower() in scope.catalog.aggregates:
         return _user(call, filter, schema, scope)
     if isinstance(call, exp.Anonymous) and call.name.upper() in FILLED:

@@ -24,7 +24,8 @@ def stream_first(tree: exp.Select, is_table: Callable[[exp.Expr], bool], text: s
     if sources[0] in streams or not streams:
         return tree
     if any(join.side or join.args.get("using") or join.kind.upper() not in ("", "INNER", "CROSS") for join in joins):
-        raise not_yet(sources[0], "a query that begins with a table", text, "write a stream before its tables")
+        way_out = "write the stream first: s LEFT JOIN t keeps its rows; those of a table have no time to come at"
+        raise not_yet(sources[0], "a query that begins with a table", text, way_out)
     for star in tree.selects:
         if isinstance(star, exp.Star):
             raise not_yet(star, "* where a table comes first", text, "name the columns, or write a stream first")
