@@ -107,14 +107,9 @@ def refuse_changes(tree: exp.Expr, query: QueryPlan, text: str) -> None:
         message = "an order, or a limit, is one of a whole answer, and EMIT CHANGES sends parts of it"
         raise error_at(emit, message, text, "leave ORDER BY and LIMIT out, or EMIT SNAPSHOT")
     window = query.window
-    if isinstance(window, NestedWindow | NestedRows) and (window.aging or _asks_levels(query)):
-        raise not_yet(emit, "EMIT CHANGES with AGING, RECURRING or levels that are compared", text)
     if query.clusters is not None and (isinstance(window, NestedWindow | NestedRows) or window.every_us is not None):
-        raise not_yet(emit, "EMIT CHANGES of clusters of levels, or of windows that answer early", text)
-
-
-def _asks_levels(query: QueryPlan) -> bool:
-    return any(aggregate.answer == "RECURRING" or aggregate.of_level is not None for aggregate in query.aggregates)
+        way_out = "a query for each level, without EMIT EVERY"
+        raise not_yet(emit, "EMIT CHANGES of clusters of levels, or of windows that answer early", text, way_out)
 
 
 def refuse_clauses_over_changes(tree: exp.Expr, text: str) -> None:

@@ -15,6 +15,7 @@ from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.parts import NestedWindow, level_of
 from windrow.plan.windows.row_levels import NestedRows
+from windrow.runtime.answers.places import Places
 from windrow.runtime.answers.windows import Answers
 from windrow.runtime.group_slots import GroupSlots
 from windrow.storage.blocks import MemoryBlocks
@@ -46,8 +47,10 @@ class _Level:
 
 def rows_of_levels(
     query: QueryPlan, answers: Sequence[Answers], groups: GroupSlots, user: dict[str, type]
-) -> tuple[list[pa.RecordBatch], int]:
+) -> tuple[list[tuple[pa.RecordBatch, Places]], int]:
     """The rows of a query, made of all that its levels have answered in a batch, and how many overflows there were.
+
+    With the rows of each level comes where they stand among those that they may be compared with.
 
     With a level all finer ones slide. What level j holds alone is its window less that of level j - 1. So an item
     recurs at level k if it was counted more often in each window up to that of k than in the one before, and a weighted
@@ -71,7 +74,9 @@ def rows_of_levels(
             values, missing = _answer(aggregate, levels[: number + 1], window.aging, user)
             overflows += missing
             columns.append(values)
-        batches.append(pa.record_batch(columns, schema=schema))
+        rows = level.last if isinstance(window, NestedRows) else None
+        places = Places.of(level.ends, rows, None, by_row=rows is not None)
+        batches.append((pa.record_batch(columns, schema=schema), places))
     return batches, overflows
 
 

@@ -146,14 +146,16 @@ class QueryAnswers:
 
     def levels(self, state: KeptSpace, outcome: Outcome) -> None:
         """Answers that are made of those of several levels, all of which have been given by now."""
+        compared: set[str] = set()
         for query, answers in self._nested.values():
-            self._join(query, answers, state.groups, outcome)
+            self._join(query, answers, state.groups, compared, outcome)
         self._nested = {}
 
     def row_levels(self, outcome: Outcome) -> None:
         """The same of levels in rows, each of which has a space of its own."""
+        compared: set[str] = set()
         for query, levels in self._nested_rows.values():
-            self._join(query, levels.answers, levels.groups, outcome)
+            self._join(query, levels.answers, levels.groups, compared, outcome)
         self._nested_rows = {}
 
     def passed(self, space: RowSpace, state: Passing) -> None:
@@ -233,10 +235,19 @@ class QueryAnswers:
     def _compared(self, space: AnySpace) -> set[str]:
         return {name for name, _ in self._changing[space.name]}
 
-    def _join(self, query: QueryPlan, answers: list[Answers], groups: GroupSlots, outcome: Outcome) -> None:
-        batches, overflows = rows_of_levels(query, answers, groups, self._user)
+    def _join(
+        self, query: QueryPlan, answers: list[Answers], groups: GroupSlots, compared: set[str], outcome: Outcome
+    ) -> None:
+        """Tell the rows, or have them compared with those before, once for all queries that are `compared` alike."""
+        joined, overflows = rows_of_levels(query, answers, groups, self._user)
         outcome.failed += overflows
-        outcome.add(query.name, batches)
+        name = self._compared_as.get(query.name)
+        if name is None:
+            outcome.add(query.name, [batch for batch, _ in joined])
+        elif name not in compared:
+            compared.add(name)
+            for batch, places in joined:
+                self._lines[name].add(batch, places, {})
 
 
 def _answered_apart(space: AnySpace, query: QueryPlan) -> Sequence[TimeWindow | CountWindow | None]:
