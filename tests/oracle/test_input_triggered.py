@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,3 +101,19 @@ def test_who_asks_at_instants_is_told_all_that_has_expired_by_then():
     asked = "SELECT DISTINCT x FROM a [RANGE 5 SECONDS SLIDE 5 SECONDS]"
     rows = [windrow.replay(asked, a=events, expiry=way).to_pylist() for way in ("input-triggered", "hybrid")]
     assert rows[0] == rows[1] and len(rows[0]) == 3
+
+
+@pytest.mark.parametrize("way", ["hybrid", "negative tuples", "time probing"])
+def test_a_row_that_a_copy_follows_where_it_ends_does_not_go_while_another_stream_is_behind(way):
+    def events(*times: int) -> pa.Table:
+        return pa.table({"ts": pa.array(times, pa.int64()).cast(TIME), "k": [1] * len(times)})
+
+    text = "SELECT DISTINCT a.k FROM a [RANGE 9 MICROSECONDS], b [RANGE 9 MICROSECONDS] WHERE a.k = b.k"
+    given = {"a": events(0, 3, 20), "b": events(1, 4, 30)}
+    replay = Replay(text, **given, choose={"expiry": way})
+    found = []
+    for a, b in (((0, 2), (0, 2)), ((2, 3), (2, 2)), ((3, 3), (2, 3))):
+        batch = {"a": given["a"].slice(a[0], a[1] - a[0]), "b": given["b"].slice(b[0], b[1] - b[0])}
+        rows = [row for rows in replay.step(batch) for row in plain_rows(rows)]
+        found.append([(row["op"], row["time"]) for row in rows])
+    assert found == [[("+", 1)], [], [("-", 12)]]

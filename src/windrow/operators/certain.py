@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from windrow.operators.changes import Changes
 from windrow.operators.pending_changes import HoldsPending
-from windrow.plan.nodes.changes import Expire, Node, Project, Scan, Select, Union
+from windrow.plan.nodes.changes import Distinct, Expire, Node, Project, Scan, Select, Union
 from windrow.plan.nodes.each_grouping import EachGrouping
 from windrow.plan.nodes.input_triggered import goes_by_input
 from windrow.plan.nodes.joins import Join, TableJoin
@@ -52,7 +52,8 @@ def waiting_inputs(node: Node) -> tuple[int, ...]:
 def clock_of(node: Node, streams: Collection[str] | None, clocks: Mapping[str, int]) -> int:
     """How far `node` may go: as far as the slowest of its `streams`, and where it only hands on, the fastest."""
     below = [clocks[stream] for stream in (clocks if streams is None else streams)]
-    return max(below) if isinstance(node, Expire | Regrouped) else min(below)
+    hands_on = isinstance(node, Regrouped) or (isinstance(node, Expire) and not _renews(node))
+    return max(below) if hands_on else min(below)
 
 
 class HeldChanges(HoldsPending):
@@ -64,6 +65,11 @@ class HeldChanges(HoldsPending):
             return changes
         self._waiting.add(changes, changes.times)
         return self._waiting.take(clock)[0]
+
+
+def _renews(node: Node) -> bool:
+    """Whether a row below may be followed by a copy of it where it ends, which is told when all streams are there."""
+    return (isinstance(node, Distinct) and node.renewing) or any(map(_renews, node.children))
 
 
 def _ends_by_itself(node: Node) -> bool:
