@@ -20,9 +20,11 @@ PANELS = ((8, "queries", None), (9, "rate", "Q3"), (9, "rate", "Q4"), (10, "join
 MEASURES = {"mean_s": "mean", "most_s": "maximum"}
 
 
-def report(console: Console, delays: list[Delay]) -> None:
-    """Delays in the simulator, and how those of the first way compare with the others'."""
+def report(console: Console, delays: list[Delay], in_batches: list[Delay]) -> None:
+    """Delays in the simulator and in batches, and how those of the first way compare with the others'."""
     console.print(_by_way("Output delay in the simulator in seconds, mean and most", delays, 4))
+    title = "Output delay in batches of half a second whose work takes no time, in seconds, mean and most"
+    console.print(_by_way(title, in_batches, 2))
     mean = {(d.query, d.way): d.mean_s for d in delays if d.case == "queries"}
     for query in sorted({query for query, _ in mean}):
         others = [way for way in Expiry if way is not Expiry.INPUT]
