@@ -149,7 +149,7 @@ class _Live:
         job = session.start(str(folder / "checkpoint"), sinks, f"{trigger_s} seconds" if trigger_s else None)
         sales.start()
         sales.join()
-        over = sales.last_us + (reach * SECOND if self._work.then_silent else 0)
+        over = sales.ended_us + reach * SECOND if self._work.then_silent else sales.last_us
         while not _has_come_to(job, over):
             assert not job.wait(0.1), "the job has ended"
             reader.check()

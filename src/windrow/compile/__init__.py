@@ -54,6 +54,8 @@ over_events             OVER in order of time, with a frame: each event with wha
                         windows that there are
 over_frames             OVER as it is written: which function is called, over which frame, and what of it cannot be
                         answered
+over_within             OVER in a sub-query whose rows a query around it chooses: one query, whose QUALIFY is what WHERE
+                        was around it
 place_expiry            Who lets rows expire: scans by negative tuples, operators by time probing, or a step of its own
                         above the joins
 plan_changes            What plans over changes need: by what the rows of their leaves are spread, which tables, which
