@@ -26,6 +26,9 @@ CREATE SINK rolled USING delta OPTIONS (path '{home}/rolled', roll '1 hour', par
 CREATE SINK latest USING delta OPTIONS (path '{home}/latest', holds 'answer');
 CREATE SINK current USING iceberg OPTIONS (catalog 'here', table 'db.current', path '{home}/current', type 'sql',
                                            uri 'sqlite:///{home}/catalog.db', holds 'answer', partitionBy 'k');
+CREATE SINK merged USING delta OPTIONS (path '{home}/merged', holds 'answer', key 'k', partitionBy 'k');
+CREATE SINK upserted USING iceberg OPTIONS (catalog 'here', table 'db.upserted', path '{home}/upserted', type 'sql',
+                                            uri 'sqlite:///{home}/catalog.db', holds 'answer', key 'k');
 CREATE SINK copies USING iceberg OPTIONS (catalog 'here', table 'db.copies', path '{home}/iceberg', type 'sql',
                                           uri 'sqlite:///{home}/catalog.db', partitionBy 'k');
 INSERT INTO sums SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k;
@@ -34,6 +37,10 @@ INSERT INTO rolled SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20
 INSERT INTO latest SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
   EMIT CHANGES;
 INSERT INTO current SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
+  EMIT CHANGES;
+INSERT INTO merged SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
+  EMIT CHANGES;
+INSERT INTO upserted SELECT k, SUM(x) AS total, COUNT(*) AS n FROM ticks [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY k
   EMIT CHANGES;
 """
 
@@ -79,7 +86,7 @@ def test_rows_are_in_the_table_once_though_a_batch_comes_again(
         finally:
             job.stop()
 
-    shown, died = LakeCommits.commit, []
+    shown, merges, died, merged_twice = LakeCommits.commit, LakeCommits.merge, [], []
 
     def die_after(self, folder, files, schema, batch, **how):  # type: ignore[no-untyped-def]
         shown(self, folder, files, schema, batch, **how)
@@ -87,11 +94,18 @@ def test_rows_are_in_the_table_once_though_a_batch_comes_again(
             died.append(batch)
             raise RuntimeError("killed after the first of the tables has the batch")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(LakeCommits, "commit", die_after)
-        with pytest.raises(windrow.JobError):
-            run()
-    assert died == [1]
+    def die_after_merge(self, net, batch, **how):  # type: ignore[no-untyped-def]
+        merges(self, net, batch, **how)
+        if batch == 1 and not merged_twice:
+            merged_twice.append(batch)
+            raise RuntimeError("killed after a table has the changes of the batch")
+
+    for name, dies in (("merge", die_after_merge), ("commit", die_after)):
+        with monkeypatch.context() as patched:
+            patched.setattr(LakeCommits, name, dies)
+            with pytest.raises(windrow.JobError):
+                run()
+    assert died == merged_twice == [1]
     run()
     expected = expected_rows(90)
     delta = deltalake.DeltaTable(str(tmp_path / "delta"))
@@ -111,5 +125,8 @@ def test_rows_are_in_the_table_once_though_a_batch_comes_again(
     held = {(k, total, n) for end, k, total, n in expected if end == max(row[0] for row in expected)}
     latest = deltalake.DeltaTable(str(tmp_path / "latest")).to_pyarrow_table()
     current = iceberg.catalog.load_table("db.current").scan().to_arrow()
-    for table in (latest, current):
+    merged = deltalake.DeltaTable(str(tmp_path / "merged"))
+    upserted = iceberg.catalog.load_table("db.upserted").scan().to_arrow()
+    files = duckdb.read_parquet(merged.file_uris(), hive_partitioning=True).to_arrow_table()
+    for table in (latest, current, pa.table(merged.to_pyarrow_table()), upserted, files):
         assert {(row["k"], row["total"], row["n"]) for row in table.to_pylist()} == held and table.num_rows == len(held)

@@ -51,11 +51,11 @@ _OTHERS = {
     "memory": (),
     "answers": (),
     "delta": (
-        *("path", "partitionBy", "compression", "holds", "roll", "expire"),
+        *("path", "partitionBy", "compression", "holds", "key", "roll", "expire"),
         *("startingVersion", "maxFilesPerTrigger", "maxBytesPerTrigger"),
     ),
     "iceberg": (
-        *("catalog", "table", "path", "partitionBy", "compression", "holds", "roll", "expire"),
+        *("catalog", "table", "path", "partitionBy", "compression", "holds", "key", "roll", "expire"),
         *("uri", "warehouse", "type"),
     ),
     "rate": ("rowsPerSecond", "rampUpTime", "numPartitions"),

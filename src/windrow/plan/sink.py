@@ -136,8 +136,8 @@ class Sink:
 def sink(format: str, **options: object) -> Sink:
     """Where a query's results go: a Spark format and its options.
 
-    With `holds="answer"`, a sink of files, or a table with a `key`, holds the current answer of a query that emits
-    changes.
+    With `holds="answer"`, a sink of files, or a table, which may have a `key`, holds the current answer of a query that
+    emits changes.
 
     >>> sink("parquet", path="out/vwap").path
     'out/vwap'
@@ -154,7 +154,8 @@ def wrong_holding(sink: Sink, emit: str) -> tuple[str, str] | None:
     'EMIT CHANGES'
     """
     if sink.holds == HOLDS_CHANGES:
-        return None
+        keyed = sink.format in LAKES and sink.key
+        return ("a table is told a key where it holds an answer", "holds 'answer', or no key") if keyed else None
     if sink.holds != HOLDS_ANSWER:
         return f"a sink holds 'changes' or 'answer', not {sink.holds!r}", "holds 'answer', or nothing of it"
     if sink.format not in (*FORMATS, *LAKES, JDBC, KAFKA):
@@ -228,7 +229,7 @@ def differing_columns(columns: pa.Schema, others: pa.Schema) -> str | None:
 
 def written_by_spark(sink: Sink) -> str | None:
     """Why rows go to a sink through Spark, whatever they are; None where it depends on them."""
-    if sink.format == KAFKA or (sink.format in LAKES and sink.holds != HOLDS_ANSWER):
+    if sink.format == KAFKA or (sink.format in LAKES and (sink.key or sink.holds != HOLDS_ANSWER)):
         return None
     if sink.holds == HOLDS_ANSWER:
         return ANSWER_TABLE if sink.format == JDBC else ANSWER_FILES

@@ -27,6 +27,7 @@ from windrow.spark.sinks.files import FileSink
 from windrow.spark.sinks.index_files import IndexSink
 from windrow.spark.sinks.lake import LakeCommits, LakeSink
 from windrow.spark.sinks.lake_tables import files_of, table_of
+from windrow.spark.sinks.merged_lake import MergedLake
 from windrow.spark.sinks.rolling import ROLLING, RollingSink
 from windrow.spark.sinks.rolling_lake import RollingLake
 from windrow.spark.sinks.shared_index import SharedIndexSink, chosen_of
@@ -99,7 +100,10 @@ class SinkWriters:
             if sink.format == DELTA:
                 check_path(query.name, sink)
             prefix = self._prefix(f"{sink.format} {mark} in {sink.place}")
-            if sink.holds == HOLDS_ANSWER:
+            if sink.holds == HOLDS_ANSWER and sink.key:
+                commits = LakeCommits(table_of(self._spark, sink, mark)[0], sink)
+                self._writers[own] = MergedLake(sink, commits, len(query.leading), query.shown)
+            elif sink.holds == HOLDS_ANSWER:
                 home, leading = answer_home(self._checkpoint, query), len(query.leading)
                 self._writers[own] = AnswerLake(sink, mark, prefix, self._spark, home, leading)
             elif sink.roll_us is not None:

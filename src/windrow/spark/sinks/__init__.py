@@ -19,6 +19,7 @@ csv_text           Rows as lines of CSV, byte for byte as Spark writes them
 database_table     What sinks that are tables of a database share: tables made by Spark, and statements in one
                    transaction
 deliver            A batch's results to their sinks: one Spark job for all that tasks write, and one each for the others
+delta_merge        Changes of an answer merged by key into a Delta table
 delta_storage      How `deltalake` reaches a table: by a path of this machine, or in a bucket with the credentials that
                    Spark has
 delta_table        A Delta table that batches are committed to: by `deltalake`, each with an application transaction
@@ -30,6 +31,7 @@ files              Result files, moved into place when their batch is committed:
                    row once
 forgotten          Rows that wait in the checkpoint for sinks that roll no more, or are gone: they are shown before the
                    job goes on
+iceberg_merge      Changes of an answer merged by key into an Iceberg table
 iceberg_storage    How `pyiceberg` reaches a table: by a path of this machine, or in a bucket with the credentials that
                    Spark has
 iceberg_table      An Iceberg table that batches are committed to: by `pyiceberg`, each noted in the same commit
@@ -41,6 +43,10 @@ lake               Tables of lakes: tasks write Parquet files, and the driver co
                    once
 lake_tables        The table that a sink of a lake names, and where its files go
 merge_files        Files of one format as one file: rows of Parquet, or lines of text
+merged_lake        The current answer of a query that emits changes, as a table of a lake into which the changes are
+                   merged by key
+net_changes        What a batch of changes does to an answer whose rows a key tells apart: keys whose row goes, and rows
+                   that come
 outlets            What tasks do with the rows of a batch by themselves: finish them, and write them to files or send
                    them on
 packed             Packed rows, as slide emits them: the name of a query, and the bytes of some of its rows

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
-from windrow.plan.sink import ANSWERS, FORMATS, INDEX, MEMORY, Sink, written_by_spark
+from windrow.plan.sink import ANSWERS, FORMATS, INDEX, LAKES, MEMORY, Sink, written_by_spark
 
 Covered = Callable[[AnyQuery], pa.Schema | str]
 """The columns of the rows of a query that tasks can finish; where Spark has to, why."""
@@ -40,6 +40,8 @@ def _way(query: AnyQuery, sink: Sink, covered: Covered, written: Written) -> str
         return "sent to the driver with the batch"
     if sink.format == KAFKA:
         return "sent to the driver with the batch, which writes it in one transaction"
+    if sink.format in LAKES and sink.key:
+        return "sent to the driver with the batch, which merges it by key in one commit"
     ranked = query.compares_rows and sink.format in FORMATS
     return "written by the driver, which ranks the rows of all shards" if ranked else "written by the tasks that slide"
 

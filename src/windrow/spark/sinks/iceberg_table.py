@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from windrow.errors import JobError, SettingsError
 from windrow.plan.sink import differing_columns
+from windrow.spark.sinks.iceberg_merge import merge_into
 from windrow.spark.sinks.iceberg_storage import iceberg_address
 from windrow.spark.sinks.lake import LakeFile
+from windrow.spark.sinks.net_changes import NetChanges
 
-_OWN = ("table", "catalog", "path", "holds", "partitionby", "compression", "roll", "expire")
+_OWN = ("table", "catalog", "path", "holds", "key", "partitionby", "compression", "roll", "expire")
 
 
 class IcebergTable:
@@ -97,6 +99,24 @@ class IcebergTable:
         except Exception as error:
             raise JobError(f"the table {self._name} takes no rows: {_why(error)}") from error
 
+    def merge(self, net: NetChanges, partition_by: tuple[str, ...], batch: int, *, anew: bool) -> None:
+        noted = {self._mark: str(batch)}
+        try:
+            if self._table is None:
+                self._table = self._made(net.came.schema, partition_by)
+            with self._table.transaction() as commit:
+                if not anew:
+                    merge_into(self._table, commit, net, noted)
+                elif any(True for _ in self._table.scan().plan_files()):
+                    commit.overwrite(net.came, snapshot_properties=noted)
+                elif net.came.num_rows:
+                    commit.append(net.came, snapshot_properties=noted)
+                commit.set_properties(noted)
+        except JobError:
+            raise
+        except Exception as error:
+            raise JobError(f"the table {self._name} takes no rows: {_why(error)}") from error
+
     def expire(self, age_us: int) -> None:
         """Snapshots go by a commit, and then the files that none of those which are left needs."""
         self._table = self._found()
@@ -144,9 +164,19 @@ def _needed_by(table: Any) -> set[str]:
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """The same without the difference between short and long texts."""
+    """The same without the difference between short and long texts and lists, and what a list calls its elements."""
+    return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_plain_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _plain_type(field.type)) for field in kind.fields])
+    if pa.types.is_map(kind):
+        return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type))
     short = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
-    return pa.schema([pa.field(field.name, short.get(field.type, field.type)) for field in schema])
+    return short.get(kind, kind)
 
 
 def _why(error: Exception) -> str:

@@ -22,6 +22,7 @@ from windrow.places.place import Place
 from windrow.plan.sink import Sink
 from windrow.spark.sinks.file_format import FileFormat
 from windrow.spark.sinks.files import FileSink
+from windrow.spark.sinks.net_changes import NetChanges
 from windrow.spark.sinks.partition_folders import NO_VALUE
 from windrow.spark.sinks.staged_files import StagedFile, StagedFiles
 
@@ -56,6 +57,12 @@ class LakeTable(Protocol):
         """Add files, or replace all that there are, and note the batch, in one commit.
 
         The table is made where there is none.
+        """
+
+    def merge(self, net: NetChanges, partition_by: tuple[str, ...], batch: int, *, anew: bool) -> None:
+        """Take away the rows that went and put in those that came, by their keys, and note the batch, in one commit.
+
+        `anew` replaces all that there is by what came. The table is made where there is none.
         """
 
     def expire(self, age_us: int) -> None:
@@ -93,6 +100,11 @@ class LakeCommits:
             relative = posixpath.join(below, name)
             files.append(LakeFile(place.path, relative, size, rows, values_of(below)))
         self._table.commit(files, schema, self._partition_by, batch, replace=replace)
+        self._expire()
+
+    def merge(self, net: NetChanges, batch: int, *, anew: bool) -> None:
+        """Bring a table that holds an answer from before a batch to after it; `anew` it begins with what came."""
+        self._table.merge(net, self._partition_by, batch, anew=anew)
         self._expire()
 
     def _expire(self) -> None:
