@@ -73,8 +73,9 @@ def test_kafka_is_measured_in_a_process_of_its_own(tmp_path: Path):
         pytest.skip(lacks)
     code = f"from windrow.cli.bench import run_benchmark; run_benchmark({KAFKA!r}, {TINY!r}, *map(Path, {[*map(str, (tmp_path / 'lines', tmp_path / 'picture.png'))]!r}))"
     subprocess.run([sys.executable, "-c", f"from pathlib import Path; {code}"], check=True)
-    decoded, plain, watched, live = map(json.loads, (tmp_path / "lines").read_text().splitlines())
+    decoded, plain, watched, asked, live = map(json.loads, (tmp_path / "lines").read_text().splitlines())
     assert decoded["events"] == plain["events"] == watched["events"] and 0 < live["p50"] <= live["p99"]
+    assert asked["scrape_ms"] > 0 and asked["note_ms"] > 0 and 0 < asked["share"] < 1
     assert (tmp_path / "picture.png").stat().st_size > 1_000
 
 

@@ -74,6 +74,12 @@ MISTAKES = {
         STREAM + SINK.replace("'out/vwap'", "'out/vwap', partitionBy 'day'") + QUERY,
         ["partitionBy names 'day', which is no column (line 4, column", "^^^^^^^^^^^\n"],
     ),
+    "a key that is not there": (
+        STREAM
+        + "CREATE SINK vwap USING delta OPTIONS (path 'out/vwap', holds 'answer', key 'day');\n"
+        + QUERY.replace(";", " EMIT CHANGES;"),
+        ["key 'day' is no column of the query (line 4, column", "^^^\n", "hint: its columns: "],
+    ),
     "two sinks of one name": (
         STREAM + "CREATE SINK vwap USING console;\n" + SINK + QUERY,
         [

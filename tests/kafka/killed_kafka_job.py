@@ -26,12 +26,14 @@ def main(address: str, source: str, sums: str, now: str, folder: Path, url: str)
     session.query("sums", SUMS)
     for name in ("files", "lake", "rows"):
         session.query(name, SUMS)
-    session.query("now", NOW)
+    for name in ("now", "merged"):
+        session.query(name, NOW)
     sinks = {
         "sums": windrow.sink("kafka", bootstrap=address, topic=sums, key="card"),
         "now": windrow.sink("kafka", bootstrap=address, topic=now, key="card", holds="answer"),
         "files": windrow.sink("parquet", path=folder / "files"),
         "lake": windrow.sink("delta", path=folder / "lake"),
+        "merged": windrow.sink("delta", path=folder / "merged", holds="answer", key="card"),
         "rows": windrow.sink("jdbc", url=url, dbtable="sums"),
     }
     job = session.start(str(folder / "checkpoint"), sinks, "available now")

@@ -175,7 +175,7 @@ def test_keys_are_found_by_all_their_columns() -> None:
 def test_what_cannot_be_merged_is_refused(kind: Callable[..., Kind]) -> None:
     own = kind()
     commits = LakeCommits(own.table(), own.sink)
-    with pytest.raises(SettingsError, match=r"key 'k' is no column of the query; its columns: n, day"):
+    with pytest.raises(SettingsError, match=r"key 'k' is no column of the query\nhint: its columns: n, day"):
         MergedLake(own.sink, commits, 2, ["n", "day"])
     packed = Sink(own.name, (*own.sink.options, ("compression", "gzip")))
     with pytest.raises(SettingsError, match="leave out compression"):

@@ -69,7 +69,7 @@ def test_the_table_holds_the_answer_whatever_comes_again(spark: SparkSession, tm
 
 
 def test_a_key_is_of_columns_that_there_are(tmp_path: Path):
-    with pytest.raises(SettingsError, match="key 'shops' is no column of the query; its columns: item, shop, n"):
+    with pytest.raises(SettingsError, match="key 'shops' is no column of the query\nhint: its columns: item, shop, n"):
         table(tmp_path, key="item, shops")
     with pytest.raises(SettingsError, match="needs url and dbtable"):
         AnswerTable(windrow.sink("jdbc", holds="answer", key="item"), "one", 2, COLUMNS)

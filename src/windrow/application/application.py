@@ -35,7 +35,15 @@ from windrow.plan.idle_clock import IdleClock
 from windrow.plan.kafka_options import KAFKA
 from windrow.plan.nodes.stage import AnyQuery
 from windrow.plan.refresh import Refresh
-from windrow.plan.sink import FORMATS, HOLDS_ANSWER, Sink, check_partitions, differing_columns, wrong_holding
+from windrow.plan.sink import (
+    FORMATS,
+    HOLDS_ANSWER,
+    Sink,
+    check_key,
+    check_partitions,
+    differing_columns,
+    wrong_holding,
+)
 from windrow.plan.timed_by import TimedBy
 
 
@@ -177,6 +185,9 @@ class Application:
         wrong = wrong_holding(sink, plan.emit)
         if wrong is not None and declared is not None:
             raise self._script.error(wrong[0], self._script.written(sink.holds, declared), wrong[1])
+        if declared is not None:
+            with self._script.placed(self._script.written("key", declared)):
+                check_key(sink, plan.shown)
         self.sinks[name] = sink
         self.texts[name] = self._script.text[slice(*query.span)]
         return plan

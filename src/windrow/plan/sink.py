@@ -261,6 +261,14 @@ def check_partitions(sink: Sink, columns: Iterable[str]) -> None:
         raise SettingsError("partitionBy names all columns, and files would have none\nhint: leave one out")
 
 
+def check_key(sink: Sink, columns: Iterable[str]) -> None:
+    """Refuse a key of an answer that its rows have not."""
+    known = list(columns)
+    unknown = [name for name in sink.key if name not in known]
+    if unknown and sink.holds == HOLDS_ANSWER:
+        raise SettingsError(f"key {unknown[0]!r} is no column of the query\nhint: its columns: {', '.join(known)}")
+
+
 def check_places(sinks: Mapping[str, Sink]) -> None:
     """Refuse an answer in a folder, or table, that another query writes to: a reader would take both for the answer."""
     writers: dict[tuple[str, str], list[str]] = {}

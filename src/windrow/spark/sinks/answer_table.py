@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from windrow.errors import JobError, SettingsError
+from windrow.errors import JobError
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.query_plan import QueryPlan
-from windrow.plan.sink import ANSWER_TABLE, Sink
+from windrow.plan.sink import ANSWER_TABLE, Sink, check_key
 from windrow.spark.sinks.answer_files import UNKNOWN, net_rows, signed_rows
 from windrow.spark.sinks.database_table import BATCHES, TYPES, DatabaseTable, Run
 from windrow.spark.sinks.table_names import TableNames
@@ -33,9 +33,7 @@ class AnswerTable(DatabaseTable):
         """`mark` is the name under which batches are noted; the first `leading` columns are not of the answer."""
         super().__init__(sink.spark_options, "a table that holds the answer")
         self._mark, self._leading = mark, leading
-        unknown = [name for name in sink.key if name not in columns]
-        if unknown:
-            raise SettingsError(f"key {unknown[0]!r} is no column of the query; its columns: {', '.join(columns)}")
+        check_key(sink, columns)
         self._key, self._made = sink.key, False
 
     def write(self, rows: DataFrame, batch: int) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from windrow.errors import JobError, SettingsError
-from windrow.plan.sink import Sink
+from windrow.plan.sink import Sink, check_key
 from windrow.spark.sinks.answer_files import UNKNOWN
 from windrow.spark.sinks.lake import LakeCommits
 from windrow.spark.sinks.net_changes import net_changes
@@ -26,9 +26,7 @@ class MergedLake:
 
     def __init__(self, sink: Sink, commits: LakeCommits, leading: int, columns: Sequence[str]) -> None:
         """The first `leading` columns of a change say how and when it came, `columns` are those of the answer."""
-        unknown = [name for name in sink.key if name not in columns]
-        if unknown:
-            raise SettingsError(f"key {unknown[0]!r} is no column of the query; its columns: {', '.join(columns)}")
+        check_key(sink, columns)
         if any(name.lower() == "compression" for name, _ in sink.options):
             raise SettingsError(
                 "files into which rows are merged are compressed as the library of the table does it"
