@@ -77,6 +77,8 @@ def compare(broker: Broker, folder: Path, events: list[dict[str, Any]]) -> None:
         expected = Counter(duckdb.sql(query).fetchall())
         assert found[name] == expected, (name, list((found[name] - expected).items())[:3], len(expected))
         print(f"{name}: {expected.total():,} rows, each once, as DuckDB has them")
+    for (at, card, spent, most), _ in sorted(found["alerts"].items())[:3]:
+        print(f"  for instance {card}, which spent {spent:,.0f} in the hour before {at[11:16]}; {most:,.0f} are allowed")
     letters = broker.committed("tx-dead")
     assert [message.value() for message in letters] == [b"no transaction"]
     print("tx-dead: the one message that is none, as it came")
@@ -87,6 +89,9 @@ def main(folder: Path) -> int:
     lacks = missing("broker", "kafka", "postgresql") or missing_postgres()
     if lacks is not None:
         print(lacks)
+        return 1
+    if (folder / "broker").exists():
+        print(f"{folder} has been used before: name a new one")
         return 1
     for name in ("broker", "database"):
         (folder / name).mkdir(parents=True)
@@ -102,6 +107,7 @@ def main(folder: Path) -> int:
         )
         print(f"{len(events):,} transactions are in topic tx of {broker.address}; limits are in {database.url}")
         print(f"alerts go to the topics alerts and places, sums to the Delta table {folder / 'sums'}")
+        print(f"how the job is doing, from another terminal: windrow status {folder / 'checkpoint'}", flush=True)
         settings = {"broker": broker.address, "database": database.url, "folder": str(folder)}
         variables = [part for name, value in settings.items() for part in ("--var", f"{name}={value}")]
         windrow = Path(sys.executable).parent / "windrow"
@@ -114,5 +120,6 @@ def main(folder: Path) -> int:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         sys.exit(main(Path(sys.argv[1])))
+    print("table and checkpoint are gone in the end; python examples/fraud/run.py FOLDER keeps them in a new FOLDER")
     with tempfile.TemporaryDirectory(prefix="fraud-") as temporary:
         sys.exit(main(Path(temporary)))
