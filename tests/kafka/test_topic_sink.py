@@ -12,7 +12,8 @@ from lab.broker import PASSWORD, USER
 from windrow.errors import JobError, SettingsError
 from windrow.plan.topic_options import Topic, topic_of
 from windrow.spark.sinks.topic import TopicSink, last_batch
-from windrow.spark.sinks.topic_messages import Message, messages_of
+from windrow.spark.sinks.topic_keys import keys_held
+from windrow.spark.sinks.topic_messages import Message, answer_messages, messages_of
 
 from .broker import Broker
 
@@ -54,6 +55,28 @@ def test_a_batch_is_sent_once_whoever_sends_it(broker: Broker) -> None:
     sink_of(topic, "job-b").take(rows(5), 0)  # another job has batches of its own
     assert seen(broker, topic) == [1, 2, 3, 4, 5]
     assert last_batch(topic, "windrow-job-a") == 2 and last_batch(topic, "windrow-job-c") == -1
+
+
+@pytest.mark.slow
+def test_an_answer_that_begins_anew_takes_away_what_the_topic_still_has(broker: Broker) -> None:
+    given = {"bootstrap": broker.address, "topic": broker.topic(2, cleanup_policy="compact"), "key": "k"}
+    topic = topic_of({**given, "holds": "answer", "markers": "notes-of-tests"})
+
+    def answer(mark: str, *formerly: str) -> TopicSink:
+        return TopicSink(topic, mark, partial(answer_messages, topic=topic, leading=1), formerly=formerly)
+
+    def changes(**came: int) -> pa.Table:
+        return pa.table({"op": ["+"] * len(came), "k": list(came), "n": list(came.values())})
+
+    answer("anew").take(changes(a=1, b=1), 0)
+    assert keys_held(topic, "asks") == {b"a", b"b"}
+    answer("of-another", "never-there").take(changes(c=1), 0)  # what others have written is not ours to take away
+    assert keys_held(topic, "asks") == {b"a", b"b", b"c"}
+    again = answer("anew-1", "anew")
+    again.take(changes(b=2, d=2), 5)
+    again.take(changes(e=3), 6)
+    answer("anew-1", "anew").take(changes(e=3), 6)
+    assert keys_held(topic, "asks") == {b"b", b"d", b"e"}
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from windrow.spark.connect import check_served_sink, is_connect
 from windrow.spark.fs_settings import spark_place
 from windrow.spark.job.file_names import folder_of
 from windrow.spark.job.job_indexes import index_folder
-from windrow.spark.sinks.answer_files import AnswerSink, answer_home
+from windrow.spark.sinks.answer_files import AnswerSink, answer_home, times_begun_anew
 from windrow.spark.sinks.answer_lake import AnswerLake
 from windrow.spark.sinks.answer_table import AnswerTable, job_mark
 from windrow.spark.sinks.append_table import AppendTable
@@ -56,7 +56,7 @@ class SinkWriters:
         if sink.format == INDEX:
             return self._index_of(query, sink, wider)
         if sink.holds == HOLDS_ANSWER and sink.format == JDBC:
-            return AnswerTable(sink, job_mark(self._job, query), len(query.leading), query.shown)
+            return AnswerTable(sink, self._marks(query)[-1], len(query.leading), query.shown)
         if sink.format.lower() == JDBC:
             return AppendTable(sink, job_mark(self._job, query))
         if sink.format.lower() == KAFKA:
@@ -82,20 +82,22 @@ class SinkWriters:
 
     def _topic_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
         """The topic that a query writes to: its producer goes on where another set of queries begins."""
-        topic, own = topic_of(dict(sink.options)), (query.name, sink)
+        topic, holds = topic_of(dict(sink.options)), sink.holds == HOLDS_ANSWER
+        *formerly, mark = self._marks(query) if holds else [job_mark(self._job, query)]
+        own = (f"{query.name} as {mark}", sink)
         if own not in self._writers:
             check_columns(topic, tuple(query.shown))
-            if sink.holds == HOLDS_ANSWER:
+            if holds:
                 messages = partial(answer_messages, topic=topic, leading=len(query.leading))
             else:
                 messages = partial(messages_of, topic=topic)
-            mark = job_mark(self._job, query)
-            self._writers[own] = TopicSink(topic, mark, messages, checked=sink.holds != HOLDS_ANSWER)
+            self._writers[own] = TopicSink(topic, mark, messages, checked=not holds, formerly=formerly)
         return self._writers[own]
 
     def _lake_of(self, query: AnyQuery, sink: Sink) -> AnyWriter:
         """The table of a lake that a query writes to: its batches are noted under a mark of the query."""
-        own, mark = (query.name, sink), job_mark(self._job, query)
+        mark = self._marks(query)[-1] if sink.holds == HOLDS_ANSWER else job_mark(self._job, query)
+        own = (f"{query.name} as {mark}", sink)
         if own not in self._writers:
             if sink.format == DELTA:
                 check_path(query.name, sink)
@@ -116,6 +118,12 @@ class SinkWriters:
                 plain.was_called(self._prefix(f"{sink.format} {query.name}"))
                 self._writers[own] = plain
         return self._writers[own]
+
+    def _marks(self, query: AnyQuery) -> list[str]:
+        """The marks under which the answer of a query was noted, one for each time that it has begun, the last now."""
+        mark = job_mark(self._job, query)
+        begun = times_begun_anew(self._checkpoint, query.name)
+        return [mark, *(f"{mark}-{number}" for number in range(1, begun + 1))]
 
     def _rejected_topic(self, stream: str, sink: Sink, run: str) -> AnyWriter:
         """A topic of dead letters."""

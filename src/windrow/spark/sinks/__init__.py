@@ -62,6 +62,7 @@ staged_files       Files that tasks write where no reader looks, under names tha
 table_names        Names of tables as a database reads them: what a user calls a table is never read as SQL
 topic              Rows into a topic of Kafka, each once for whoever reads what is committed: one transaction a batch
 topic_broker       The broker of a topic that rows go to, asked before anything starts: what is wrong is told by name
+topic_keys         Which keys a topic of upserts has a row for: an answer that begins anew takes them away
 topic_messages     Rows as messages of a topic: a key, bytes and headers each; an answer as upserts and tombstones
 value_texts        Values as the files of Spark have them as text: numbers and booleans as Java writes them
 writers            What becomes of a batch's results

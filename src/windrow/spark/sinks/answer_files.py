@@ -17,6 +17,7 @@ from windrow.places.place import AnyPlace, Place, place_of
 from windrow.plan.nodes.change_plan import ChangePlan
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.sink import ANSWER_FILES, Sink
+from windrow.spark.job.checkpoint import read_back, write_whole
 from windrow.spark.sinks.files import extension_of
 from windrow.spark.sinks.staged_files import STAGING
 from windrow.spark.sinks.writers import WrittenBySpark
@@ -156,9 +157,26 @@ def answer_home(checkpoint: AnyPlace, query: QueryPlan | ChangePlan) -> Place:
 
 
 def forget_answers(checkpoint: AnyPlace, name: str) -> None:
-    """Remove the answers that are kept of queries that were called `name`."""
+    """Let the answer of the next query that is called `name` begin anew: what is kept of earlier ones is removed."""
     with suppress(OSError):
         _homes(checkpoint, name).delete_folder()
+    _begun(checkpoint, name).parent.make_folders()
+    write_whole(_begun(checkpoint, name), times_begun_anew(checkpoint, name) + 1)
+
+
+def times_begun_anew(checkpoint: AnyPlace, name: str) -> int:
+    """How often the answer of the query that is called `name` has begun anew in a checkpoint.
+
+    Tables and topics are elsewhere: those that hold an answer note its batches under another mark each time, so that
+    they know of none, and begin anew, too.
+    """
+    place = _begun(checkpoint, name)
+    return read_back(place, int) if place.exists() else 0
+
+
+def _begun(checkpoint: AnyPlace, name: str) -> Place:
+    homes = _homes(checkpoint, name)
+    return homes.parent / f"{homes.name}.begun"
 
 
 def _homes(checkpoint: AnyPlace, name: str) -> Place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from windrow.errors import JobError
 from windrow.plan.topic_options import Topic
 from windrow.spark.sinks.staged_files import Staged
 from windrow.spark.sinks.topic_broker import PATIENCE, check_topic, kafka_client, make_markers, why_of
+from windrow.spark.sinks.topic_keys import keys_held
 from windrow.spark.sinks.topic_messages import Message, check_messages
 
 if TYPE_CHECKING:
@@ -39,8 +40,15 @@ class TopicSink:
 
     takes_empty = False
 
-    def __init__(self, topic: Topic, mark: str, messages: Messages, *, checked: bool = True) -> None:
-        """`messages` makes messages of rows; where `checked`, the rows must fit what the topic says of them."""
+    def __init__(
+        self, topic: Topic, mark: str, messages: Messages, *, checked: bool = True, formerly: Sequence[str] = ()
+    ) -> None:
+        """`messages` makes messages of rows; where `checked`, the rows must fit what the topic says of them.
+
+        An answer that was `formerly` noted under other marks has begun anew: with its first batch, the keys that the
+        topic still has are taken away.
+        """
+        self._formerly = [f"windrow-{each}" for each in formerly]
         self._topic, self._id, self._messages, self._checked = topic, f"windrow-{mark}", messages, checked
         self._producer: Producer | None = None
         self._done = -1
@@ -61,8 +69,11 @@ class TopicSink:
             producer = self._begin() if self._producer is None else self._producer
             if batch <= self._done or rows.num_rows == 0:
                 return
+            messages = self._messages(rows)
+            if self._done < 0 and any(last_batch(self._topic, former) >= 0 for former in self._formerly):
+                messages = self._instead(list(messages))
             producer.begin_transaction()
-            for message in self._messages(rows):
+            for message in messages:
                 self._send(producer, self._topic.topic, message)
             note = Message(self._id.encode(), json.dumps({"batch": batch}).encode(), [])
             self._send(producer, self._topic.markers, note)
@@ -77,6 +88,12 @@ class TopicSink:
             self._producer = None
             raise
         self._done = batch
+
+    def _instead(self, messages: list[Message]) -> Iterator[Message]:
+        """The messages, and a tombstone for each other key that the topic has a row for."""
+        others = keys_held(self._topic, self._id) - {message.key for message in messages}
+        yield from (Message(key, None, []) for key in sorted(others, key=lambda each: each or b""))
+        yield from messages
 
     def _begin(self) -> Producer:
         kafka = kafka_client()
