@@ -78,7 +78,7 @@ def compare(broker: Broker, folder: Path, events: list[dict[str, Any]]) -> None:
         assert found[name] == expected, (name, list((found[name] - expected).items())[:3], len(expected))
         print(f"{name}: {expected.total():,} rows, each once, as DuckDB has them")
     for (at, card, spent, most), _ in sorted(found["alerts"].items())[:3]:
-        print(f"  for instance {card}, which spent {spent:,.0f} in the hour before {at[11:16]}; {most:,.0f} are allowed")
+        print(f"  as {card}, which spent {spent:,.0f} in the hour to {at[11:16]}; {most:,.0f} are allowed")
     letters = broker.committed("tx-dead")
     assert [message.value() for message in letters] == [b"no transaction"]
     print("tx-dead: the one message that is none, as it came")

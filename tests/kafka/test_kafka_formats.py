@@ -113,7 +113,9 @@ def test_a_broker_or_a_topic_that_is_not_there_is_named_before_anything_starts(
     began = time.monotonic()
     with pytest.raises(SettingsError, match=r"no broker answers at 127\.0\.0\.1:1 "):
         declare("127.0.0.1:1", topic)
-    with pytest.raises(SettingsError, match=r"cannot be asked: .*bootstrap"):
+    with pytest.raises(
+        SettingsError, match=r"no broker answers at no-such-host.invalid:9092 since no host has that name"
+    ):
         declare("no-such-host.invalid:9092", topic)
     assert time.monotonic() - began < 20
     with pytest.raises(SettingsError, match=f"has no topic '{topic}x'\nhint: did you mean {topic}"):
