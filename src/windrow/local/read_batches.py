@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -15,6 +15,9 @@ from windrow.local.shares import Shares
 from windrow.local.spill import blocks_in
 from windrow.plan.catalog import Stream
 from windrow.plan.nodes.stage import StagePlan
+
+Told: TypeAlias = Callable[[str, pa.Table], None]
+"""Who is given the rows of a query, by its name, as soon as a batch has brought them."""
 
 
 def reader_in(events: Mapping[str, Any], batch_rows: int | None) -> tuple[str, pa.RecordBatchReader] | None:
@@ -38,9 +41,18 @@ def batch_by_batch(
     flush: bool,
     spill: str | Path | None,
     shares: Shares | None = None,
+    told: Told | None = None,
 ) -> dict[str, pa.Table]:
-    """All results of each query over the batches of a reader, which are read once, whatever scans there are."""
+    """All results of each query over the batches of a reader, which are read once, whatever scans there are.
+
+    Whoever is `told` them is given them batch by batch, and none is kept.
+    """
     found: dict[str, list[pa.Table]] = {}
+
+    def keep(name: str, rows: pa.Table) -> None:
+        found[name].append(rows)
+
+    take = keep if told is None else told
     with ExitStack() as opened:
         replays = [StageReplay(plan, streams, events, opened.enter_context(blocks_in(spill)), shares) for plan in plans]
         for replay in replays:
@@ -49,8 +61,8 @@ def batch_by_batch(
             for replay in replays:
                 rows, _ = replay.work_off({stream: pa.Table.from_batches([batch])})
                 for name, table in rows.items():
-                    found[name].append(table)
+                    take(name, table)
         for replay in replays if flush else ():
             for name, table in replay.end().items():
-                found[name].append(table)
+                take(name, table)
     return {name: pa.concat_tables(tables) for name, tables in found.items()}

@@ -16,7 +16,7 @@ from windrow.indexes.choose import MakeStructure
 from windrow.language import Query, parse_query
 from windrow.local.arrivals import Arrivals, Instant
 from windrow.local.local_catalog import as_arrow, local_catalog
-from windrow.local.read_batches import batch_by_batch, reader_in
+from windrow.local.read_batches import Told, batch_by_batch, reader_in
 from windrow.local.replay_index import ReplayedIndex, index_in, read_indexes
 from windrow.local.replay_stages import StageReplay
 from windrow.local.shares import Shares
@@ -73,6 +73,7 @@ def replay(
     memory: str | int = DEFAULT_BYTES,
     spill: str | Path | None = None,
     shards: int = 1,
+    told: Told | None = None,
     **named: Events,
 ) -> pa.Table | dict[str, pa.Table]:
     """All results of a query over tables of events, as the engine would give them batch by batch.
@@ -94,8 +95,10 @@ def replay(
     ([2, 3], [4, 5])
 
     Events are tables of Arrow or pandas, given by name or as `streams`, which may have any name; those of one stream
-    may be a `pyarrow.RecordBatchReader`, whose batches are worked off one after the other and let go. `time` is the
-    column with each event's time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush`
+    may be a `pyarrow.RecordBatchReader`, whose batches are worked off one after the other and let go. Then `told` may
+    be a function: it is given the name of a query ("query" where it has none) and the rows that a batch has brought,
+    as soon as they are there, and none is kept: such a stream may be endless. `time` is the column with each event's
+    time, or `times` that of each stream; `batch_rows` cuts the events into batches; `flush`
     closes every window that holds an event at the end, and lets rows of windows without a slide expire. `aggregates`,
     `clusterings` and `functions` (that remember: `FROM f(TABLE s PARTITION BY k)`) are user-defined ones, by name, and
     `states` says "pickle" of those whose states are to be stored as pickles; `tables` do not change and can be joined;
@@ -141,10 +144,14 @@ def replay(
     texts, heartbeats = {"query": text} if isinstance(text, str) else text, list(heartbeats)
     plans = compile_queries(texts, catalog, static.__getitem__, wishes, derived or {})
     found: dict[str, pa.Table] = {}
+    if told is not None and read is None:
+        raise SettingsError("told= is for events that come batch by batch\nhint: give a pyarrow.RecordBatchReader")
     if read is not None:
         if arrivals is not None or heartbeats:
             raise SettingsError("a reader has no arrivals: give a table")
-        found = batch_by_batch(*read, plans.values(), catalog.streams, events, flush, spill, shares)
+        found = batch_by_batch(
+            *read, plans.values(), catalog.streams, events, flush, spill, shares, _asked(told, texts)
+        )
         plans = {}
     for plan in plans.values():
         needless = bool(heartbeats) or (arrivals is not None and ahead is None)
@@ -155,6 +162,11 @@ def replay(
             replayed = StageReplay(plan, catalog.streams, events, blocks, shares)
             found |= replayed.run_all(batch_rows, flush, arrivals, heartbeats)
     return found["query"] if isinstance(text, str) else {name: found[name] for name in texts}
+
+
+def _asked(told: Told | None, texts: Mapping[str, str]) -> Told | None:
+    """Who is told of the queries that were asked, and of none that others are made of."""
+    return told and (lambda name, rows: told(name, rows) if name in texts else None)
 
 
 def read_shards(shards: object) -> int:
