@@ -357,6 +357,7 @@ def test_what_is_no_function(name: str, function: Any, error: type[Exception], m
         ("SELECT COUNT(*) AS n FROM rises(s PARTITION BY k)", "needs a window"),
         ("SELECT y FROM rises(s PARTITION BY k)", "unknown column 'y'"),
         ("SELECT * FROM rises(s PARTITION BY k) EMIT DELETES", "never takes a row back"),
+        ("SELECT * FROM f(TABLE hits(TABLE t PARTITION BY k) PARTITION BY k)", r"TABLE \(SELECT \* FROM hits\("),
     ],
 )
 def test_what_no_call_can_be(text: str, message: str) -> None:

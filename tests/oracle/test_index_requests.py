@@ -72,6 +72,59 @@ def test_each_request_is_answered_once_as_duckdb_joins(
         assert [row["id"] for row in sorted(told, key=lambda row: row["id"])] == list(range(len(asked)))
 
 
+@settings(deadline=None)
+@given(ROWS, ROWS, st.sampled_from(["quick", "renamed", "deep"]), st.integers(1, 40))
+def test_an_index_and_requests_may_be_of_branches_and_views(
+    events: list[tuple[int, int, int | None]],
+    asked: list[tuple[int, int, int | None]],
+    branch: str,
+    batch_rows: int,
+) -> None:
+    """The clock is that of the streams, and the time of events may have another name in the branch."""
+    events, asked = sorted(events, key=lambda row: row[0]), sorted(asked, key=lambda row: row[0])
+    positions = pa.table({"ts": instants(events), "way": [row[1] for row in events], "speed": list(range(len(events)))})
+    requests = pa.table(
+        {"came": instants(asked), "id": list(range(len(asked))), "road": pa.array([row[2] for row in asked], pa.int64())}
+    )
+    views = {
+        "quick": "SELECT *, speed * 2 AS twice FROM positions WHERE speed % 3 > 0",
+        "renamed": "SELECT ts AS seen, way, speed AS twice FROM positions WHERE way <> 1",
+        "deep": "SELECT way, twice, ts FROM quick WHERE way > 0",
+        "urgent": "SELECT came AS since, id, road AS way FROM requests WHERE id % 2 = 0",
+    }
+    question = """SELECT r.id, COUNT(*) FILTER (WHERE p.twice IS NOT NULL) AS n, MAX(p.twice) AS most
+                  FROM urgent AS r LEFT JOIN {index} AS p ON p.way = r.way{within} GROUP BY r.id"""
+    found = windrow.replay(
+        question.format(index="speeds", within=""),
+        streams={"positions": positions, "requests": requests},
+        times={"positions": "ts", "requests": "came"},
+        indexes=[f"CREATE INDEX speeds ON {branch} [RANGE 20 SECONDS SLIDE 5 SECONDS] (way) INCLUDE (twice)"],
+        views=views,
+        batch_rows=batch_rows,
+        flush=True,
+    )
+    database = duckdb.connect()
+    for name, view in views.items():
+        database.sql(f"CREATE TEMP VIEW {name} AS {view}")
+    time = "seen" if branch == "renamed" else "ts"
+    within = f" AND p.{time} >= r.since - INTERVAL 20 SECONDS AND p.{time} < r.since"
+    expected = database.sql(question.format(index=branch, within=within) + " ORDER BY id").fetchall()
+    assert sorted((row["id"], row["n"], row["most"]) for row in found.to_pylist()) == expected
+
+
+def test_branches_without_a_time_and_views_that_join_an_index_are_told() -> None:
+    empty = pa.table({"ts": instants([(1, 1, 1)]), "id": [1], "way": [1]})
+    text = "SELECT r.id FROM requests AS r JOIN speeds AS p ON p.way = r.way"
+    index = "CREATE INDEX speeds ON positions [RANGE 20 SECONDS SLIDE 5 SECONDS] (way)"
+    streams = {"positions": empty, "requests": empty}
+    with pytest.raises(QueryError, match="'timeless' leaves out that of its events") as told:
+        views = {"timeless": "SELECT id, way FROM positions"}
+        windrow.replay(text, streams=streams, indexes=[index.replace("positions", "timeless")], views=views)
+    assert f"{text}\n  {' ' * text.index('speeds')}^^^" in str(told.value)
+    with pytest.raises(QueryError, match="the view 'joined' joins an index"):
+        windrow.replay("SELECT id FROM joined", streams=streams, indexes=[index], views={"joined": text})
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

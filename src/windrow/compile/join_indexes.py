@@ -10,7 +10,7 @@ from windrow.language import Query, duration_sql, error_at, identifier_sql, pars
 from windrow.language.nodes import EMIT, STREAM_WINDOW, emit_of
 from windrow.plan.bind.names import placed_as
 from windrow.plan.bind.refuse import not_yet
-from windrow.plan.catalog import Catalog, Stream
+from windrow.plan.catalog import Catalog
 
 INSERTS = "INSERTS"
 
@@ -20,20 +20,19 @@ def join_indexes(query: Query, catalog: Catalog) -> Query:
 
     `FROM requests AS r JOIN speeds AS p ON p.seg = r.seg` reads `FROM requests [RANGE 1 MICROSECOND] AS r JOIN
     positions [RANGE 300000001 MICROSECONDS] AS p ON p.seg = r.seg AND p.ts < r.ts`: a request is there for an instant,
-    in which it meets the events of [t - range, t) and no others. That is known when both clocks have passed it.
+    in which it meets the events of [t - range, t) and no others. That is known when both clocks have passed it. Either
+    stream may be a branch or a view: these are put in place after this.
     """
-    used = [table for table in query.tree.find_all(exp.Table) if table.name in catalog.indexes]
-    if not used:
+    for table in query.tree.find_all(exp.Table):
+        if table.name in catalog.views and _indexes_in(catalog.views[table.name].tree, catalog):
+            message = f"the view {table.name!r} joins an index, which only the query that is answered can"
+            raise error_at(table, message, query.text, f"write the query of {table.name} in its place")
+    if not _indexes_in(query.tree, catalog):
         return query
     tree = query.tree.copy()
     index, request = _sources(tree, query, catalog)
     bound = catalog.indexes[index.name]
-    stream = catalog.streams.get(bound.stream)
-    if stream is None:
-        what = f"a join with an index over {bound.stream!r}, which is a branch or a view,"
-        raise not_yet(index, what, query.text, "an index over the stream that it reads")
-    asking = catalog.streams[request.name]
-    condition = f"{_time(index, stream, query)} < {_time(request, asking, query)}"
+    condition = f"{_time(index, bound.stream, query, catalog)} < {_time(request, request.name, query, catalog)}"
     window = f"[RANGE {duration_sql(bound.facts.range_us + 1)}]"
     meeting = _written_at(parse_expression(condition), index)
     index.replace(_windowed(index, bound.source, window))
@@ -45,14 +44,18 @@ def join_indexes(query: Query, catalog: Catalog) -> Query:
     return replace(query, tree=tree)
 
 
+def _indexes_in(tree: exp.Expr, catalog: Catalog) -> list[exp.Table]:
+    return [table for table in tree.find_all(exp.Table) if table.name in catalog.indexes]
+
+
 def _sources(tree: exp.Expr, query: Query, catalog: Catalog) -> tuple[exp.Table, exp.Table]:
     """The index of a query, and the stream of requests."""
     tables = list(tree.find_all(exp.Table))
-    indexes = [table for table in tables if table.name in catalog.indexes]
-    index = indexes[0]
+    index = _indexes_in(tree, catalog)[0]
     if index.args.get(STREAM_WINDOW) is not None:
         raise error_at(index, "an index has its window already", query.text, "leave the window out")
-    requests = [table for table in tables if table.name in catalog.streams and table.name not in catalog.indexes]
+    known = (catalog.streams.keys() | catalog.views.keys()) - catalog.indexes.keys()
+    requests = [table for table in tables if table.name in known]
     if not isinstance(tree, exp.Select) or len(tables) != 2 or len(requests) != 1:
         way_out = f"FROM requests AS r JOIN {index.name} AS p ON p.key = r.key; or ask it from outside: job.ask(...)"
         raise error_at(index, "an index is joined with one stream of requests, and nothing else", query.text, way_out)
@@ -62,12 +65,38 @@ def _sources(tree: exp.Expr, query: Query, catalog: Catalog) -> tuple[exp.Table,
     return index, requests[0]
 
 
-def _time(table: exp.Table, stream: Stream, query: Query) -> str:
-    """The time of a stream's events, as a column of what FROM calls it."""
-    if stream.time is None or stream.made_of is not None or stream.time not in stream.schema.names:
-        what = f"a join with an index where {stream.name!r} is not timed by a column"
+def _time(table: exp.Table, name: str, query: Query, catalog: Catalog) -> str:
+    """The time of the events of a stream, a branch or a view, as a column of what FROM calls it."""
+    column = _column_of_time(name, catalog)
+    if column is None and name in catalog.views:
+        message = f"a join with an index over {name!r} compares times, and {name!r} leaves out that of its events"
+        raise error_at(table, message, query.text, f"have the column of TIMESTAMP BY in the select list of {name}")
+    if column is None:
+        what = f"a join with an index where {name!r} is not timed by a column"
         raise not_yet(table, what, query.text, "TIMESTAMP BY a column")
-    return f"{identifier_sql(table.alias_or_name)}.{identifier_sql(stream.time)}"
+    return f"{identifier_sql(table.alias_or_name)}.{identifier_sql(column)}"
+
+
+def _column_of_time(name: str, catalog: Catalog) -> str | None:
+    """What a stream, a branch or a view calls the time of its events, if it has that column."""
+    if name in catalog.streams:
+        stream = catalog.streams[name]
+        return stream.time if stream.made_of is None and stream.time in stream.schema.names else None
+    view = catalog.views[name].tree
+    read = view.find(exp.From)
+    inner = None if read is None else read.this
+    if not isinstance(view, exp.Select) or not isinstance(inner, exp.Table) or view.args.get("joins"):
+        return None
+    if inner.name not in catalog.streams and inner.name not in catalog.views:
+        return None
+    column = _column_of_time(inner.name, catalog)
+    for shown in view.expressions:
+        told = shown.this if isinstance(shown, exp.Alias) else shown
+        if shown.is_star:
+            return column
+        if isinstance(told, exp.Column) and told.name == column:
+            return str(shown.alias_or_name)
+    return None
 
 
 def _windowed(table: exp.Table, source: str, window: str) -> exp.Expr:

@@ -51,7 +51,7 @@ class Rules(NamedTuple):
 
 
 RULES = Rules(
-    written=(inline_views, join_indexes, read_others_windows, ask_in_where, refuse_chance, over_events),
+    written=(join_indexes, inline_views, read_others_windows, ask_in_where, refuse_chance, over_events),
     bound=(
         over_changes(count_distinct),
         over_changes(push_distinct),

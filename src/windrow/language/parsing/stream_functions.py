@@ -74,4 +74,6 @@ class StreamFunctionParser(TableFunctionParser):
             return query
         index = self._index
         stream = exp.Table(this=self._parse_identifier_of("stream"))
+        if self._curr is not None and self._curr.token_type == TokenType.L_PAREN:
+            self._fail("a function reads a stream or a query", hint=f"TABLE (SELECT * FROM {stream.name}(...))")
         return exp.select("*").from_(remember_span(stream, *self._span_since(index)))
