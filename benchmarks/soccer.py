@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
 import tempfile
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
@@ -31,6 +29,8 @@ SECONDS_A_FILE = 30
 """A file is a batch in replay; on Spark two are."""
 COMPARED = ("hits", "shots", "possession_game", "running_game")
 """What the truth is compared with."""
+BEGIN_S = 1_372_500_000
+"""When the game begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long after the arrival of the newest event that it is made of a row of an output came, in milliseconds."""
+    """How long after the newest reading that it is made of a row of an output came, in milliseconds."""
 
+    engine: str
     output: str
     rows: int
     mean_ms: float
@@ -63,9 +64,9 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
         _say(f"writing {seconds:,} s of a game")
         game.write(Path(folder) / "readings", SECONDS_A_FILE)
         found = [_told(each) for each in _in_replay(soccer, game, Path(folder) / "readings", {} if tiny else PARTS)]
-        _say("delays, a fifth of a second at a time")
-        delays = list(_delays(soccer, Size(size).of(6, 180, 600)))
         found += [_told(each) for each in _on_spark(soccer, game, Path(folder), COMPARED if tiny else ())]
+        _say("delays, as the game would come")
+        delays = list(_delays(soccer, Size(size)))
     table = Table(
         "engine", "queries", "game, s", "took, s", "processor, s", "times real time", title="soccer (Figure 5)"
     )
@@ -73,9 +74,9 @@ def main(size: str, json_path: Path | None, plot_path: Path | None) -> None:
         figures = (f"{each.game_s:,}", f"{each.wall_s:.1f}", f"{each.processor_s:.1f}", f"{each.times_real_time:.1f}")
         table.add_row(each.engine, each.queries, *figures)
     Console().print(table)
-    table = Table("output", "rows", "mean, ms", "p99, ms", title="delay of each output (Figure 6)")
+    table = Table("engine", "output", "rows", "mean, ms", "p99, ms", title="delay of each output, live (Figure 6)")
     for delay in delays:
-        table.add_row(delay.output, f"{delay.rows:,}", f"{delay.mean_ms:.1f}", f"{delay.p99_ms:.1f}")
+        table.add_row(delay.engine, delay.output, f"{delay.rows:,}", f"{delay.mean_ms:.1f}", f"{delay.p99_ms:.1f}")
     Console().print(table)
     if json_path is not None:
         json_path.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (*found, *delays)))
@@ -96,25 +97,52 @@ def _told(each: Measurement) -> Measurement:
 
 
 def _in_replay(soccer: dict[str, Any], game: Any, readings: Path, parts: dict[str, str]) -> Iterator[Measurement]:
-    """Each query alone and all together; reading the files of a game is not counted, and none is whole in memory."""
+    """Each query alone and all together; reading the files of a game is not counted.
+
+    Neither the readings nor the answers are whole in memory: kept is what is compared with the truth.
+    """
     run, seconds = soccer["run"], game.truth.seconds
     asked = run.queries() | run.HITS
     if parts:
         run.replayed(game.readings(0, 6), asked)  # compiles what is compiled
     for label, begins in (parts | {TOGETHER: ""}).items():
         own = {name: text for name, text in asked.items() if name.startswith(begins)}
-        watch = Stopwatch(pa.RecordBatchReader.from_batches(soccer["game"].SCHEMA, _read(readings)))
-        answers = run.replayed(watch.reader, own)
+        kept: dict[str, list[pa.Table]] = {name: [] for name in COMPARED}
+
+        def told(name: str, rows: pa.Table, kept: dict[str, list[pa.Table]] = kept) -> None:
+            if name in kept:
+                kept[name].append(rows)
+
+        watch = Stopwatch(pa.RecordBatchReader.from_batches(soccer["game"].SCHEMA, _read(readings, label)))
+        run.replayed(watch.reader, own, told=told)
         wall, processor = watch.spent()
         if label == TOGETHER:
+            answers = {name: pa.concat_tables(tables) for name, tables in kept.items() if tables}
             _check(soccer["compare"].compared(game, answers))
         yield Measurement("replay", label, seconds, wall, processor, seconds / wall)
 
 
-def _read(readings: Path) -> Iterator[pa.RecordBatch]:
-    """The readings of a file at a time."""
-    for file in sorted(readings.glob("*.parquet")):
+def _read(readings: Path, label: str) -> Iterator[pa.RecordBatch]:
+    """The readings of a file at a time; tells how far it is."""
+    files, progress = sorted(readings.glob("*.parquet")), Progress(label)
+    for number, file in enumerate(files):
         yield from pq.read_table(file).combine_chunks().to_batches()
+        progress.come((number + 1) / len(files))
+
+
+class Progress:
+    """Tells now and then which part is done, and how long the rest will take."""
+
+    def __init__(self, what: str, every_s: float = 30) -> None:
+        self.what, self.every_s, self._began = what, every_s, time.time()
+        self._told = self._began
+
+    def come(self, part: float) -> None:
+        """So much of it is done, of 1."""
+        now = time.time()
+        if part > 0 and now - self._told >= self.every_s:
+            self._told = now
+            _say(f"{self.what}: {part:.0%}, {(now - self._began) * (1 - part) / part / 60:.1f} minutes left")
 
 
 class Stopwatch:
@@ -122,10 +150,6 @@ class Stopwatch:
 
     def __init__(self, batches: pa.RecordBatchReader) -> None:
         self._began, self._paused = _now(), np.zeros(2)
-        self.newest_us: list[int] = []
-        """Of each batch the time of its last reading."""
-        self.seconds: list[float] = []
-        """How long each batch took, and all before the first."""
         self.reader = pa.RecordBatchReader.from_batches(batches.schema, self._timed(iter(batches)))
 
     def spent(self) -> tuple[float, float]:
@@ -134,16 +158,12 @@ class Stopwatch:
         return float(wall), float(processor)
 
     def _timed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        given = self._began
         while True:
             asked = _now()
-            self.seconds.append(float(asked[0] - given[0]))
             batch = next(batches, None)
-            given = _now()
-            self._paused += given - asked
+            self._paused += _now() - asked
             if batch is None:
                 return
-            self.newest_us.append(int(pc.max(batch["ts"]).cast(pa.int64()).as_py()))
             yield batch
 
 
@@ -151,42 +171,48 @@ def _now() -> np.ndarray:
     return np.array([time.perf_counter(), time.process_time()])
 
 
-def _delays(soccer: dict[str, Any], seconds: int) -> Iterator[Delay]:
-    """All queries over a game that comes a fifth of a second at a time, as if live.
+class Delays:
+    """Is told the answers of a game that is played live, and how long after the readings they come.
 
-    A batch is begun when its last reading is there and the one before it is done. A row counts from the newest event
-    that it can be made of, which is at the end of its window, or at its own time; it is told in the first batch that
-    has come so far.
+    A row counts from the newest reading that it can be made of: from the end of its window, or from its own time, as
+    if readings were there when they were taken; that they wait for the others of their file or batch is part of it.
     """
-    run, game = soccer["run"], soccer["game"].Game(seconds)
-    fine = pa.RecordBatchReader.from_batches(soccer["game"].SCHEMA, _fifths(game))
-    watch = Stopwatch(fine)
-    answers = run.replayed(watch.reader, run.queries() | run.HITS)
-    newest = np.array(watch.newest_us)
-    done, free = np.empty(len(newest)), 0.0
-    warm = newest[0] + (5_000_000 if seconds > 10 else 0)  # from then on, what is compiled and loaded is there
-    for number, (arrived, took) in enumerate(zip(newest, watch.seconds[1:])):
-        free = max(free, arrived / 1e6) + (took if arrived >= warm else 0)
-        done[number] = free
-    for name, rows in sorted(answers.items()):
-        windows = "window_end" in rows.column_names
-        stamps = rows["window_end" if windows else "time"].cast(pa.int64()).to_numpy()
-        stamps = stamps[stamps >= warm]
-        told_in = np.searchsorted(newest, stamps, "left" if windows else "right")
-        known = told_in < len(newest)
-        delays = (done[told_in[known]] - stamps[known] / 1e6) * 1000
-        if len(delays):
-            yield Delay(name, len(delays), float(delays.mean()), float(np.percentile(delays, 99)))
+
+    def __init__(self, engine: str, seconds: int, settled_s: float, pace: float) -> None:
+        self.pace, self.began, self.newest = pace, time.time(), 0.0
+        self._engine, self._settled_s, self._seconds = engine, settled_s, seconds
+        self._delays: dict[str, list[np.ndarray]] = {}
+        self._progress = Progress(f"delays, {engine}")
+
+    def told(self, name: str, rows: pa.Table) -> None:
+        stamps = rows["window_end" if "window_end" in rows.column_names else "time"].cast(pa.int64()).to_numpy()
+        stamps = stamps / 1e6 - BEGIN_S
+        self.newest = max(self.newest, float(stamps.max()))
+        stamps = stamps[stamps >= self._settled_s]
+        self._delays.setdefault(name, []).append(time.time() - self.began - stamps / self.pace)
+
+    def publish(self) -> None:
+        self._progress.come(self.newest / self._seconds)
+
+    def found(self) -> Iterator[Delay]:
+        for name, parts in sorted(self._delays.items()):
+            own = np.concatenate(parts) * 1000
+            if own.size:
+                yield Delay(self._engine, name, own.size, float(own.mean()), float(np.percentile(own, 99)))
 
 
-def _fifths(game: Any) -> Iterator[pa.RecordBatch]:
-    """The readings of a fifth of a second at a time."""
-    for second in range(game.truth.seconds):
-        readings = game.readings(second, second + 1).combine_chunks()
-        times = readings["ts"].cast(pa.int64()).to_numpy()
-        cuts = np.searchsorted(times, times[0] // 1_000_000 * 1_000_000 + 200_000 * np.arange(6))
-        for low, high in itertools.pairwise(cuts.tolist()):
-            yield from readings.slice(low, high - low).to_batches()
+def _delays(soccer: dict[str, Any], size: Size) -> Iterator[Delay]:
+    """Figure 6: all queries over a game that comes as it would, in replay and then in a job on Spark."""
+    live, (seconds, settled_s) = soccer["live"], size.of((3, 1), (60, 20), (180, 30))
+    game = soccer["game"].Game(seconds + live.WARM)
+    told = Delays("replay", game.truth.seconds, settled_s, size.of(3, 1, 1))
+    live.play(game, told)
+    yield from told.found()
+    if size is not Size.TINY:
+        told = Delays("Spark", game.truth.seconds, settled_s, 1)
+        with bench_spark() as spark, tempfile.TemporaryDirectory() as folder:
+            live.play_on_spark(game, told, Path(folder), spark)
+        yield from told.found()
 
 
 def _on_spark(soccer: dict[str, Any], game: Any, folder: Path, only: tuple[str, ...]) -> Iterator[Measurement]:
@@ -195,7 +221,10 @@ def _on_spark(soccer: dict[str, Any], game: Any, folder: Path, only: tuple[str, 
     asked = {name: text for name, text in (run.queries() | run.HITS).items() if not only or name in only}
     with bench_spark() as spark:
         wall, processor = time.perf_counter(), cpu_seconds()
-        answers = run.on_spark(folder, asked, spark, files_a_batch=2, told=_say)
+        progress = Progress("Spark", every_s=0)
+        answers = run.on_spark(
+            folder, asked, spark, files_a_batch=2, told=lambda readings: progress.come(readings / (15_600 * seconds))
+        )
         took, used = time.perf_counter() - wall, cpu_seconds() - processor
         _check(soccer["compare"].compared(game, answers))
         label = TOGETHER if not only else f"{len(only)} queries"
@@ -218,7 +247,7 @@ def _plot(found: list[Measurement], delays: list[Delay], path: Path) -> None:
     axes.barh([f"{each.queries}, {each.engine}" for each in found], [each.times_real_time for each in found])
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xlabel("times real time")
-    names = [delay.output for delay in delays]
+    names = [f"{delay.output}, {delay.engine}" for delay in delays]
     below.barh(names, [delay.p99_ms for delay in delays], color="lightgrey", label="99 %")
     below.barh(names, [delay.mean_ms for delay in delays], height=0.4, label="mean")
     below.set_xlabel("delay of each output, ms")
@@ -231,7 +260,7 @@ def _plot(found: list[Measurement], delays: list[Delay], path: Path) -> None:
 @contextmanager
 def _example() -> Iterator[dict[str, Any]]:
     """The modules of the example, which import each other by their names."""
-    names = ("compare", "functions", "game", "queries", "run")
+    names = ("board", "compare", "functions", "game", "live", "queries", "run")
     sys.path.insert(0, str(EXAMPLE))
     try:
         yield {name: __import__(name) for name in names}

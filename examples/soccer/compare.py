@@ -72,12 +72,17 @@ def found_map(changes: pa.Table) -> dict[tuple[int, int, int], int]:
     return held
 
 
+def _timed(plays: pa.Table | None, kind: int) -> list[tuple[float, int]]:
+    """When plays of a kind began, and whose they are; there may have been none."""
+    if plays is None:
+        return []
+    own = plays.filter(pc.equal(plays["kind"], kind))
+    return list(zip(seconds_of(own["time"]).tolist(), own["player"].to_pylist()))
+
+
 def compared(game: Game, answers: dict[str, pa.Table]) -> dict[str, float]:
     """The differences, in figures: nothing missed, nothing made up, and shares and metres as they were."""
-    plays, shots = answers["hits"], answers["shots"]
-    hits = list(zip(seconds_of(plays["time"]).tolist(), plays["player"].to_pylist()))
-    begun = shots.filter(pc.equal(shots["kind"], 1))
-    on_goal = list(zip(seconds_of(begun["time"]).tolist(), begun["player"].to_pylist()))
+    hits, on_goal = _timed(answers.get("hits"), 0), _timed(answers.get("shots"), 1)
     share = last_of(answers["possession_game"])
     until = float(seconds_of(share["window_end"])[0])
     running = last_of(answers["running_game"])

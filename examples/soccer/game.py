@@ -11,6 +11,7 @@ still. `truth.json` has the hits, the shots and who had the ball.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -190,6 +191,15 @@ class Game:
                 yield from table.combine_chunks().to_batches()
 
         return pa.RecordBatchReader.from_batches(SCHEMA, batches())
+
+    def pieces(self, a_second: int, begin: int = 0) -> Iterator[pa.RecordBatch]:
+        """The readings from a second on, so many pieces of each second, as they would come live."""
+        for second in range(begin, self.truth.seconds):
+            readings = self._second(second).combine_chunks()
+            times = readings["ts"].cast(pa.int64()).to_numpy()
+            cuts = BEGIN_US + second * SECOND + SECOND // a_second * np.arange(a_second + 1)
+            for low, high in itertools.pairwise(np.searchsorted(times, cuts).tolist()):
+                yield from readings.slice(low, high - low).to_batches()
 
     def _second(self, second: int) -> pa.Table:
         begin, end = second, second + 1

@@ -30,6 +30,14 @@ DERIVED = {
     "cells": f"SELECT player, cx, cy, COUNT(*) AS n FROM feet {SECOND} GROUP BY player, cx, cy",
 }
 
+PLACES = {
+    "where_players": """SELECT player, AVG(x) AS x, AVG(y) AS y
+                        FROM feet [RANGE 100 MILLISECONDS SLIDE 100 MILLISECONDS] GROUP BY player""",
+    "where_ball": """SELECT LAST(x) AS x, LAST(y) AS y, LAST(z) AS z
+                     FROM in_play [RANGE 100 MILLISECONDS SLIDE 100 MILLISECONDS] WHERE sid = 4""",
+}
+"""Where all are, ten times a second: for the page."""
+
 INTENSITY = """CASE WHEN speed * 3.6 <= 1 THEN 'standing' WHEN speed * 3.6 <= 11 THEN 'trot'
                WHEN speed * 3.6 <= 14 THEN 'low' WHEN speed * 3.6 <= 17 THEN 'medium'
                WHEN speed * 3.6 <= 24 THEN 'high' ELSE 'sprint' END"""

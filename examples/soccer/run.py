@@ -28,9 +28,15 @@ HITS = {"hits": "SELECT kind, player, x, y FROM plays(TABLE in_play) WHERE kind 
 
 
 def replayed(
-    readings: pa.Table | pa.RecordBatchReader, asked: dict[str, str], seconds_a_batch: int = 10
+    readings: pa.Table | pa.RecordBatchReader,
+    asked: dict[str, str],
+    seconds_a_batch: int = 10,
+    told: Callable[[str, pa.Table], None] | None = None,
 ) -> dict[str, pa.Table]:
-    """All answers in one process, the readings of some seconds at a time; a reader's batches are as they come."""
+    """All answers in one process, the readings of some seconds at a time; a reader's batches are as they come.
+
+    Who is `told` the rows of a reader batch by batch has them then, and none is kept.
+    """
     whole = isinstance(readings, pa.Table)
     return windrow.replay(
         asked,
@@ -38,8 +44,25 @@ def replayed(
         views=BRANCHES,
         derived=DERIVED,
         functions=FUNCTIONS,
+        told=told,
         batch_rows=15_600 * seconds_a_batch if whole else None,
     )
+
+
+def declared(folder: Path, spark: object, files_a_batch: int | None) -> windrow.Session:
+    """A session with the stream of the files in `readings`, its branches, the functions and what is made of them."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(functions)  # workers do not have this folder: the code travels to them
+    options = {} if files_a_batch is None else {"maxFilesPerTrigger": files_a_batch}
+    session = windrow.Session(spark)  # type: ignore[arg-type]
+    session.stream_files("readings", str(folder / "readings"), schema=COLUMNS, time="ts", **options)
+    for name, code in FUNCTIONS.items():
+        session.stream_function(name, code)
+    session.split("readings", {name: text.replace("FROM readings", "") for name, text in BRANCHES.items()})
+    for name, text in DERIVED.items():
+        session.derive(name, text)
+    return session
 
 
 def on_spark(
@@ -47,30 +70,19 @@ def on_spark(
     asked: dict[str, str],
     spark: object = None,
     files_a_batch: int = 6,
-    told: Callable[[str], None] = lambda line: None,
+    told: Callable[[int], None] = lambda readings: None,
 ) -> dict[str, pa.Table]:
     """All answers of one job over the files of a folder: a batch costs Spark the same, be it of a file or of six.
 
-    Every half minute it is `told` how far the job has come.
+    Every half minute it is `told` how many readings the job has worked off.
     """
-    from pyspark import cloudpickle
-
-    cloudpickle.register_pickle_by_value(functions)  # workers do not have this folder: the code travels to them
-    session = windrow.Session(spark)  # type: ignore[arg-type]
-    session.stream_files(
-        "readings", str(folder / "readings"), schema=COLUMNS, time="ts", maxFilesPerTrigger=files_a_batch
-    )
-    for name, code in FUNCTIONS.items():
-        session.stream_function(name, code)
-    session.split("readings", {name: text.replace("FROM readings", "") for name, text in BRANCHES.items()})
-    for name, text in DERIVED.items():
-        session.derive(name, text)
+    session = declared(folder, spark, files_a_batch)
     for name, text in asked.items():
         session.query(name, text)
     sinks = {name: windrow.sink("parquet", path=folder / "answers" / name) for name in asked}
     job = session.start(str(folder / "checkpoint"), sinks, trigger="available now")
     while not job.wait(30):
-        told("; ".join(f"{name}: {figures['events']:,} readings" for name, figures in job.progress().items()))
+        told(max((figures["events"] for figures in job.progress().values()), default=0))
     empty = {name: session.shown_columns(session.plan(name, text)).empty_table() for name, text in asked.items()}
     written = {name: folder / "answers" / name for name in asked}
     return {name: pq.read_table(path) if path.exists() else empty[name] for name, path in written.items()}
@@ -88,7 +100,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             game.write(Path(folder) / "readings")
             began = time.perf_counter()
-            answers = on_spark(Path(folder), asked, told=print)
+            answers = on_spark(Path(folder), asked, told=lambda n: print(f"  {n:,} readings", flush=True))
     else:
         answers = replayed(game.reader(), asked)
     taken = time.perf_counter() - began

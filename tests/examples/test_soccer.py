@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ SECONDS = 20
 @pytest.fixture(scope="module")
 def soccer() -> Any:
     """The modules of the example, which import each other by their names."""
-    names = ("compare", "functions", "game", "picture", "queries", "run")
+    names = ("board", "compare", "functions", "game", "live", "picture", "queries", "run")
     sys.path.insert(0, str(EXAMPLE))
     try:
         yield {name: __import__(name) for name in names}
@@ -51,6 +54,68 @@ def test_heat_maps_are_those_of_numpy(soccer: Any, answers: Any, grid: str) -> N
     last = soccer["compare"].seconds_of(found["running_game"]["window_end"]).max()
     times = soccer["compare"].seconds_of(readings["ts"])
     assert told == soccer["compare"].true_map(readings.filter(times < last), *soccer["queries"].GRIDS[grid])
+
+
+def test_the_page_is_told_what_the_answers_are(soccer: Any, answers: Any) -> None:
+    """In pieces of a fifth of a second, first all that there is and then what is new: together what replay gives."""
+    game, _, found = answers
+    page = soccer["live"].Page(0, pace=1e9)
+    try:
+        with urllib.request.urlopen(page.address) as shown:
+            assert b"<canvas" in shown.read()
+        events = _events(page.address)
+        first = next(events)
+        assert first["newest"] == 0 and first["shots"] == [] and set(map(len, first["maps"].values())) == {0}
+        soccer["live"].play(game, page)
+        page.publish(soccer["compare"].compared(game, page.board.answers()))
+        told, later = list(_until_the_end(events)), next(_events(page.address))
+    finally:
+        page.close()
+    assert told[-1]["newest"] == later["newest"] == pytest.approx(SECONDS - 0.1)
+    assert told[-1]["end"]["hits_found"] == found["hits"].num_rows == later["hits"]
+    assert [told[-1]["end"][f"{what}_{how}"] for what in ("hits", "shots") for how in ("missed", "made_up")] == [0] * 4
+    for name in ("64x100_game", "8x13_1"):
+        cells = {(p, x, y): n for event in told for p, x, y, n in event["maps"].get(name, [])}
+        held = {cell: n for cell, n in cells.items() if n}
+        assert held == {(p, x, y): n for p, x, y, n in later["maps"][name]}
+        assert held == soccer["compare"].found_map(found[f"map_{name}"])
+    shares = found["possession_game"].sort_by("window_end")["share_of_a"].to_pylist()
+    assert [share for event in told for _, share, _ in event["course"]] == shares == [c[1] for c in later["course"]]
+    assert later["possession"]["game"] == shares[-1]
+    frames = [frame for event in told for frame in event["frames"]]
+    instants = [at for at, _ in frames]
+    assert instants == sorted(set(instants)) and len(frames) == 10 * SECONDS - 1
+    for at, places in frames[5::40]:
+        for player in (0, 9):
+            assert places[player] == pytest.approx(game.where(player, at - 0.05), abs=0.2)
+
+
+def _events(address: str) -> Iterator[dict[str, Any]]:
+    """What a page is sent."""
+    with urllib.request.urlopen(address + "board", timeout=30) as lines:
+        for line in lines:
+            if line.startswith(b"data: "):
+                yield json.loads(line[6:])
+
+
+def _until_the_end(events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for event in events:
+        yield event
+        if event["end"]:
+            return
+
+
+@pytest.mark.slow
+def test_a_job_is_played_on_the_page(soccer: Any, spark: Any, tmp_path: Path) -> None:
+    game, page = soccer["game"].Game(SECONDS), soccer["live"].Page(0, pace=4)
+    try:
+        soccer["live"].play_on_spark(game, page, tmp_path, spark)
+        figures = soccer["compare"].compared(game, page.board.answers())
+    finally:
+        page.close()
+    assert [figures[f"{what}_{how}"] for what in ("hits", "shots") for how in ("missed", "made_up")] == [0] * 4
+    assert figures["share_off"] < 0.01 and figures["metres_off"] < 0.01
+    assert page.newest > SECONDS - 1.5
 
 
 @pytest.mark.slow
