@@ -76,7 +76,9 @@ def test_a_branch_is_split_and_joined_and_has_an_index(tmp_path) -> None:
     ("split", "message"),
     [
         ("a AS SPLIT positions", "a branch for each"),
-        ("a, b AS SPLIT positions (SELECT x)", "2 streams are named, and there are 1 branches"),
+        ("a, b AS SPLIT positions (SELECT x)", "2 streams are named, and there is 1 branch"),
+        ("a AS SPLIT positions (SELECT x), (SELECT y)", "1 stream is named, and there are 2 branches"),
+        ("a AS SPLIT positions (SELECT x, 1 + SUM(x) AS n)", "an aggregate is of many"),
         ("a, a AS SPLIT positions (SELECT x), (SELECT x)", "a name of its own"),
         ("a AS SPLIT positions (SELECT COUNT(*) AS n GROUP BY sid)", "a select list, and perhaps WHERE"),
         ("a AS SPLIT positions (SELECT x FROM positions)", "a select list, and perhaps WHERE"),

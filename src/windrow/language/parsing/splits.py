@@ -39,7 +39,9 @@ class SplitParser(IndexParser):
             branches.append(self._parse_branch(stream))
             self._expect(")", after="a branch of SPLIT")
         if len(branches) != len(names):
-            message = f"{len(names)} streams are named, and there are {len(branches)} branches"
+            named_are = "1 stream is" if len(names) == 1 else f"{len(names)} streams are"
+            there_are = "is 1 branch" if len(branches) == 1 else f"are {len(branches)} branches"
+            message = f"{named_are} named, and there {there_are}"
             self._fail_since(index, message, _EXAMPLE)
         spans = tuple(span for _, span in names)
         placed: dict[str, Any] = {"text": self.sql, "span": self._span_since(index), "name_span": spans[0]}
@@ -52,6 +54,10 @@ class SplitParser(IndexParser):
         branch = self._parse_select()
         if not isinstance(branch, exp.Select) or any(branch.args.get(key) for key in _MORE):
             self._fail_since(index, "a branch of SPLIT has a select list, and perhaps WHERE", _EXAMPLE)
+        for shown in branch.expressions:
+            if any(node.find_ancestor(exp.Window) is None for node in shown.find_all(exp.AggFunc)):
+                message = "a branch of SPLIT chooses events one by one, and an aggregate is of many"
+                self._fail_since(index, message, "aggregate where the branch is read: FROM balls [RANGE ... SLIDE ...]")
         branch.set("from_", exp.From(this=stream.copy()))
         return Query(remember_span(branch, *self._span_since(index)), self.sql, self._span_since(index))
 
