@@ -84,7 +84,11 @@ def test_an_index_and_requests_may_be_of_branches_and_views(
     events, asked = sorted(events, key=lambda row: row[0]), sorted(asked, key=lambda row: row[0])
     positions = pa.table({"ts": instants(events), "way": [row[1] for row in events], "speed": list(range(len(events)))})
     requests = pa.table(
-        {"came": instants(asked), "id": list(range(len(asked))), "road": pa.array([row[2] for row in asked], pa.int64())}
+        {
+            "came": instants(asked),
+            "id": list(range(len(asked))),
+            "road": pa.array([row[2] for row in asked], pa.int64()),
+        }
     )
     views = {
         "quick": "SELECT *, speed * 2 AS twice FROM positions WHERE speed % 3 > 0",
