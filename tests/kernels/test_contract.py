@@ -221,6 +221,21 @@ def test_removing_undoes_combining(case, data):
 
 
 @reversible_case
+@some
+@given(st.data())
+def test_turns_are_what_combining_and_removing_one_after_the_other_comes_to(case, data):
+    older, newer = case.lifted(data.draw(case.rows)), case.lifted(data.draw(case.rows))
+    moving, slots = concat([older, newer, older]), np.concatenate([ALL, ALL, ALL])
+    turns = np.array([(0, SLOTS, 1, -1), (SLOTS, 2 * SLOTS, 1, SLOTS), (2 * SLOTS, 3 * SLOTS, -1, 0)])
+    into, told = identity(case.kernel, SLOTS), identity(case.kernel, 2 * SLOTS)
+    case.kernel.slide(into, slots, moving, turns, told)
+    both, left = combined(case, older, newer), combined(case, older, newer)
+    case.kernel.remove(left, ALL, older)
+    assert same(case, take(told, ALL + SLOTS), both)
+    assert same(case, take(told, ALL), left) and same(case, into, left)
+
+
+@reversible_case
 @settings(max_examples=examples(5), deadline=None)
 @given(st.data())
 def test_a_window_that_has_slid_for_long_has_forgotten_what_left_it(case, data):

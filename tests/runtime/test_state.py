@@ -160,7 +160,7 @@ def folded(monkeypatch):
     windows: list[int] = []
     fold = FoldState.folded
     monkeypatch.setattr(
-        FoldState, "folded", lambda self, number, width: (windows.append(number), fold(self, number, width))[1]
+        FoldState, "folded", lambda self, numbers, width: (windows.extend(numbers), fold(self, numbers, width))[1]
     )
     return windows
 

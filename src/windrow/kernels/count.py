@@ -9,7 +9,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import frozen, live
-from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer, one_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,16 @@ class Count(KernelDefaults):
         _lift(into["n"], live(codes, rows))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        _add(into["n"], frozen(slots), frozen(newer["n"]))
+        _fold(into["n"], frozen(slots), frozen(newer["n"]), one_turn(len(slots), 1), _UNTOLD)
 
     def combine_aligned(self, into: Fields, newer: Fields, owner: object) -> None:
         into["n"] += newer["n"]
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        _subtract(into["n"], frozen(slots), frozen(older["n"]))
+        _fold(into["n"], frozen(slots), frozen(older["n"]), one_turn(len(slots), -1), _UNTOLD)
+
+    def slide(self, into: Fields, slots: np.ndarray, partials: Fields, turns: np.ndarray, told: Fields) -> None:
+        _fold(into["n"], frozen(slots), frozen(partials["n"]), turns, told["n"])
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         return Lowered(pa.array(partials["n"].copy()).cast(type))  # an answer outlives the slots
@@ -50,13 +53,15 @@ def _lift(n: np.ndarray, codes: np.ndarray) -> None:
             n[codes[i]] += 1
 
 
-@njit(cache=True, nogil=True)
-def _add(n: np.ndarray, slots: np.ndarray, newer: np.ndarray) -> None:
-    for i in range(slots.size):
-        n[slots[i]] += newer[i]
+_UNTOLD = np.empty(0, np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _subtract(n: np.ndarray, slots: np.ndarray, older: np.ndarray) -> None:
-    for i in range(slots.size):
-        n[slots[i]] -= older[i]
+def _fold(n: np.ndarray, slots: np.ndarray, more: np.ndarray, turns: np.ndarray, told: np.ndarray) -> None:
+    for turn in range(turns.shape[0]):
+        sign, row = turns[turn, 2], turns[turn, 3]
+        for i in range(turns[turn, 0], turns[turn, 1]):
+            n[slots[i]] += sign * more[i]
+        if row >= 0:
+            for slot in range(n.size):
+                told[row + slot] = n[slot]

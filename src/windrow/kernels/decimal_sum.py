@@ -10,7 +10,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, words
-from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer, one_turn
 from windrow.kernels.two_doubles import Pair
 
 LIMB = 0xFFFFFFFF
@@ -43,10 +43,13 @@ class DecimalSum(KernelDefaults):
         _lift(_owned(into), live(codes, rows), frozen(words(values, np.int64, 2)))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        _fold(_owned(into), frozen(slots), columns(newer, *COLUMNS), 1)
+        _fold(_owned(into), frozen(slots), columns(newer, *COLUMNS), one_turn(len(slots), 1), _UNTOLD)
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), -1)
+        _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), one_turn(len(slots), -1), _UNTOLD)
+
+    def slide(self, into: Fields, slots: np.ndarray, partials: Fields, turns: np.ndarray, told: Fields) -> None:
+        _fold(_owned(into), frozen(slots), columns(partials, *COLUMNS), turns, _owned(told))
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         if answer == "SUM" and type.scale == self.scale and pa.types.is_decimal128(type):
@@ -138,17 +141,36 @@ def _lift(into: tuple[np.ndarray, ...], codes: np.ndarray, halves: np.ndarray) -
         limb_3[slot] += (high >> 32) + (carried >> 32)
 
 
+_UNTOLD = tuple(field.empty(0) for field in DecimalSum.fields)
+
+
 @njit(cache=True, nogil=True)
-def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
+def _fold(
+    into: tuple[np.ndarray, ...],
+    slots: np.ndarray,
+    more: tuple[np.ndarray, ...],
+    turns: np.ndarray,
+    told: tuple[np.ndarray, ...],
+) -> None:
     n, limb_0, limb_1, limb_2, limb_3 = into
     more_n, more_0, more_1, more_2, more_3 = more
-    for i in range(slots.size):
-        slot = slots[i]
-        n[slot] += sign * more_n[i]
-        carried = limb_0[slot] + sign * more_0[i]  # negative when it borrows: the shifts are arithmetic
-        limb_0[slot] = carried & LIMB
-        carried = limb_1[slot] + sign * more_1[i] + (carried >> 32)
-        limb_1[slot] = carried & LIMB
-        carried = limb_2[slot] + sign * more_2[i] + (carried >> 32)
-        limb_2[slot] = carried & LIMB
-        limb_3[slot] += sign * more_3[i] + (carried >> 32)
+    told_n, told_0, told_1, told_2, told_3 = told
+    for turn in range(turns.shape[0]):
+        sign, row = turns[turn, 2], turns[turn, 3]
+        for i in range(turns[turn, 0], turns[turn, 1]):
+            slot = slots[i]
+            n[slot] += sign * more_n[i]
+            carried = limb_0[slot] + sign * more_0[i]  # negative when it borrows: the shifts are arithmetic
+            limb_0[slot] = carried & LIMB
+            carried = limb_1[slot] + sign * more_1[i] + (carried >> 32)
+            limb_1[slot] = carried & LIMB
+            carried = limb_2[slot] + sign * more_2[i] + (carried >> 32)
+            limb_2[slot] = carried & LIMB
+            limb_3[slot] += sign * more_3[i] + (carried >> 32)
+        if row >= 0:
+            for slot in range(n.size):
+                told_n[row + slot] = n[slot]
+                told_0[row + slot] = limb_0[slot]
+                told_1[row + slot] = limb_1[slot]
+                told_2[row + slot] = limb_2[slot]
+                told_3[row + slot] = limb_3[slot]

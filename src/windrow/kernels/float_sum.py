@@ -9,7 +9,7 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import columns, frozen, live, reals
-from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer, real
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer, one_turn, real
 from windrow.kernels.two_doubles import Pair, plus
 
 SMALL = 2.0**53
@@ -45,10 +45,13 @@ class FloatSum(KernelDefaults):
         _lift(_owned(into), live(codes, rows), reals(rows.values))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        _fold(_owned(into), frozen(slots), columns(newer, *COLUMNS), 1)
+        _fold(_owned(into), frozen(slots), columns(newer, *COLUMNS), one_turn(len(slots), 1), _UNTOLD)
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), -1)
+        _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), one_turn(len(slots), -1), _UNTOLD)
+
+    def slide(self, into: Fields, slots: np.ndarray, partials: Fields, turns: np.ndarray, told: Fields) -> None:
+        _fold(_owned(into), frozen(slots), columns(partials, *COLUMNS), turns, _owned(told))
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
         n, hi, lo, big_n, big_hi, big_lo, nan, above, below = (partials[name] for name in COLUMNS)
@@ -132,21 +135,44 @@ def _lift(into: tuple[np.ndarray, ...], codes: np.ndarray, values: np.ndarray) -
             nan[slot] += 1
 
 
+_UNTOLD = tuple(field.empty(0) for field in FloatSum.fields)
+
+
 @njit(cache=True, nogil=True)
-def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
+def _fold(
+    into: tuple[np.ndarray, ...],
+    slots: np.ndarray,
+    more: tuple[np.ndarray, ...],
+    turns: np.ndarray,
+    told: tuple[np.ndarray, ...],
+) -> None:
     n, hi, lo, big_n, big_hi, big_lo, nan, above, below = into
     more_n, more_hi, more_lo, more_big_n, more_big_hi, more_big_lo, more_nan, more_above, more_below = more
-    for i in range(slots.size):
-        slot = slots[i]
-        n[slot] += sign * more_n[i]
-        big_n[slot] += sign * more_big_n[i]
-        nan[slot] += sign * more_nan[i]
-        above[slot] += sign * more_above[i]
-        below[slot] += sign * more_below[i]
-        add_pair(hi, lo, slot, sign * more_hi[i], sign * more_lo[i])
-        if more_big_n[i] != 0:
-            add_pair(big_hi, big_lo, slot, sign * more_big_hi[i], sign * more_big_lo[i])
-        if big_n[slot] == 0:
-            big_hi[slot] = big_lo[slot] = 0.0
-        if n[slot] == big_n[slot] + nan[slot] + above[slot] + below[slot]:
-            hi[slot] = lo[slot] = 0.0
+    told_n, told_hi, told_lo, told_big_n, told_big_hi, told_big_lo, told_nan, told_above, told_below = told
+    for turn in range(turns.shape[0]):
+        sign, row = turns[turn, 2], turns[turn, 3]
+        for i in range(turns[turn, 0], turns[turn, 1]):
+            slot = slots[i]
+            n[slot] += sign * more_n[i]
+            big_n[slot] += sign * more_big_n[i]
+            nan[slot] += sign * more_nan[i]
+            above[slot] += sign * more_above[i]
+            below[slot] += sign * more_below[i]
+            add_pair(hi, lo, slot, sign * more_hi[i], sign * more_lo[i])
+            if more_big_n[i] != 0:
+                add_pair(big_hi, big_lo, slot, sign * more_big_hi[i], sign * more_big_lo[i])
+            if big_n[slot] == 0:
+                big_hi[slot] = big_lo[slot] = 0.0
+            if n[slot] == big_n[slot] + nan[slot] + above[slot] + below[slot]:
+                hi[slot] = lo[slot] = 0.0
+        if row >= 0:
+            for slot in range(n.size):
+                told_n[row + slot] = n[slot]
+                told_hi[row + slot] = hi[slot]
+                told_lo[row + slot] = lo[slot]
+                told_big_n[row + slot] = big_n[slot]
+                told_big_hi[row + slot] = big_hi[slot]
+                told_big_lo[row + slot] = big_lo[slot]
+                told_nan[row + slot] = nan[slot]
+                told_above[row + slot] = above[slot]
+                told_below[row + slot] = below[slot]

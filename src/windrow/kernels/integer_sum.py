@@ -9,10 +9,11 @@ import pyarrow as pa
 from numba import njit
 
 from windrow.kernels.columns import columns, frozen, integers, live
-from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer
+from windrow.kernels.kernel import Fields, KernelDefaults, Lowered, Rows, integer, one_turn
 from windrow.kernels.two_doubles import Pair, plus
 
 LIMB = 0xFFFFFFFF
+COLUMNS = ("n", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class IntegerSum(KernelDefaults):
     True
     """
 
-    fields = (integer("n"), integer("low"), integer("high"))
+    fields = tuple(integer(name) for name in COLUMNS)
     reversible = True
 
     def lift(self, into: Fields, codes: np.ndarray, rows: Rows) -> None:
@@ -37,13 +38,16 @@ class IntegerSum(KernelDefaults):
         lift(into["n"], into["low"], into["high"], live(codes, rows), integers(rows.values))
 
     def combine(self, into: Fields, slots: np.ndarray, newer: Fields) -> None:
-        _fold((into["n"], into["low"], into["high"]), frozen(slots), columns(newer, "n", "low", "high"), 1)
+        _fold(_owned(into), frozen(slots), columns(newer, *COLUMNS), one_turn(len(slots), 1), _UNTOLD)
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
-        _fold((into["n"], into["low"], into["high"]), frozen(slots), columns(older, "n", "low", "high"), -1)
+        _fold(_owned(into), frozen(slots), columns(older, *COLUMNS), one_turn(len(slots), -1), _UNTOLD)
+
+    def slide(self, into: Fields, slots: np.ndarray, partials: Fields, turns: np.ndarray, told: Fields) -> None:
+        _fold(_owned(into), frozen(slots), columns(partials, *COLUMNS), turns, _owned(told))
 
     def lower(self, partials: Fields, answer: str, type: pa.DataType) -> Lowered:
-        n, low, high = (partials[name] for name in ("n", "low", "high"))
+        n, low, high = (partials[name] for name in COLUMNS)
         empty = n == 0
         if answer == "AVG":
             return Lowered(pa.array(_averages(n, low, high), mask=empty).cast(type))
@@ -56,6 +60,10 @@ class IntegerSum(KernelDefaults):
         low, high = partials["low"], partials["high"]
         nothing = np.zeros(len(low))
         return plus((high * 2.0**32, nothing), (low.astype(np.float64), nothing)), _fits(high)
+
+
+def _owned(into: Fields) -> tuple[np.ndarray, ...]:
+    return tuple([into[name] for name in COLUMNS])
 
 
 def _fits(high: np.ndarray) -> np.ndarray:
@@ -94,13 +102,30 @@ def _lift_unsigned(n: np.ndarray, low: np.ndarray, high: np.ndarray, codes: np.n
             high[slot] += ((value >> 32) & LIMB) + (limb >> 32)
 
 
+_UNTOLD = tuple(field.empty(0) for field in IntegerSum.fields)
+
+
 @njit(cache=True, nogil=True)
-def _fold(into: tuple[np.ndarray, ...], slots: np.ndarray, more: tuple[np.ndarray, ...], sign: int) -> None:
+def _fold(
+    into: tuple[np.ndarray, ...],
+    slots: np.ndarray,
+    more: tuple[np.ndarray, ...],
+    turns: np.ndarray,
+    told: tuple[np.ndarray, ...],
+) -> None:
     n, low, high = into
     more_n, more_low, more_high = more
-    for i in range(slots.size):
-        slot = slots[i]
-        limb = low[slot] + sign * more_low[i]  # its arithmetic shift borrows where it is negative
-        n[slot] += sign * more_n[i]
-        low[slot] = limb & LIMB
-        high[slot] += sign * more_high[i] + (limb >> 32)
+    told_n, told_low, told_high = told
+    for turn in range(turns.shape[0]):
+        sign, row = turns[turn, 2], turns[turn, 3]
+        for i in range(turns[turn, 0], turns[turn, 1]):
+            slot = slots[i]
+            limb = low[slot] + sign * more_low[i]  # its arithmetic shift borrows where it is negative
+            n[slot] += sign * more_n[i]
+            low[slot] = limb & LIMB
+            high[slot] += sign * more_high[i] + (limb >> 32)
+        if row >= 0:
+            for slot in range(n.size):
+                told_n[row + slot] = n[slot]
+                told_low[row + slot] = low[slot]
+                told_high[row + slot] = high[slot]

@@ -127,6 +127,11 @@ class Kernel(Protocol):
         """Take partial i of `older` out of slot `slots[i]`: the inverse of `combine`. Others than reversible kernels
         are not asked, and raise TypeError."""
 
+    def slide(self, into: Fields, slots: np.ndarray, partials: Fields, turns: np.ndarray, told: Fields) -> None:
+        """Take partials in and out of `into` by turns, as many windows are answered one after the other: see `Turn`.
+
+        What is told is copied into `told`, so many rows a turn as `into` has."""
+
     def combine_owned(self, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
         """As `combine`, where a context is merged: objects that are marked as the `owner`'s may be changed in place,
         and new ones are so marked. For kernels that would copy large objects otherwise."""
@@ -169,6 +174,15 @@ class KernelDefaults:
     def running(self: Kernel) -> Kernel:
         return self
 
+    def slide(self: Kernel, into: Fields, slots: np.ndarray, partials: Fields, turns: np.ndarray, told: Fields) -> None:
+        for first, stop, sign, row in turns.tolist():
+            if first < stop:
+                change = self.combine if sign > 0 else self.remove
+                change(into, slots[first:stop], {name: column[first:stop] for name, column in partials.items()})
+            if row >= 0:
+                for name, column in into.items():
+                    told[name][row : row + len(column)] = column
+
     def combine_owned(self: Kernel, into: Fields, slots: np.ndarray, newer: Fields, owner: object) -> None:
         self.combine(into, slots, newer)
 
@@ -196,6 +210,20 @@ class Irreversible(KernelDefaults):
 
     def remove(self, into: Fields, slots: np.ndarray, older: Fields) -> None:
         raise TypeError(f"{type(self).__name__} cannot be taken back: fold its panes again instead")
+
+
+Turn = tuple[int, int, int, int]
+"""Partials first <= i < stop are combined (sign 1) or removed (sign -1); then, unless row is -1, what all slots have
+come to is told from that row on."""
+
+
+def one_turn(count: int, sign: int) -> np.ndarray:
+    """The turns of a compiled loop that slides where so many partials are only combined, or removed.
+
+    >>> one_turn(3, -1).tolist()
+    [[0, 3, -1, -1]]
+    """
+    return np.array([[0, count, sign, -1]])
 
 
 _FIRST = np.arange(1024)

@@ -15,14 +15,14 @@ from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.working_set import working_set_of
 from windrow.windows.contexts import Context, Contexts, GroupSummaries, wide
 from windrow.windows.entries import Entries, reduced
-from windrow.windows.maintenance import PaneSource
+from windrow.windows.maintenance import OneByOne, PaneSource
 from windrow.windows.stored_contexts import Key, StoredContexts
 
 LOOKED = 64
 """After so many windows it is looked how much memory contexts take, beside the end of each batch."""
 
 
-class ContextMaintenance(ABC):
+class ContextMaintenance(OneByOne, ABC):
     """Time is ruled into cells of `unit`, the shortest slide, from `origin` on; a window is a run of whole cells, and
     at either end perhaps the panes of a part of one.
 
@@ -69,7 +69,7 @@ class ContextMaintenance(ABC):
         if older._ruled == self._ruled:
             self._stored.adopt(older._stored)
 
-    def close(self, before: int) -> None:  # noqa: B027 # there is nothing to do
+    def close(self, before: int) -> None:  # there is nothing to do
         """Nothing to do: cells are taken in when a window reaches them."""
 
     def answer(self, panes: range, width: int) -> list[Fields]:
@@ -98,7 +98,7 @@ class ContextMaintenance(ABC):
                 self._look()
         return None if context is None else self.contexts.hold(context)
 
-    def release(self, slots: np.ndarray) -> None:  # noqa: B027
+    def release(self, slots: np.ndarray) -> None:
         """Nothing to do: after `drop`, no context is left that a group has left."""
 
     def drop(self, before: int) -> None:
@@ -173,7 +173,7 @@ class ContextMaintenance(ABC):
     def _push(self, cell: int, leaf: Context | None) -> None:
         """Cell `cell` has closed and holds `leaf`."""
 
-    def _reach(self, first: int, stop: int) -> None:  # noqa: B027 # most need not know
+    def _reach(self, first: int, stop: int) -> None:  # most need not know
         """The cells from `first` up to `stop` are asked for, and no more such a window of an earlier time."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from windrow.kernels import Fields, Kernel, identity
 from windrow.kernels.spilled_window import SpilledWindow
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.working_set import working_set_of
-from windrow.windows.maintenance import PaneSource
+from windrow.windows.maintenance import OneByOne, PaneSource
 from windrow.windows.running import Accumulate, Subtract
 
 LINGER = 8
@@ -22,7 +22,7 @@ GROWS = 2
 """What is kept folded takes about twice what panes hold: an index of values, a table of counts."""
 
 
-class Held(Subtract):
+class Held(OneByOne, Subtract):
     """Subtract on evict, for partials as large as the rows of a window: the values of a median, a list.
 
     To save such a window at every batch would be to write all of it again. Its panes are in the log anyway, so it is

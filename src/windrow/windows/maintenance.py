@@ -7,9 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from windrow.kernels import Fields, Kernel, identity
+from windrow.kernels import Fields, Kernel, concat, identity, take
+from windrow.kernels.kernel import every
 from windrow.storage.blocks import Snapshot
 from windrow.windows.entries import Entries
+
+AT_ONCE = 1 << 18
+"""So many entries of panes are in memory together where many windows are folded at once."""
 
 
 class Maintenance(Protocol):
@@ -33,6 +37,17 @@ class Maintenance(Protocol):
     def answer(self, panes: range, width: int) -> list[Fields]:
         """The fold over `panes`: for each kernel, fields with an element a slot. To be read, not kept."""
 
+    @property
+    def at_once(self) -> bool:
+        """Whether many windows take less to fold together than one by one."""
+        ...
+
+    def answers(self, windows: Sequence[range], width: int) -> list[Fields]:
+        """The folds over several windows, one after the other: for each kernel, fields with `width` elements a window.
+
+        They are the same to the bit as those of `answer`. Those of several windows are the caller's to keep.
+        """
+
     def release(self, slots: np.ndarray) -> None:
         """The groups in `slots` have left every window; the slots will be given to others."""
 
@@ -49,6 +64,18 @@ class Maintenance(Protocol):
 def bytes_held(maintenances: Iterable[Maintenance]) -> int:
     """What several maintenances keep in memory."""
     return sum(maintenance.nbytes for maintenance in maintenances)
+
+
+class OneByOne:
+    """The part of a maintenance that folds each window by itself."""
+
+    at_once = False
+
+    def answers(self: Maintenance, windows: Sequence[range], width: int) -> list[Fields]:
+        if len(windows) == 1:
+            return self.answer(windows[0], width)
+        each = [[take(fields, every(fields)) for fields in self.answer(panes, width)] for panes in windows]
+        return [concat(folded) for folded in zip(*each)]
 
 
 class InBlocks:
@@ -79,6 +106,9 @@ class PaneSource(Protocol):
 
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         """The same, some panes at a time."""
+
+    def count(self, first: int, stop: int) -> int:
+        """About how many entries these panes have, without reading them; not fewer than there are."""
 
 
 def fold(kernels: Sequence[Kernel], entries: Entries, width: int) -> list[Fields]:

@@ -8,11 +8,11 @@ from windrow.kernels import Fields, identity
 from windrow.kernels.footprint import bytes_of
 from windrow.plan.windows.levels import Levels
 from windrow.storage.blocks import MemoryBlocks, Snapshot
-from windrow.windows.maintenance import PaneSource
+from windrow.windows.maintenance import OneByOne, PaneSource
 from windrow.windows.stairs import Stairs
 
 
-class NestedFold:
+class NestedFold(OneByOne):
     """Windows that nest, whose slides divide each other: each is made of the one below it by one merge.
 
     The panes are in the log anyway, so the chain is in memory alone; where it is not, at the start and when another

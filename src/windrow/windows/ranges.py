@@ -1,4 +1,4 @@
-"""Many windows over one run of partials, folded at once."""
+"""Many windows over one run of partials, or of entries, folded at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import numpy as np
 
 from windrow.kernels import Fields, Kernel, identity, take
 from windrow.kernels.kernel import OBJECT
+from windrow.windows.entries import Entries
+
+SPANS = 1 << 18
+"""So many entries are combined by one call: more would only take memory."""
 
 
 def fold_ranges(
@@ -36,12 +40,46 @@ def fold_ranges(
     return folded
 
 
-def _one_by_one(kernel: Kernel, fields: Fields, starts: np.ndarray, lengths: np.ndarray) -> Fields:
-    ranges = np.repeat(np.arange(len(starts)), lengths)
+def fold_spans(
+    kernels: Sequence[Kernel],
+    entries: Entries,
+    starts: np.ndarray,
+    stops: np.ndarray,
+    windows: np.ndarray,
+    width: int,
+    into: Sequence[Fields],
+) -> None:
+    """Fold the entries starts[k] <= i < stops[k] into window `windows[k]` of `into`, for one k after the other.
+
+    Each window has `width` slots there, one window after the other.
+    """
+    lengths = stops - starts
+    passed = np.cumsum(lengths)
+    first = 0
+    while first < len(starts):
+        most = SPANS + (passed[first - 1] if first else 0)
+        stop = max(first + 1, int(passed.searchsorted(most, "right")))
+        members = _members(starts[first:stop], lengths[first:stop])
+        slots = entries.slots[members] + np.repeat(windows[first:stop] * width, lengths[first:stop])
+        for kernel, partials, fields in zip(kernels, entries.partials, into):
+            kernel.combine(fields, slots, take(partials, members))
+        first = stop
+
+
+def _members(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers from each start on, so many as its length, one after the other.
+
+    >>> _members(np.array([3, 7]), np.array([2, 3])).tolist()
+    [3, 4, 7, 8, 9]
+    """
     before = np.cumsum(lengths) - lengths
-    members = np.repeat(starts - before, lengths) + np.arange(len(ranges))
+    numbers: np.ndarray = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return numbers
+
+
+def _one_by_one(kernel: Kernel, fields: Fields, starts: np.ndarray, lengths: np.ndarray) -> Fields:
     into = identity(kernel, len(starts))
-    kernel.combine(into, ranges, take(fields, members))
+    kernel.combine(into, np.repeat(np.arange(len(starts)), lengths), take(fields, _members(starts, lengths)))
     return into
 
 

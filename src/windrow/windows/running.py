@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+
 import numpy as np
 import pyarrow as pa
 
@@ -10,8 +13,11 @@ from windrow.kernels.footprint import bytes_of
 from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
 from windrow.storage.chunks import SlotChunks
-from windrow.windows.entries import Entries, fields_of
-from windrow.windows.maintenance import PaneSource, fold_into
+from windrow.windows.entries import Entries, fields_of, joined
+from windrow.windows.maintenance import AT_ONCE, PaneSource, fold_into
+
+MUCH = 8192
+"""Where so many entries come and go with each window, to put them together takes more than one call a window."""
 
 
 class Accumulate:
@@ -19,6 +25,8 @@ class Accumulate:
 
     `window` is the fold of the panes from `low` on and before `high`.
     """
+
+    at_once = True
 
     def __init__(
         self,
@@ -55,6 +63,56 @@ class Accumulate:
         self._prepare(width)
         self._enter(panes)
         return self.window
+
+    def answers(self, windows: Sequence[range], width: int) -> list[Fields]:
+        """What comes and goes from window to window is taken in and out by turns, in one loop for each kernel."""
+        if len(windows) == 1:
+            return self.answer(windows[0], width)
+        told = [identity(kernel, len(windows) * width) for kernel in self._kernels]
+        place = 0
+        while place < len(windows):
+            count = self._together(windows[place:])
+            if count > 1:
+                self._slide(windows[place : place + count], width, told, place * width)
+            else:
+                for fields, window in zip(told, self.answer(windows[place], width)):
+                    for name, column in window.items():
+                        fields[name][place * width : (place + 1) * width] = column
+            place += count
+        return told
+
+    def _together(self, windows: Sequence[range]) -> int:
+        """How many of the next windows can be told at once, and had better be."""
+        count = self._going_on(windows)
+        while count > 1 and self._moving(windows[:count]) > AT_ONCE:
+            count //= 2
+        return count if count > 1 and self._moving(windows[:count]) < count * MUCH else 1
+
+    def _going_on(self, windows: Sequence[range]) -> int:
+        """How many of the next windows only take in what comes after the fold, and take out what it begins with."""
+        return len(windows) if self.high is not None and self.high <= windows[0].stop else 0
+
+    def _moving(self, windows: Sequence[range]) -> int:
+        """About how many entries come and go."""
+        assert self.high is not None
+        return self._panes.count(self.high, windows[-1].stop)
+
+    def _slide(self, windows: Sequence[range], width: int, told: list[Fields], row: int) -> None:
+        """Tell of windows that go on from the fold, from `row` on."""
+        assert self.high is not None
+        self._prepare(width)
+        coming = self._panes.between(self.high, windows[-1].stop)
+        edges = coming.panes.searchsorted([self.high, *(panes.stop for panes in windows)])
+        turns = np.empty((len(windows), 4), np.int64)
+        turns[:, 0], turns[:, 1], turns[:, 2] = edges[:-1], edges[1:], 1
+        turns[:, 3] = row + np.arange(len(windows)) * width
+        self._take_turns(coming, turns, told)
+        self.high = windows[-1].stop
+
+    def _take_turns(self, moving: Entries, turns: np.ndarray, told: list[Fields]) -> None:
+        for kernel, fields, partials, found in zip(self._kernels, self.window, moving.partials, told):
+            kernel.slide(fields, moving.slots, partials, turns, found)
+        self._chunks.touch(moving.slots)
 
     def release(self, slots: np.ndarray) -> None:
         self._load()
@@ -126,6 +184,29 @@ class Subtract(Accumulate):
         self._enter(panes)
         self._leave(panes.start)
         return self.window
+
+    def _going_on(self, windows: Sequence[range]) -> int:
+        first = windows[0]
+        if self.high is None or self.low is None or not self.low <= first.start < self.high <= first.stop:
+            return 0
+        return 1 + sum(1 for _ in takewhile(lambda pair: pair[1].start < pair[0].stop, pairwise(windows)))
+
+    def _moving(self, windows: Sequence[range]) -> int:
+        assert self.low is not None
+        return super()._moving(windows) + self._panes.count(self.low, windows[-1].start)
+
+    def _slide(self, windows: Sequence[range], width: int, told: list[Fields], row: int) -> None:
+        assert self.high is not None and self.low is not None
+        self._prepare(width)
+        coming = self._panes.between(self.high, windows[-1].stop)
+        going = self._panes.between(self.low, windows[-1].start)
+        come = coming.panes.searchsorted([self.high, *(panes.stop for panes in windows)])
+        gone = going.panes.searchsorted([self.low, *(panes.start for panes in windows)]) + len(coming)
+        turns = np.full((2 * len(windows), 4), -1)
+        turns[0::2, 0], turns[0::2, 1], turns[0::2, 2] = come[:-1], come[1:], 1
+        turns[1::2, 0], turns[1::2, 1], turns[1::2, 3] = gone[:-1], gone[1:], row + np.arange(len(windows)) * width
+        self._take_turns(joined([coming, going]), turns, told)
+        self.low, self.high = max(self.low, windows[-1].start), windows[-1].stop
 
     def drop(self, before: int) -> None:
         """Take out what will be forgotten, while it can still be read."""

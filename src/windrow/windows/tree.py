@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from windrow.kernels import Fields, identity
 from windrow.plan.instants import BEFORE_ALL
 from windrow.storage.blocks import Blocks, Snapshot
-from windrow.windows.entries import Entries, reduced
+from windrow.windows.entries import Entries, joined, reduced
 from windrow.windows.log import PaneLog
 from windrow.windows.maintenance import InBlocks, PaneSource, fold_into
+from windrow.windows.ranges import fold_spans
+
+GAP = 2
+"""Nodes so few apart are read together, with those between them."""
 
 
 class Tree(InBlocks):
@@ -28,6 +32,8 @@ class Tree(InBlocks):
         level 1   [   0   ) [   1   ) [   2   ) [   3   )
         cells      0    1    2    3    4    5    6    7     3 ... 6 = cell 3 + node 2 of level 1 + cell 6
     """
+
+    at_once = True
 
     def __init__(
         self,
@@ -72,20 +78,29 @@ class Tree(InBlocks):
 
     def answer(self, panes: range, width: int) -> list[Fields]:
         window = [identity(kernel, width) for kernel in self._panes.kernels]
-        first, stop = -((self._origin - panes.start) // self._unit), (panes.stop - self._origin) // self._unit
-        if first >= stop:
-            fold_into(self._panes.kernels, window, self._panes.between(panes.start, panes.stop))
-            return window
-        self._fold_part(window, panes.start, self._begin(first))
-        position = first
-        for level in nodes_over(range(first, stop), len(self._levels)):
-            node, position = position >> level, position + (1 << level)
-            if level:
-                fold_into(self._panes.kernels, window, self._levels[level - 1].between(node, node + 1))
-            else:
-                self._fold_part(window, self._begin(node), self._begin(node + 1))
-        self._fold_part(window, self._begin(stop), panes.stop)
+        for level, first, stop in self._parts(panes):
+            fold_into(self._panes.kernels, window, self._source(level).between(first, stop))
         return window
+
+    def answers(self, windows: Sequence[range], width: int) -> list[Fields]:
+        """The parts of all windows are read level by level, and combined window by window in one call."""
+        if len(windows) == 1:
+            return self.answer(windows[0], width)
+        parts = [(place, *part) for place, panes in enumerate(windows) for part in self._parts(panes)]
+        places, levels, firsts, stops = np.array(parts, np.int64).reshape(-1, 4).T
+        low, high = np.empty_like(places), np.empty_like(places)
+        read: list[Entries] = []
+        for level in np.unique(levels).tolist():
+            own = np.flatnonzero(levels == level)
+            gap = GAP if level else GAP * self._unit
+            for first, stop, members in runs_of(firsts[own], stops[own], gap):
+                entries, before = self._source(level).between(first, stop), sum(map(len, read))
+                low[own[members]] = entries.panes.searchsorted(firsts[own[members]]) + before
+                high[own[members]] = entries.panes.searchsorted(stops[own[members]]) + before
+                read.append(entries)
+        folded = [identity(kernel, len(windows) * width) for kernel in self._panes.kernels]
+        fold_spans(self._panes.kernels, joined(read), low, high, places, width, folded)
+        return folded
 
     def release(self, slots: np.ndarray) -> None:
         """Nothing to do: only nodes that begin before every later window still hold a group that has left."""
@@ -105,9 +120,24 @@ class Tree(InBlocks):
     def _begin(self, cell: int) -> int:
         return self._origin + cell * self._unit
 
-    def _fold_part(self, window: list[Fields], first: int, stop: int) -> None:
-        if first < stop:
-            fold_into(self._panes.kernels, window, self._panes.between(first, stop))
+    def _parts(self, panes: range) -> Iterator[tuple[int, int, int]]:
+        """What a window is combined from, from old to new: levels, and which nodes of them; of level 0, which panes."""
+        first, stop = -((self._origin - panes.start) // self._unit), (panes.stop - self._origin) // self._unit
+        if first >= stop:
+            yield 0, panes.start, panes.stop
+            return
+        if panes.start < self._begin(first):
+            yield 0, panes.start, self._begin(first)
+        position = first
+        for level in nodes_over(range(first, stop), len(self._levels)):
+            node, position = position >> level, position + (1 << level)
+            yield (level, node, node + 1) if level else (0, self._begin(node), self._begin(node + 1))
+        if self._begin(stop) < panes.stop:
+            yield 0, self._begin(stop), panes.stop
+
+    def _source(self, level: int) -> PaneSource:
+        """Where the nodes of a level are, or the panes."""
+        return self._levels[level - 1] if level else self._panes
 
     def _children(self, level: int, first: int | None, stop: int) -> Entries:
         """The nodes below `level` from `first` up to `stop`; of level 0, the panes by the cell that they begin in."""
@@ -132,3 +162,17 @@ def nodes_over(panes: range, top: int) -> Sequence[int]:
         levels.append(level)
         position += 1 << level
     return levels
+
+
+def runs_of(firsts: np.ndarray, stops: np.ndarray, gap: int) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Spans that overlap, or lie no more than `gap` apart, together: from where to where, and which they are.
+
+    >>> firsts, stops = np.array([9, 1, 2]), np.array([10, 3, 4])
+    >>> [(first, stop, members.tolist()) for first, stop, members in runs_of(firsts, stops, gap=2)]
+    [(1, 4, [1, 2]), (9, 10, [0])]
+    """
+    order = np.argsort(firsts, kind="stable")
+    reached = np.maximum.accumulate(stops[order])
+    begins = np.flatnonzero(firsts[order][1:] > reached[:-1] + gap) + 1
+    for members in np.split(order, begins):
+        yield int(firsts[members[0]]), int(stops[members].max()), members

@@ -114,16 +114,20 @@ class Answers:
         )
 
 
-OneWindow = tuple[int, np.ndarray, dict[Partial, Fields]]
-"""The number of a window, the slots of its groups, and their partials."""
+Folded = tuple[np.ndarray, np.ndarray, dict[Partial, Fields]]
+"""For each group of each of some windows the number of the window, and the slot; and the partials of all."""
 
 
-def joined_answers(window: TimeWindow, partials: tuple[Partial, ...], answers: Sequence[OneWindow]) -> Answers:
+def joined_answers(window: TimeWindow, partials: tuple[Partial, ...], answers: Sequence[Folded]) -> Answers:
     """The answers of several of the windows that `window` describes, as columns."""
-    numbers = np.repeat([number for number, _, _ in answers], [len(present) for _, present, _ in answers])
+    numbers = np.concatenate([numbers for numbers, _, _ in answers])
     ends = window.shown_ends(numbers)
     instants = window.ends_of(numbers) if window.is_early else None
     starts = None if window.range_us is None else window.shown_starts(numbers)
-    slots = np.concatenate([present for _, present, _ in answers])
-    fields = tuple(concat([part[partial] for _, _, part in answers]) for partial in partials)
-    return Answers(len(answers), starts, ends, slots, fields, instants=instants, kept=partials, window=window)
+    slots = np.concatenate([slots for _, slots, _ in answers])
+    first, *more = (part for _, _, part in answers)
+    fields = tuple(
+        concat([first[partial], *(part[partial] for part in more)]) if more else first[partial] for partial in partials
+    )
+    count = 1 + int(np.count_nonzero(np.diff(numbers)))
+    return Answers(count, starts, ends, slots, fields, instants=instants, kept=partials, window=window)

@@ -119,7 +119,7 @@ class DueInPanes:
         rows = 0
         for _, place, number in merge(*(_in_order(place, due) for place, (_, due) in enumerate(folds))):
             fold, due = folds[place]
-            folded = fold.folded(fold.window.last_ended(int(due.highs[number])), self._groups.width)
+            folded = fold.folded([fold.window.last_ended(int(due.highs[number]))], self._groups.width)
             present = np.flatnonzero(folded[fold.partials[0]]["n"])
             if len(present):
                 waiting[place].append((number, present, [take(fields, present) for fields in folded.values()]))

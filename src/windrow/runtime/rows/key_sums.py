@@ -32,6 +32,9 @@ class _Entering:
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         yield self.rows
 
+    def count(self, first: int, stop: int) -> int:
+        return len(self.rows)
+
 
 class KeySums:
     """One partial a group over all rows of the batches before, to which those of the last batch are added."""

@@ -10,7 +10,7 @@ import numpy as np
 from windrow.kernels import identity, take
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.windows.time_window import TimeWindow
-from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
+from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, Folded, joined_answers
 from windrow.runtime.time.fold import FoldState
 from windrow.runtime.time.kept_partials import KeptPartials
 from windrow.runtime.time.view import StateView
@@ -52,8 +52,8 @@ def corrections(
     view = StateView.of(log, kept, fold.partials)
     panes = _of_groups(view.between(reach.start, reach.stop), slots)
     known, fresh = (_of_groups(_seen(part, kept, fold.partials), slots) for part in (beside.known, beside.fresh))
-    was: list[OneWindow] = []
-    now: list[OneWindow] = []
+    was: list[Folded] = []
+    now: list[Folded] = []
     had: list[np.ndarray] = []
     for number in numbers.tolist():
         inside = fold.panes_of(number)
@@ -67,8 +67,9 @@ def corrections(
         older = {partial: take(fields, present) for partial, fields in zip(fold.partials, folded)}
         fold_into(kernels, folded, coming)
         newer = {partial: take(fields, present) for partial, fields in zip(fold.partials, folded)}
-        was.append((number, slots[present], older))
-        now.append((number, slots[present], newer))
+        whose = np.full(len(present), number), slots[present]
+        was.append((*whose, older))
+        now.append((*whose, newer))
         had.append(older[fold.partials[0]]["n"] > 0)
         if sum(map(len, had)) >= ANSWER_ROWS:
             yield _correction(fold, was, now, had)
@@ -90,9 +91,7 @@ def windows_over(window: TimeWindow, panes: np.ndarray, first: int, last: int) -
     return np.unique(np.concatenate(runs)) if runs else np.empty(0, np.int64)
 
 
-def _correction(
-    fold: FoldState, was: Sequence[OneWindow], now: Sequence[OneWindow], had: Sequence[np.ndarray]
-) -> Correction:
+def _correction(fold: FoldState, was: Sequence[Folded], now: Sequence[Folded], had: Sequence[np.ndarray]) -> Correction:
     older, newer = (joined_answers(fold.window, fold.partials, part) for part in (was, now))
     return Correction(older, newer, np.concatenate(had))
 

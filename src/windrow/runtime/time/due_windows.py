@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
 
 import numpy as np
 
-from windrow.kernels import take_in_order
+from windrow.kernels import Fields, concat, take_in_order
 from windrow.plan.instants import LATEST_US
+from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
 from windrow.plan.windows.time_window import TimeWindow
 from windrow.runtime.answers.followers import Followers
-from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, OneWindow, joined_answers
+from windrow.runtime.answers.windows import ANSWER_ROWS, Answers, Folded, joined_answers
 from windrow.runtime.group_slots import GroupSlots
 from windrow.runtime.time.belated import Belated
 from windrow.runtime.time.first_window import FirstWindows
@@ -70,21 +73,54 @@ class DueWindows:
 
         A lattice forgets what was asked, and clusters are followed from early answers to finals.
         """
-        waiting: dict[TimeWindow, list[OneWindow]] = {}
+        waiting: dict[TimeWindow, list[Folded]] = {}
         rows = 0
-        for fold, number in self._in_turn(folds, before, clock, newest):
-            folded = fold.folded(number, self.groups.width)
-            if len(self.belated):
-                folded = self.belated.added([fold.window], fold.panes_of(number), self.kept, folded)
-            present = np.flatnonzero(folded[fold.partials[0]]["n"])
-            if len(present) and self._is_told(fold.window, number):
-                part = {partial: take_in_order(fields, present) for partial, fields in folded.items()}
-                waiting.setdefault(fold.window, []).append((number, present, part))
-                rows += len(present)
+        for fold, numbers in self._together(self._in_turn(folds, before, clock, newest)):
+            told, slots, partials = self._folded(fold, numbers)
+            if len(told):
+                waiting.setdefault(fold.window, []).append((told, slots, partials))
+                rows += len(told)
             if rows >= ANSWER_ROWS:
                 self._give(folds, waiting, emit)
                 waiting, rows = {}, 0
         self._give(folds, waiting, emit)
+
+    def _together(self, due: Iterator[tuple[FoldState, int]]) -> Iterator[tuple[FoldState, list[int]]]:
+        """Windows of one fold that are due one after the other, so many as are folded at once; some rows at a time."""
+        most = max(1, ANSWER_ROWS // max(self.groups.width, 1))
+        for fold, run in groupby(due, itemgetter(0)):
+            numbers = map(itemgetter(1), run)
+            while some := list(islice(numbers, most if fold.at_once else 1)):
+                yield fold, some
+
+    def _folded(self, fold: FoldState, numbers: Sequence[int]) -> Folded:
+        """The groups of windows `numbers` that hold an event, with their partials."""
+        width = self.groups.width
+        folded = fold.folded(numbers, width)
+        if len(self.belated):
+            folded = self._with_belated(fold, numbers, folded)
+        held = folded[fold.partials[0]]["n"] != 0
+        if fold.window.is_early:
+            held &= np.repeat([self._is_told(fold.window, number) for number in numbers], width)
+        present = np.flatnonzero(held)
+        if len(numbers) > 1 and len(present) == len(held):
+            partials = folded
+        else:
+            partials = {partial: take_in_order(fields, present) for partial, fields in folded.items()}
+        return np.array(numbers)[present // max(width, 1)], present % max(width, 1), partials
+
+    def _with_belated(
+        self, fold: FoldState, numbers: Sequence[int], folded: dict[Partial, Fields]
+    ) -> dict[Partial, Fields]:
+        """The same windows with what is beside the panes."""
+        width, each = self.groups.width, []
+        for place, number in enumerate(numbers):
+            own = slice(place * width, (place + 1) * width)
+            part = {
+                partial: {name: column[own] for name, column in fields.items()} for partial, fields in folded.items()
+            }
+            each.append(self.belated.added([fold.window], fold.panes_of(number), self.kept, part))
+        return {partial: concat([part[partial] for part in each]) for partial in folded}
 
     def _is_told(self, window: TimeWindow, number: int) -> bool:
         """Whether an answer leaves; of an early one, time must have been cut where it ends, and the whole must end."""
@@ -93,12 +129,13 @@ class DueWindows:
         ends = window.closes.end(window.closes.first_over(window.end(number))) <= LATEST_US
         return ends and not window.is_silent(number) and self.history.is_cut(window.end(number))
 
-    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list[OneWindow]], emit: Emit) -> None:
+    def _give(self, folds: Sequence[FoldState], waiting: Mapping[TimeWindow, list[Folded]], emit: Emit) -> None:
         given = []
         for fold in folds:
             if fold.window in waiting:
                 answers = joined_answers(fold.window, fold.partials, waiting[fold.window])
-                given.append((answers, {number: len(present) for number, present, _ in waiting[fold.window]}))
+                told, sizes = np.unique(np.concatenate([part[0] for part in waiting[fold.window]]), return_counts=True)
+                given.append((answers, dict(zip(told.tolist(), sizes.tolist()))))
         for answers in self.followers.with_clusters(given):
             emit(answers)
 

@@ -88,7 +88,8 @@ class FoldState:
                 return
             if number == BEFORE_ALL or pane >= self.window.end(number):
                 number = self.window.first_over(pane)
-            else:
+                continue
+            while number <= last and self.window.start(number) <= pane:
                 yield number
                 number += 1
 
@@ -97,12 +98,20 @@ class FoldState:
         end = self.window.end(number)
         return range(BEFORE_ALL if self.window.range_us is None else self.window.start(number), end)
 
-    def folded(self, number: int, width: int) -> dict[Partial, Fields]:
-        """The partials of window `number`: for each, fields with an element a slot. To be read, not kept."""
-        panes = self.panes_of(number)
+    @property
+    def at_once(self) -> bool:
+        """Whether many windows are folded together, whatever is asked of them."""
+        return all(maintenance.at_once for _, maintenance in self._ways)
+
+    def folded(self, numbers: Sequence[int], width: int) -> dict[Partial, Fields]:
+        """The partials of windows `numbers`, one after the other: for each, fields with `width` elements a window.
+
+        Those of several windows are the caller's; those of one are to be read, not kept.
+        """
+        windows = [self.panes_of(number) for number in numbers]
         found: dict[Partial, Fields] = {}
         for members, maintenance in self._ways:
-            found |= zip(members, maintenance.answer(panes, width))
+            found |= zip(members, maintenance.answers(windows, width))
         return {partial: found[partial] for partial in self.partials}
 
     def needs_from(self, clock: int) -> int:

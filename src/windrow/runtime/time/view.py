@@ -40,6 +40,9 @@ class StateView:
     def parts(self, first: int, stop: int) -> Iterator[Entries]:
         return map(self._seen, self.log.parts(first, stop))
 
+    def count(self, first: int, stop: int) -> int:
+        return self.log.count(first, stop)
+
     def _seen(self, entries: Entries) -> Entries:
         own = (fields_in(entries.partials, places, kernel) for places, kernel in zip(self.members, self.kernels))
         return Entries(entries.panes, entries.slots, tuple(own))
