@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from windrow.kernels import Fields, concat, take_in_order
+from windrow.kernels import Fields, concat, take, take_in_order
 from windrow.plan.instants import LATEST_US
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.spaces import Space
@@ -103,11 +103,13 @@ class DueWindows:
         if fold.window.is_early:
             held &= np.repeat([self._is_told(fold.window, number) for number in numbers], width)
         present = np.flatnonzero(held)
-        if len(numbers) > 1 and len(present) == len(held):
-            partials = folded
-        else:
-            partials = {partial: take_in_order(fields, present) for partial, fields in folded.items()}
-        return np.array(numbers)[present // max(width, 1)], present % max(width, 1), partials
+        if len(numbers) == 1:
+            own = {partial: take_in_order(fields, present) for partial, fields in folded.items()}
+            return np.full(len(present), numbers[0]), present, own
+        if len(present) == len(held):
+            return np.repeat(numbers, width), np.tile(np.arange(width), len(numbers)), folded
+        windows, slots = np.divmod(present, width)
+        return np.array(numbers)[windows], slots, {partial: take(fields, present) for partial, fields in folded.items()}
 
     def _with_belated(
         self, fold: FoldState, numbers: Sequence[int], folded: dict[Partial, Fields]
