@@ -16,7 +16,7 @@ maintenance          How panes are folded into windows: one small interface, sev
 nested_fold          Nested windows over the panes of a log, read from one chain in memory
 queue_fold           The running fold of a queue of granules: what enters is added, what leaves is taken out, nothing is
                      scanned
-ranges               Many windows over one run of partials, folded at once
+ranges               Many windows over one run of partials, or of entries, folded at once
 recurring            Items that come again and again: seen in every level's own stretch of time
 refold               Fold every pane again at every slide: the definition, and the cheapest way for windows of few panes
 repetitive_merge     Repetitive merge: every pane is merged into every window that it is part of
