@@ -46,7 +46,7 @@ from windrow.schedule.costs import schedule_costs
 from windrow.spark.plain_types import is_plain
 from windrow.spark.sinks.explain_sinks import explain_sinks
 from windrow.spark.sources.asked import asked_of, columns_of, way_told
-from windrow.spark.sources.file_columns import MOST, files_of, folder_columns
+from windrow.spark.sources.file_columns import MOST, files_of, in_folders
 from windrow.spark.sources.file_options import CORRUPT, TEXTS, bounded, not_by_name
 
 _FORMATS = ("parquet", "csv", "json", "orc", "text")
@@ -167,9 +167,11 @@ class Draft(Declared):
     def _declared(self, format: str, options: Mapping[str, str], ddl: str | None) -> pa.Schema:
         if ddl is None:
             raise NeedsSpark("columns are not declared, and have to be found in the files")
-        if any(map(folder_columns, islice(files_of(options.get("path", ""), options), MOST))):
+        files = list(islice(files_of(options.get("path", ""), options), MOST))
+        schema = in_folders(files, options, declared_schema(ddl))
+        if schema is None:
             raise NeedsSpark("folders are named by columns")
-        return declared_schema(ddl)
+        return schema
 
     def declare_opened(
         self,

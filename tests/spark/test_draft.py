@@ -122,3 +122,34 @@ def test_what_spark_refuses_no_draft_lets_pass(spark, folder: Path) -> None:
         if drafted != told:
             differ.append((query, drafted, told))
     assert not differ
+
+
+@pytest.mark.parametrize(
+    ("ddl", "value", "alone"),
+    [
+        ("day DATE, ts TIMESTAMP, n BIGINT", "2026-11-16", True),
+        ("ts TIMESTAMP, Day STRING, n BIGINT", "2026-11-16", True),
+        ("ts TIMESTAMP, n BIGINT, day INT", "20261116", True),
+        ("ts TIMESTAMP, n BIGINT", "2026-11-16", False),
+        ("ts TIMESTAMP, n BIGINT, day DATE", "soon", False),
+        ("ts TIMESTAMP, n BIGINT, day DOUBLE", "1", False),
+    ],
+)
+def test_declared_columns_of_folders_are_told_without_spark(spark, tmp_path: Path, ddl: str, value: str, alone: bool):
+    folder = tmp_path / "ticks" / f"day={value}"
+    folder.mkdir(parents=True)
+    pq.write_table(
+        pa.schema([("ts", pa.timestamp("us", "UTC")), ("n", pa.int64())]).empty_table(), folder / "a.parquet"
+    )
+    text = f"""CREATE STREAM ticks ({ddl}) USING parquet OPTIONS (path '{tmp_path}/ticks') TIMESTAMP BY ts;
+        CREATE SINK out USING parquet OPTIONS (path '{tmp_path}/out');
+        INSERT INTO out SELECT day, COUNT(*) AS c FROM ticks [RANGE 1 HOUR SLIDE 1 HOUR] GROUP BY day;"""
+    draft = Draft("local[2]", {})
+    if not alone:
+        with pytest.raises(NeedsSpark):
+            Application(draft, text)
+        return
+    session = Session(spark)
+    drafted, told = (on.explain(sinks=Application(on, text).sinks) for on in (draft, session))
+    assert drafted == told
+    assert draft._streams["ticks"].schema == session._streams["ticks"].schema

@@ -7,7 +7,10 @@ import fnmatch
 import glob
 import io
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 from itertools import islice
 
 import pyarrow as pa
@@ -76,6 +79,42 @@ def files_of(path: str, options: Mapping[str, str]) -> Iterator[str]:
 def folder_columns(file: str) -> list[str]:
     """Columns that are in the names of folders: `day=2024-01-01`."""
     return [part.partition("=")[0] for part in os.path.dirname(file).split(os.sep) if "=" in part]
+
+
+def in_folders(files: Sequence[str], options: Mapping[str, str], declared: pa.Schema) -> pa.Schema | None:
+    """The declared columns in Spark's order, which puts those in names of folders last; None where only Spark can tell.
+
+    That is where one is not declared, where folders differ, and where a value may not be of the type.
+
+    >>> declared = pa.schema([("day", pa.date32()), ("n", pa.int64())])
+    >>> in_folders(["x/day=2026-11-16/a.parquet"], {"path": "x"}, declared).names
+    ['n', 'day']
+    >>> in_folders(["x/day=soon/a.parquet"], {"path": "x"}, declared)
+    """
+    found = [[part.split("=", 1) for part in os.path.dirname(file).split(os.sep) if "=" in part] for file in files]
+    shapes = {tuple(name for name, _ in parts) for parts in found}
+    if shapes <= {()}:
+        return declared
+    if len(shapes) > 1 or "recursivefilelookup" in options or any(sign in options["path"] for sign in "=*?[{"):
+        return None
+    fields, (names,) = {field.name.lower(): field for field in declared}, shapes
+    if len({name.lower() for name in names} & fields.keys()) < len(names):
+        return None
+    if not all(_is_plain(value, fields[name.lower()].type) for parts in found for name, value in parts):
+        return None
+    apart = [fields[name.lower()] for name in names]
+    return pa.schema([*(field for field in declared if field not in apart), *apart])
+
+
+def _is_plain(value: str, type: pa.DataType) -> bool:
+    """Whether the value of a folder is one of a type whatever reads it."""
+    if pa.types.is_string(type):
+        return "%" not in value
+    if pa.types.is_date(type):
+        with suppress(ValueError):
+            return date.fromisoformat(value).isoformat() == value
+        return False
+    return bool(type in (pa.int32(), pa.int64()) and re.fullmatch(r"(0|-?[1-9]\d{0,8})", value))
 
 
 def _columns(format: str, file: str, options: Mapping[str, str]) -> list[str] | None:
