@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from drawn_examples import examples
 from oracle.streams import Stream, streams
+from windrow.compile.explain import explain_plans
 from windrow.plan.instants import AFTER_ALL
 from windrow.plan.nodes.stage import StagePlan
 from windrow.plan.nodes.stream_plan import StreamPlan
@@ -185,3 +186,69 @@ def test_a_checkpoint_with_fine_panes_goes_on_and_becomes_coarse():
         assert told(mine.step(batch)) == told(theirs.step(batch))
         assert granules(mine) <= 74
     assert granules(theirs) > 10 * 96
+
+
+SEVERAL = ("[RANGE 5 HOURS SLIDE 30 MINUTES]", "[RANGE 10 MINUTES SLIDE 1 MINUTE]", "[RANGE 1 MINUTE SLIDE 1 SECOND]")
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(streams(COLUMNS, unbounded="never"), st.data(), st.sampled_from(["never", "adopt", "fresh"]))
+def test_windows_of_several_queries_that_nest_answer_from_granules_as_from_panes(stream: Stream, data, reopen: str):
+    slide = stream.window.slide_us
+    pairs = [(4 * slide, slide)]
+    for _ in range(data.draw(st.integers(1, 3))):
+        coarser = pairs[-1][1] * data.draw(st.integers(3, 6))
+        pairs.append((coarser * data.draw(st.integers(pairs[-1][0] // coarser + 2, 8)), coarser))
+    texts = [
+        f"SELECT k, {SELECT} FROM ticks [RANGE {reach} MICROSECONDS SLIDE {each} MICROSECONDS] GROUP BY k"
+        for reach, each in data.draw(st.permutations(pairs))
+    ]
+    plan = plan_of(texts, stream.events.schema, stream.lateness_us)
+    if not coarsens(plan):  # a chain in memory is cheaper for MAX, or there are few panes
+        plan = replace(plan, spaces=tuple(replace(space, coarsens=True) for space in plan.spaces))
+        plan = forced(plan, "tree")
+    mine, theirs = Core(plan, reopen=reopen), Core(fine(plan))
+    for start, size in stream.bounds:
+        batch = stream.events.slice(start, size)
+        assert told(mine.step(batch)) == told(theirs.step(batch))
+    assert told(mine.flush()) == told(theirs.flush())
+
+
+@pytest.mark.parametrize(
+    "asked", ["COUNT(*) AS n, SUM(x) AS s", "BOOL_AND(x > 3) AS v", "APPROX_COUNT_DISTINCT(x) AS d"]
+)
+def test_several_queries_whose_windows_nest_hold_each_granule_once(asked):
+    texts = [f"SELECT {asked} FROM ticks {window}" for window in SEVERAL]
+    plan = plan_of(texts, half_hour(0).schema)
+    assert coarsens(plan)
+    (text,) = (line for line in explain_plans([StagePlan.of(plan)], 1).splitlines() if "granules:" in line)
+    assert text.strip() == (
+        "granules: panes that finer windows have left are merged at the edges of wider ones, about 79 instead of 18000"
+    )
+    older = replace(plan, spaces=tuple(replace(space, coarsens=False) for space in plan.spaces))
+    mine, theirs = Core(older), Core(fine(plan))
+    for number in range(13):
+        if number == 3:  # a checkpoint of fine panes goes on
+            mine.plan = plan
+            mine.shards = [Shard(StagePlan.of(plan), mine.blocks[0], mine.snapshots[0])]
+        batch = half_hour(number)
+        assert told(mine.step(batch)) == told(theirs.step(batch))
+        assert number < 3 or granules(mine) <= 10 + 10 + 60 + 3
+    assert granules(theirs) > 900
+
+
+def test_windows_of_several_queries_stay_fine_where_that_is_cheaper_or_clusters_would_change():
+    def told_of(asked: str, *windows: str) -> list[str]:
+        plan = plan_of([f"SELECT {asked.format(window)}" for window in windows], half_hour(0).schema)
+        assert not coarsens(plan)
+        return [line.strip() for line in explain_plans([StagePlan.of(plan)], 1).splitlines() if "granules:" in line]
+
+    assert told_of("MAX(x) AS h FROM ticks {}", *SEVERAL) == [
+        "granules: panes stay as they are until the widest window leaves them: a chain of them in memory is cheaper"
+    ]
+    assert "would be as large in granules" in told_of("MEDIAN(x) AS m FROM ticks {}", *SEVERAL)[0]
+    assert (
+        told_of("COUNT(*) AS n FROM ticks {}", "[RANGE 9 SECONDS SLIDE 3 SECONDS]", "[RANGE 4 SECONDS SLIDE 2 SECONDS]")
+        == []
+    )
+    assert told_of("cid, COUNT(cid) AS n FROM ticks {} CLUSTER BY x USING C_BIRCH(3)", *SEVERAL) == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from windrow.compile.coarsen_panes import stays_fine
+from collections.abc import Sequence
+
+from windrow.compile.coarsen_panes import has_levels, nests, panes_pay, stays_fine
 from windrow.compile.explain_joined import look_up_lines
 from windrow.compile.explain_windows import window_text
 from windrow.language import duration_sql
@@ -47,14 +49,18 @@ def _levels(window: NestedWindow) -> list[str]:
     return [*lines, f"      {together}: an event is folded once, into panes that are cut at the edges of all levels"]
 
 
-def granule_lines(space: Space, *, again: bool) -> list[str]:
-    """What becomes of the panes that finer levels have left; nothing, where no query has levels."""
+def granule_lines(space: Space, queries: Sequence[QueryPlan], *, again: bool) -> list[str]:
+    """What becomes of the panes that finer windows have left; nothing, where windows do not nest."""
+    asked, levels = {fold.window: fold.partials for fold in space.folds}, has_levels(queries)
+    finer, widest = ("levels", "level") if levels else ("windows", "window")
     if space.coarsens:
-        widest = max(window.range_us or 0 for window in space.windows)
-        kept = f"about {space.by_age.panes_in(widest)} instead of {space.cuts.panes_in(widest)}"
-        return [f"    granules: panes that finer levels have left are merged at the edges of wider ones, {kept}"]
-    why = stays_fine({fold.window: fold.partials for fold in space.folds}, again=again)
-    return [] if why is None else [f"    granules: panes stay as they are until the widest level leaves them: {why}"]
+        reach = max(window.range_us or 0 for window in space.windows)
+        kept = f"about {space.by_age.panes_in(reach)} instead of {space.cuts.panes_in(reach)}"
+        return [f"    granules: panes that finer {finer} have left are merged at the edges of wider ones, {kept}"]
+    if space.unbounded or not (levels or nests(asked)):
+        return []
+    why = stays_fine(asked, again=again) or panes_pay(asked)
+    return [f"    granules: panes stay as they are until the widest {widest} leaves them: {why}"]
 
 
 def _rounded(query: QueryPlan) -> str:

@@ -24,7 +24,7 @@ from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.row_panes import RowPanes
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.wanted import Wanted
-from windrow.plan.windows.parts import NestedWindow, level_of
+from windrow.plan.windows.parts import level_of
 from windrow.plan.windows.row_levels import NestedRows
 from windrow.plan.windows.time_window import TimeWindow
 
@@ -72,8 +72,7 @@ def space_lines(
 def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], asked: Set[str]) -> list[str]:
     """How windows over time are folded from the panes that they share."""
     again = any(query.emit == CORRECTED for query in queries)
-    nested = any(isinstance(query.window, NestedWindow) for query in queries) and not space.unbounded
-    granules = granule_lines(space, again=again) if nested else []
+    granules = granule_lines(space, queries, again=again)
     lines = [f"    panes: {panes_text(space)}", *granules, *_folds(space, queries, asked, window_text, kept)]
     return [
         *lines,
