@@ -110,7 +110,7 @@ def positions() -> tuple[np.ndarray, np.ndarray]:
 def clustered(kernel: Clustering, panes: np.ndarray, points: np.ndarray, truth: np.ndarray) -> Stream:
     known, codes = np.unique(panes, return_inverse=True)
     fields = identity(kernel, len(known))
-    columns = pa.StructArray.from_arrays([pa.array(points[:, 0]), pa.array(points[:, 1])], names=["x", "y"])
+    columns = pa.StructArray.from_arrays(list(map(pa.array, points.T)), names=list("xyz"[: points.shape[1]]))
     kernel.lift(fields, codes, Rows(columns, np.arange(len(points))))
     return Stream(kernel, Entries(known, np.zeros(len(known), np.int64), (fields,)), points, panes, truth)
 

@@ -38,6 +38,7 @@ from .cluster_cases import (
     window_over,
 )
 from .cluster_report import Line, plot, report
+from .cluster_space import measure_space
 from .cluster_spark import measure_spark
 from .density_slides import measure_density
 from .size import Size
@@ -62,7 +63,8 @@ def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path |
     console, size = Console(), Size(size)
     found: list[Line] = []
     slides = (measure_group_by, measure_ratios, measure_index, measure_summarization, measure_real, measure_by_turns)
-    for part in (*slides, measure_density, measure_memory, measure_parts, measure_add, measure_quality, measure_spark):
+    held = (measure_density, measure_memory, measure_parts, measure_space)
+    for part in (*slides, *held, measure_add, measure_quality, measure_spark):
         console.print(f"  {(part.__doc__ or '').partition(':')[0]} ...")
         found += told(part, size)
     report(console, found)
@@ -132,8 +134,8 @@ def rows_of(answer: list) -> int:
     return sum(len(summary.state.table) for summary in answer[0]["summary"] if summary is not None)
 
 
-def birch(radius: float, indexes: IndexChoice = PICKED) -> Clustering:
-    return clustering_for("C_BIRCH", (radius,), 2, indexes=indexes)
+def birch(radius: float, indexes: IndexChoice = PICKED, dimensions: int = 2) -> Clustering:
+    return clustering_for("C_BIRCH", (radius,), dimensions, indexes=indexes)
 
 
 def measure_ratios(size: Size) -> Iterator[Line]:

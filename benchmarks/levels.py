@@ -1,4 +1,4 @@
-"""Nested windows: what an event costs by rate, levels and extent, what is held, and five levels on Spark."""
+"""Nested windows: what an event costs by rate, levels and extent, from SQL and below it, what is held, and on Spark."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ from rich.console import Console
 from .level_chain import PAIRS, PARTIALS, RATE, Line, measured
 from .level_report import plot, report
 from .level_spark import measure_spark
+from .level_sql import cases as sql_cases
 from .size import Size
 
 
 def main(size: str = Size.FULL, json_path: Path | None = None, plot_path: Path | None = None) -> None:
     """Measure, print tables, and write one line a case to `json_path` and a picture to `plot_path`."""
     console, size = Console(), Size(size)
+    console.print("  from SQL ...")
+    found = []
+    for line in sql_cases(size):
+        console.print(f"    {line['figure']}, {line['operation']}: {line['us_per_event'] * 1e3:.1f} ns an event")
+        found.append(line)
     console.print("  chains of five levels ...")
-    found = list(cases(size))
+    found += cases(size)
     console.print("  five levels on Spark ...")
     found += measure_spark(size)
     report(console, found)

@@ -252,3 +252,25 @@ def test_windows_of_several_queries_stay_fine_where_that_is_cheaper_or_clusters_
         == []
     )
     assert told_of("cid, COUNT(cid) AS n FROM ticks {} CLUSTER BY x USING C_BIRCH(3)", *SEVERAL) == []
+
+
+@pytest.mark.parametrize(
+    "asked", ["SUM(x) AS s", "MAX(x) AS h", "REGR_SLOPE(x, y) AS r", "APPROX_COUNT_DISTINCT(x) AS d"]
+)
+def test_levels_hold_few_more_bytes_than_the_widest_and_the_finest_alone(asked: str):
+    """Also nodes of trees, which are folded in blocks beside the panes, are let go of as their level leaves them."""
+    held = []
+    for window in (
+        "[RANGES 300 SECONDS, 150 SECONDS, 30 SECONDS SLIDES 15 SECONDS, 5 SECONDS, 1 SECOND]",
+        "[RANGE 300 SECONDS SLIDE 15 SECONDS]",
+        "[RANGE 30 SECONDS SLIDE 1 SECOND]",
+    ):
+        core = None
+        for start in range(0, 330, 30):
+            times = [second * SECOND for second in range(start, start + 30) for _ in range(60)]
+            columns = {"k": list(range(60)) * 30, "x": [i * 7 % 311 for i in range(1800)], "y": list(range(1800))}
+            events = events_of(times, **columns)
+            core = core or Core(plan_of([f"SELECT k, {asked} FROM ticks {window} GROUP BY k"], events.schema))
+            core.step(events)
+        held.append(core.blocks[0].bytes_held)
+    assert held[0] <= 1.3 * (held[1] + held[2])

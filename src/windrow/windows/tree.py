@@ -44,8 +44,11 @@ class Tree(InBlocks):
         family: str,
         blocks: Blocks,
         snapshot: Snapshot | None = None,
+        *,
+        coarsens: bool = False,
     ) -> None:
-        """`cells` is how many cells the widest window has."""
+        """`cells` is how many cells the widest window has; with `coarsens`, nodes that are dropped are cut off their
+        blocks, as panes are that become coarser."""
         self._panes, self._unit, self._origin = panes, unit, origin
         levels = range(1, cells.bit_length())
         self._ruled = [unit, origin, len(levels), *panes.names]
@@ -55,7 +58,9 @@ class Tree(InBlocks):
         kept = snapshot["levels"] if snapshot else [None for _ in levels]
         self._closed: int | None = snapshot["closed"] if snapshot else None
         kernels = dict(zip(panes.names, panes.kernels))
-        self._levels = [PaneLog(f"{family}.{level}", kernels, blocks, kept[level - 1]) for level in levels]
+        self._levels = [
+            PaneLog(f"{family}.{level}", kernels, blocks, kept[level - 1], coarsens=coarsens) for level in levels
+        ]
 
     def adopt(self, older: Tree) -> None:
         """Take over the nodes that an `older` view has decoded and nobody has written since."""

@@ -40,7 +40,8 @@ def shared_folds(
         cells = max(-(-(fold.window.range_us or 0) // finest.slide_us) for fold in trees)
         members = _members(trees, "tree")
         view, place = StateView.of(log, partials, members), f"{space.name}.{name}"
-        tree = Tree(view, finest.slide_us, finest.offset_us, cells, place, blocks, kept.get(name))
+        unit, origin = finest.slide_us, finest.offset_us
+        tree = Tree(view, unit, origin, cells, place, blocks, kept.get(name), coarsens=space.coarsens)
         shared.append(SharedFold(name, "tree", tuple(fold.window for fold in trees), members, tree))
     for unit, origin, folds in _lattices(_asking(space, "binary"), alike=space.coarsens):
         members, name = _members(folds, "binary"), f"binary-{unit}-{origin}"
