@@ -17,6 +17,7 @@ from windrow.compile.explain_rows import (
 )
 from windrow.compile.explain_windows import panes_text, window_text
 from windrow.compile.nest_windows import nest_windows
+from windrow.plan.bind.calls import RECURRING
 from windrow.plan.bind.typing import type_name
 from windrow.plan.nodes.aggregates import Partial
 from windrow.plan.nodes.emission import CORRECTED
@@ -74,6 +75,9 @@ def _shared(space: Space, queries: Sequence[QueryPlan], kept: Sequence[str], ask
     again = any(query.emit == CORRECTED for query in queries)
     granules = granule_lines(space, queries, again=again)
     lines = [f"    panes: {panes_text(space)}", *granules, *_folds(space, queries, asked, window_text, kept)]
+    recurs = any(aggregate.answer == RECURRING for query in queries for aggregate in query.aggregates)
+    if recurs and all(partial.kind == "count" for partial in space.partials):
+        lines.append("    recurring items: a bit for each item and granule in blocks, beside counts of few bytes")
     return [
         *lines,
         "    state: panes in blocks of RocksDB; a batch touches the newest, the leaving, and O(log) of a tree",

@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from windrow.kernels import Fields, Kernel, concat, from_arrow, identity, to_arrow
 from windrow.kernels.columns import frozen
+from windrow.kernels.count import Count
 from windrow.kernels.footprint import bytes_of, sizes_of
 from windrow.storage.columns import decode, encode
+from windrow.windows.seen_items import as_bitmaps, from_bitmaps, is_bitmaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +145,20 @@ def from_columns(kernels: Mapping[str, Kernel], batch: pa.RecordBatch) -> Entrie
 
 @dataclass(frozen=True, slots=True)
 class EntryCodec:
-    """Entries as the bytes of a block."""
+    """Entries as the bytes of a block; where panes only count, as bitmaps."""
 
     kernels: Mapping[str, Kernel]
 
     def encode(self, value: Entries) -> bytes:
-        return encode(to_columns(self.kernels, value))
+        bitmaps = None
+        if all(type(kernel) is Count for kernel in self.kernels.values()):
+            counts = {name: partial["n"] for name, partial in zip(self.kernels, value.partials)}
+            bitmaps = as_bitmaps(value.panes, value.slots, counts)
+        return encode(to_columns(self.kernels, value)) if bitmaps is None else bitmaps
 
     def decode(self, block: bytes) -> Entries:
-        return from_columns(self.kernels, decode(block))
+        batch = decode(block)
+        return from_columns(self.kernels, from_bitmaps(batch) if is_bitmaps(batch) else batch)
 
     def size(self, value: Entries) -> int:
         return value.nbytes
