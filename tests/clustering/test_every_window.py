@@ -169,3 +169,27 @@ def test_rows_without_a_place_are_told_in_windows_of_rows_too():
     for window in ("[ROWS 10 SLIDE 5]", "[SESSION 2 SECONDS]", "[PARTITION BY road ROWS 10 SLIDE 5]"):
         outcomes = Core(plan_of([text.format(window)], events.schema)).step(events)
         assert sum(outcome.unplaced for outcome in outcomes) == events["x"].null_count > 0
+
+
+@pytest.mark.parametrize("reopen", ["never", "fresh"])
+@pytest.mark.parametrize(
+    "window", ["[SESSION 3 SECONDS EMIT EVERY 1 SECOND]", "[PARTITION BY road SESSION 4 SECONDS EMIT EVERY 2 SECONDS]",
+               "[FROM i > 3 UNTIL i < -5 EMIT EVERY 1 SECOND]"]
+)  # fmt: skip
+def test_a_window_that_is_told_early_keeps_its_clusters_numbers_until_it_ends(window: str, reopen: str):
+    events = cars(160, seed=6)
+    text = f"SELECT cid, COUNT(cid) AS n, CENTER(cid) AS center FROM ticks {window} CLUSTER BY x, y USING C_BIRCH(6)"
+    core = Core(plan_of([text], events.schema), reopen=reopen)
+    rows = [row for start in range(0, 160, 20) for row in rows_of(core.step(events.slice(start, 20)))]
+    rows += rows_of(core.flush())
+    answers: dict[tuple, dict[int, dict]] = {}
+    for row in rows:
+        own = answers.setdefault((row["window_start"], row.get("window_number"), row.get("key_0")), {})
+        own.setdefault(row["due"], {})[row["agg_0"]] = row
+    assert sum(len(own) > 2 for own in answers.values()) > 1
+    for own in answers.values():
+        turns = [turn for _, turn in sorted(own.items())]
+        for before, after in zip(turns, turns[1:]):
+            assert before.keys() <= after.keys() or len(after) < len(before)  # none goes while a window grows
+            for number in before.keys() & after.keys():  # towns are 60 apart, clusters at most 6 wide
+                assert np.hypot(*np.subtract(before[number]["agg_2"], after[number]["agg_2"])) < 20

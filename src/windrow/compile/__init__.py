@@ -10,7 +10,8 @@ choose_maintenance      How each partial of a window is maintained: every altern
 choose_phantoms         Which spaces are fed from one finer grouping: a phantom, which no query asked for, where it
                         saves work
 choose_row_maintenance  How each partial of a window that counts rows is maintained
-coarsen_panes           Whether panes that finer levels have left are merged into the granules of wider ones, or why not
+coarsen_panes           Whether panes that finer windows have left are merged into the granules of wider ones, or why
+                        not
 compile                 Compiles SQL text to the stages that run for it: read this first
 count_distinct          Count distinct values by counting the rows that DISTINCT leaves
 count_stages            In how many stages a query runs, with all that its streams are made of: a checkpoint keeps the

@@ -21,6 +21,7 @@ recurring            Items that come again and again: seen in every level's own 
 refold               Fold every pane again at every slide: the definition, and the cheapest way for windows of few panes
 repetitive_merge     Repetitive merge: every pane is merged into every window that it is part of
 running              Windows that are kept folded, and changed by what enters and leaves
+seen_items           Counts by pane and group as bitmaps: a bit for each group and pane says whether it was seen there
 stairs               Nested windows kept in one chain, in which everything is held once
 stored_contexts      Contexts in blocks: what is new is appended, what is mostly freed is written again
 tree                 A binary tree over panes, for kernels that cannot forget, such as those of MAX and MIN

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow.clustering import Clustering, kernel_of
 from windrow.clustering.identity import Seen, matched
+from windrow.plan.instants import BEFORE_ALL
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -35,7 +36,8 @@ class RowFollower:
 
     A group's clusters are compared with those of its window before, as long as that ended after this one began: windows
     that have no instant in common begin with 1. So it is in sessions and from condition to condition, of which each is
-    by itself. What is known goes by the keys of a group, since its slot may be another's when it comes again.
+    by itself: there only the answers of one window that is also told early are compared, until it has ended. What is
+    known goes by the keys of a group, since its slot may be another's when it comes again.
     """
 
     def __init__(
@@ -53,6 +55,8 @@ class RowFollower:
         self.space, self._partial, self._asked, self._kernel = space, query.clusters, query.asked, kernel
         self._reach = kernel.reach((query.asked or query.clusters).parameters)
         self._apart = isinstance(space.window, SessionWindow | PredicateWindow)
+        self._every_us = space.window.every_us
+        self._told_early = BEFORE_ALL
         self._place, self._blocks = place, blocks
         self._groups: dict[str, _Group] = {}
         self._stale, self._changed = snapshot is not None and bool(snapshot["groups"]), False
@@ -64,16 +68,18 @@ class RowFollower:
         report = self._kernel.report(fields, None if self._asked is None else self._asked.parameters)
         edges = np.searchsorted(report.slots, np.arange(len(answers.ends) + 1))
         numbers = np.arange(1, len(report) + 1) - edges[report.slots]
-        if not self._apart:
+        if not self._apart or self._every_us is not None:
             self._follow(answers, groups, edges, numbers, (report.centers, report.radii, report.counts))
         rows = ClusterRows(self._partial, self._kernel, report, report.slots, numbers, {})
-        return replace(answers, clusters={(self._partial, self._asked, None): rows})
+        return replace(answers, clusters={(self._partial, self._asked, self._every_us): rows})
 
     @property
     def nbytes(self) -> int:
         return sum(len(name) + 64 + group.seen.nbytes for name, group in self._groups.items())
 
     def save(self, version: int) -> None:
+        if isinstance(self.space.window, SessionWindow):  # one that grew to the front has another name
+            self._groups = {name: group for name, group in self._groups.items() if group.end >= self._told_early}
         if self._changed and self._groups:
             names = sorted(self._groups)
             known = [self._groups[name] for name in names]
@@ -103,6 +109,11 @@ class RowFollower:
         keys = [column.to_pylist() for column in groups.keys_of(answers.slots)]
         names = list(map(repr, zip(*keys))) if keys else [""] * len(answers.ends)
         starts = answers.ends if answers.starts is None else answers.starts
+        if answers.instants is not None and len(answers.instants):
+            self._told_early = max(self._told_early, int(answers.instants.max()))
+        if self._apart:  # several windows of a group may be told by turns
+            windows = starts if answers.rows is None else answers.rows
+            names = [f"{name} {window}" for name, window in zip(names, windows.tolist())]
         for row, (name, start, end) in enumerate(zip(names, starts.tolist(), answers.ends.tolist())):
             part = slice(edges[row], edges[row + 1])
             none = np.zeros(part.stop - part.start, np.int64)
@@ -116,9 +127,12 @@ class RowFollower:
                 reached = group.reached + int(fresh.sum())
             else:
                 reached = len(none)
-            self._groups[name] = _Group(end, reached, replace(seen, numbers=numbers[part].copy()))
+            if self._apart and answers.instants is None:  # it has ended
+                self._groups.pop(name, None)
+            else:
+                self._groups[name] = _Group(end, reached, replace(seen, numbers=numbers[part].copy()))
         self._changed |= len(names) > 0
-        if not self.space.partition and answers.starts is not None and len(starts):
+        if not self._apart and not self.space.partition and answers.starts is not None and len(starts):
             oldest = int(starts[-1])  # no later window begins before
             self._groups = {name: group for name, group in self._groups.items() if group.end >= oldest}
 
