@@ -6,6 +6,7 @@ import errno
 import json
 import os
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,14 @@ SLOT_BYTES = 17 * 1024
 64 KB of rows with what is said about their columns."""
 
 
+Runs = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a block lies, and how it is known again."""
+    """Where a block lies, in runs of neighbouring slots, each the first and how many, and how it is known again."""
 
-    slots: tuple[int, ...]
+    runs: Runs
     length: int
     checksum: int
 
@@ -50,8 +54,8 @@ class FileBlocks:
     def __init__(self, path: Path | str, slot_bytes: int = SLOT_BYTES, *, recoverable: bool = False) -> None:
         self.path, self._slot_bytes, self._recoverable = Path(path), slot_bytes, recoverable
         self._places: dict[tuple[str, int], _Place] = {}
-        self._free: deque[tuple[int, ...]] = deque()
-        self._released: list[tuple[int, ...]] = []
+        self._free: deque[tuple[int, int]] = deque()
+        self._released: list[tuple[int, int]] = []
         self._slots = 0
         known = self._index() if recoverable else None
         try:
@@ -59,17 +63,18 @@ class FileBlocks:
         except OSError as error:
             raise StorageError(f"{self.path} cannot be opened for blocks: {error.strerror}") from error
         for family, number, slots, length, known_sum in known or ():
-            self._places[family, number] = _Place(tuple(slots), length, known_sum)
-        used = {slot for place in self._places.values() for slot in place.slots}
-        self._slots = max(used, default=-1) + 1
-        self._free.extend((slot,) for slot in range(self._slots) if slot not in used)
+            self._places[family, number] = _Place(_runs(slots), length, known_sum)
+        for first, count in sorted(run for place in self._places.values() for run in place.runs):
+            if first > self._slots:
+                self._free.append((self._slots, first - self._slots))
+            self._slots = first + count
 
     def read(self, family: str, number: int) -> bytes:
         place = self._places.get((family, number))
         if place is None:
             raise StorageError(f"{self.path} has no block {number} of {family}")
         parts, left = [], place.length
-        for first, count in _runs(place.slots):
+        for first, count in place.runs:
             parts.append(self._read_at(first, min(count * self._slot_bytes, left), family, number))
             left -= len(parts[-1])
         block = parts[0] if len(parts) == 1 else b"".join(parts)
@@ -79,24 +84,24 @@ class FileBlocks:
 
     def write(self, family: str, number: int, block: bytes) -> None:
         end = self._slots
-        slots = self._taken(-(-len(block) // self._slot_bytes))
+        runs = self._taken(-(-len(block) // self._slot_bytes))
         try:
             written = 0
-            for first, count in _runs(slots):
+            for first, count in runs:
                 part = memoryview(block)[written : written + count * self._slot_bytes]
                 self._write_at(first, part, family, number)
                 written += len(part)
         except StorageError:
-            self._free.appendleft(tuple(slot for slot in slots if slot < end))
+            self._free.extendleft(run for run in reversed(runs) if run[0] < end)
             self._slots = end
             raise
         self.delete(family, number)
-        self._places[family, number] = _Place(slots, len(block), checksum(block))
+        self._places[family, number] = _Place(runs, len(block), checksum(block))
 
     def delete(self, family: str, number: int) -> None:
         place = self._places.pop((family, number), None)
         if place is not None:
-            (self._released if self._recoverable else self._free).append(place.slots)
+            (self._released if self._recoverable else self._free).extend(place.runs)
 
     def delete_all(self, prefix: str) -> None:
         for family, number in [address for address in self._places if address[0].startswith(prefix)]:
@@ -104,7 +109,7 @@ class FileBlocks:
 
     def commit(self) -> None:
         """From now on a crash leads back to the blocks as they are now."""
-        rows = [[*address, place.slots, place.length, place.checksum] for address, place in self._places.items()]
+        rows = [[*address, _slots(place.runs), place.length, place.checksum] for address, place in self._places.items()]
         text = json.dumps([self._slot_bytes, rows])
         waiting = self._index_path.with_suffix(".new")
         try:
@@ -150,17 +155,20 @@ class FileBlocks:
             raise StorageError(f"{self.path} has slots of {slot_bytes} bytes, not of {self._slot_bytes}")
         return rows
 
-    def _taken(self, count: int) -> tuple[int, ...]:
+    def _taken(self, count: int) -> Runs:
         """Free slots, those released first before any other, then new ones at the end of the file."""
-        slots: tuple[int, ...] = ()
-        while self._free and len(slots) < count:
-            slots += self._free.popleft()
-        if len(slots) > count:
-            self._free.appendleft(slots[count:])
-            slots = slots[:count]
-        new = count - len(slots)
-        self._slots += new
-        return slots + tuple(range(self._slots - new, self._slots)) if new else slots
+        runs: list[tuple[int, int]] = []
+        while self._free and count:
+            first, free = self._free.popleft()
+            if free > count:
+                self._free.appendleft((first + count, free - count))
+                free = count
+            runs.append((first, free))
+            count -= free
+        if count:
+            runs.append((self._slots, count))
+            self._slots += count
+        return tuple(runs)
 
     def _read_at(self, slot: int, wanted: int, family: str, number: int) -> bytes:
         try:
@@ -188,18 +196,25 @@ class FileBlocks:
         return StorageError(f"{self.path}: {what}: {error.strerror}")
 
 
-def _runs(slots: tuple[int, ...]) -> list[tuple[int, int]]:
+def _runs(slots: Sequence[int]) -> Runs:
     """Neighbouring slots together: the first and how many.
 
     >>> _runs((4, 5, 6, 1, 9, 10))
-    [(4, 3), (1, 1), (9, 2)]
+    ((4, 3), (1, 1), (9, 2))
     """
-    if slots and slots == tuple(range(slots[0], slots[0] + len(slots))):  # as they mostly are
-        return [(slots[0], len(slots))]
     runs: list[tuple[int, int]] = []
     for slot in slots:
         if runs and slot == sum(runs[-1]):
             runs[-1] = (runs[-1][0], runs[-1][1] + 1)
         else:
             runs.append((slot, 1))
-    return runs
+    return tuple(runs)
+
+
+def _slots(runs: Runs) -> list[int]:
+    """Each slot of some runs.
+
+    >>> _slots(((4, 3), (1, 1)))
+    [4, 5, 6, 1]
+    """
+    return [slot for first, count in runs for slot in range(first, first + count)]

@@ -68,6 +68,11 @@ class KeptBlocks(Generic[V]):
         """The numbers of the blocks that are in memory."""
         return self._values.keys()
 
+    @property
+    def limit_bytes(self) -> int | None:
+        """How much may be in memory, of all that are kept in the same working set; None where there is no limit."""
+        return None if self._working is None else self._working.limit_bytes
+
     def adopt(self, older: KeptBlocks[V]) -> None:
         """Take over what an `older` view has in memory and nobody has written since."""
         for number, version in self.versions.items():

@@ -19,6 +19,12 @@ from windrow.storage.working_set import distance
 BLOCK_BYTES = 64 * 1024
 """What a block holds before it is compressed, as in the paper."""
 
+MANY = 1024
+"""With each so many blocks, new ones become twice as large: what is noted of blocks is small beside what they hold."""
+
+AT_LEAST, AT_MOST = 16, 4 << 20
+"""So many blocks fit into memory, however large they become, and none is larger than so many bytes."""
+
 BLOCK_NOTE = 200
 """About what the note of where a block is takes in memory."""
 
@@ -53,7 +59,8 @@ class OrderedRows:
         [oldest |   |   |   |   |   |oldest |   |   |   |recent]
 
     A small batch is a block of its own until others follow: blocks of about the same size are made one, so that a row
-    is written a few times at most, and blocks that are whole once.
+    is written a few times at most, and blocks that are whole once. Blocks of windows that are far larger than memory
+    are larger, too, as long as the newest and the oldest of each window fit.
 
     >>> from windrow.storage.blocks import MemoryBlocks
     >>> from windrow.storage.rows_codec import RowsCodec
@@ -116,7 +123,7 @@ class OrderedRows:
         if not rows.num_rows:
             return
         parts, count, start = [rows], rows.num_rows, self.end
-        most = max(1, BLOCK_BYTES * count // max(1, rows.nbytes))
+        most = max(1, self._block_bytes * count // max(1, rows.nbytes))
         while self._blocks and self._blocks[-1].rows <= min(most - count, 2 * count):
             last = self._blocks.pop()
             parts, count, start = [self._kept.get(last.number), *parts], count + last.rows, last.start
@@ -173,6 +180,13 @@ class OrderedRows:
         # field by field: `astuple` copies deeply, which for thousands of blocks took longer than the batch itself
         blocks = [[block.number, block.start, block.rows, block.low, block.high] for block in self._blocks]
         return {"end": self.end, "blocks": blocks, "at": dict(self.positions)}
+
+    @property
+    def _block_bytes(self) -> int:
+        """How much the next block may hold."""
+        limit = self._kept.limit_bytes
+        most = AT_MOST if limit is None else min(AT_MOST, limit // (AT_LEAST * max(1, len(self.positions))))
+        return max(BLOCK_BYTES, min(most, BLOCK_BYTES << min(len(self._blocks) // MANY, 10)))
 
     @property
     def _first(self) -> int:
