@@ -18,6 +18,7 @@ from windrow.plan.nodes.spaces import RowSpace
 from windrow.plan.nodes.stage import StagePlan
 from windrow.runtime.rows import fold_rows
 from windrow.runtime.shard import Shard
+from windrow.runtime.time.fold import FoldState
 
 from .core import Core, events_of, plan_of
 
@@ -163,3 +164,38 @@ def test_every_schedule_can_be_asked_for_and_finds_the_same_windows(way: str):
         batch = ticks(range(start, start + 20), start)
         assert told(core.step(batch), "q3") == told(usual.step(batch), "q3")
     assert core.snapshots == usual.snapshots
+
+
+def test_windows_of_many_queries_that_are_each_due_once_are_folded_in_one_go(monkeypatch):
+    texts = [
+        f"SELECT k, {asked} AS a FROM ticks [ROWS {slide + 9} SLIDE {slide}] GROUP BY k"
+        for slide in range(21, 40)
+        for asked in ("SUM(x)", "MAX(x)")
+    ]
+    parts = stream([list(range(20)), list(range(20)), [3] * 20])
+    whole = {text: Core(plan_of([text], SCHEMA, 0)) for text in texts}
+    alone = {text: [outcome for part in parts for outcome in core.step(part)] for text, core in whole.items()}
+
+    def one_by_one(*_):
+        raise AssertionError("a window was folded by itself")
+
+    monkeypatch.setattr(FoldState, "folded", one_by_one)
+    shared = Core(plan_of(texts, SCHEMA, 0))
+    found = [outcome for part in parts for outcome in shared.step(part)]
+    for number, text in enumerate(texts):
+        assert told(found, f"q{number}") == told(alone[text], "q0")
+    assert sum(map(len, (told(found, f"q{number}") for number in range(len(texts))))) > 2 * len(texts)
+
+
+def test_sums_that_are_too_large_are_counted_for_each_query_that_tells_them():
+    texts = [f"SELECT SUM(x * 461168601842738790) AS a FROM ticks [ROWS {rows} SLIDE 6]" for rows in range(1, 20)]
+    parts = stream([list(range(20)), list(range(20))])
+    shared = Core(plan_of(texts, SCHEMA, 0))
+    found = [outcome for part in parts for outcome in shared.step(part)]
+    failed = 0
+    for number, text in enumerate(texts):
+        core = Core(plan_of([text], SCHEMA, 0))
+        alone = [outcome for part in parts for outcome in core.step(part)]
+        assert told(found, f"q{number}") == told(alone, "q0")
+        failed += sum(outcome.failed for outcome in alone)
+    assert 0 < failed == sum(outcome.failed for outcome in found)

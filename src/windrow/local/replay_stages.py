@@ -17,7 +17,7 @@ from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.timing import Timing
 from windrow.plan.windows.horizon import Horizon, StateAt
-from windrow.runtime.answers.finish import finish_part, finish_whole
+from windrow.runtime.answers.finish import PART_ROWS, finish_part, finish_whole
 from windrow.runtime.answers.look_up import LookUps
 from windrow.runtime.outcome import Outcome
 from windrow.runtime.payload import FLUSH, HEARTBEAT, Payload
@@ -81,12 +81,21 @@ class StageReplay:
     ) -> dict[str, pa.Table]:
         """Work off all events and return all results of each query."""
         found = {name: [_shown(query.emitted.empty_table(), query)] for name, query in self.queries.items()}
+        waiting: dict[str, list[pa.RecordBatch]] = {name: [] for name in self.queries if self._is_row_by_row(name)}
         for outcome in self._outcomes(list(self.batches(batch_rows)), arrivals, list(heartbeats), flush):
             told: dict[str, list[pa.RecordBatch]] = {}
             for name, batch in outcome.results:  # once for all: of thousands of queries, few are told something
                 told.setdefault(name, []).append(batch)
             for name in told.keys() & found.keys():
-                found[name] += self._told(told[name], self.queries[name])
+                if name not in waiting:
+                    found[name] += self._told(told[name], self.queries[name])
+                    continue
+                waiting[name] += told[name]
+                if sum(batch.num_rows for batch in waiting[name]) >= PART_ROWS:
+                    found[name] += self._told(waiting.pop(name), self.queries[name])
+                    waiting[name] = []
+        for name, batches in waiting.items():
+            found[name] += self._told(batches, self.queries[name])
         return {name: pa.concat_tables(tables) for name, tables in found.items()}
 
     def _outcomes(
@@ -188,6 +197,11 @@ class StageReplay:
         """The rows of one query, of the only one unless it is named."""
         query = self.query if name is None else self.queries[name]
         return self._told([batch for own, batch in outcome.results if own == query.name], query)
+
+    def _is_row_by_row(self, name: str) -> bool:
+        """Whether rows of several batches may be finished together: expressions cost little a row, and much a call."""
+        query = self.queries[name]
+        return isinstance(query, QueryPlan) and not query.order and "final" not in query.leading
 
     def _told(self, batches: Sequence[pa.RecordBatch], query: AnyQuery) -> list[pa.Table]:
         if not batches:

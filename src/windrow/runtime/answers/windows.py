@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pyarrow as pa
 
 from windrow.kernels import Fields, concat, take
-from windrow.plan.nodes.aggregates import Partial
+from windrow.plan.nodes.aggregates import Aggregate, Partial
 from windrow.plan.nodes.clusters import ClusterPartial
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.windows.predicate_window import PredicateWindow
@@ -34,7 +35,8 @@ class Answers:
     the numbers of the last rows of windows that count rows, or those of windows from condition to condition; `instants`
     say when those of them with a slide in time were due, and when windows that still fill were answered early.
     `partials` are those of the space, or only the `kept` ones; `window` tells which window of a space is answered, and
-    `clusters` which clusters there are in the rows, for each clustering and each EVERY of those who ask.
+    `clusters` which clusters there are in the rows, for each clustering and each EVERY of those who ask. Where they are
+    `among` others, from a row of these on, all are made into rows of results together.
     """
 
     count: int
@@ -47,6 +49,7 @@ class Answers:
     kept: tuple[Partial, ...] = ()
     window: TimeWindow | CountWindow | None = None
     clusters: Mapping[AskedClusters, ClusterRows] = field(default_factory=dict)
+    among: tuple[ManyAnswers, int] | None = None
 
     @property
     def until(self) -> np.ndarray:
@@ -111,7 +114,37 @@ class Answers:
             slots=self.slots[rows],
             partials=(),
             clusters={},
+            among=None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ManyAnswers:
+    """Answers of several windows of a space, and the rows that have been `made` of all of them, by the aggregates."""
+
+    answers: Answers
+    made: dict[tuple[Aggregate, ...], pa.RecordBatch | None] = field(default_factory=dict)
+
+
+def made_together(parts: Sequence[Answers], partials: tuple[Fields, ...]) -> Sequence[Answers]:
+    """The answers of windows that count rows by the same partials, which are `partials` one after the other."""
+    if len(parts) < 2:
+        return parts
+    starts = [part.starts for part in parts if part.starts is not None]
+    rows = [part.rows for part in parts if part.rows is not None]
+    ends, slots = ([getattr(part, name) for part in parts] for name in ("ends", "slots"))
+    counts = np.array(list(map(len, slots)))
+    whole = replace(
+        parts[0],
+        count=sum(part.count for part in parts),
+        starts=np.concatenate(starts),
+        ends=np.concatenate(ends),
+        slots=np.concatenate(slots),
+        rows=np.concatenate(rows),
+        partials=partials,
+    )
+    many, firsts = ManyAnswers(whole), np.cumsum(counts) - counts
+    return [replace(part, among=(many, first)) for part, first in zip(parts, firsts.tolist())]
 
 
 Folded = tuple[np.ndarray, np.ndarray, dict[Partial, Fields]]

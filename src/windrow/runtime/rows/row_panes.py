@@ -50,6 +50,7 @@ class RowPanesState(NumberedRows):
         kept = snapshot or {}
         known: dict[str, int | None] = kept.get("firsts", {})
         self._firsts = {query.need: known.get(query.need, since) if snapshot else None for query in queries}
+        self._since_of = {query.name: self._firsts[query.need] for query in queries}
         if kept.get("partials", list(self._kernels)) != list(self._kernels):
             self._rows.change(self._as_now)
         panes = space.panes
@@ -85,7 +86,7 @@ class RowPanesState(NumberedRows):
 
     def told(self, query: QueryPlan, answers: Answers) -> Answers:
         """Those of `answers` that a query is told: it knows of no row before it came."""
-        since = self._firsts[query.need]
+        since = self._since_of[query.name]
         if since is None or answers.starts is None:
             return answers
         return answers.part(np.flatnonzero(answers.starts >= since))
