@@ -256,3 +256,24 @@ def test_what_operators_hold_counts_against_the_limit(text: str):
 
 
 HOLDING = dict(zip(OVER_CHANGES.values(), ({"JoinRows"}, {"OuterJoinRows"}, {"JoinRows", "GroupRows"})))
+
+
+@pytest.mark.parametrize("window", ["ROWS 300 SLIDE 10", "ROWS 200 SLIDE 7 SECONDS", "ROWS 300 SLIDE 1"])
+@pytest.mark.parametrize("asked", ["SUM(x)", "MAX(x)", "MEDIAN(x)", "COUNT(*)"])
+def test_keys_whose_rows_have_no_room_together_are_answered_part_by_part(window, asked):
+    text = f"SELECT k, {asked} AS a FROM ticks [PARTITION BY k {window}] GROUP BY k"
+    random, rows = np.random.default_rng(8), 6_000
+    events = events_of(
+        np.sort(random.integers(0, 60 * SECOND, rows)), k=pa.array(random.integers(0, 30, rows)), x=random.random(rows)
+    )
+    told = []
+    for limit in (PLENTY, 140_000):
+        core = Core(replace(plan_of([text], SCHEMA), memory_bytes=limit))
+        outcomes = [outcome for start in range(0, rows, 500) for outcome in core.step(events.slice(start, 500))]
+        outcomes += core.flush()
+        told.append(
+            sorted(str(row) for outcome in outcomes for _, batch in outcome.results for row in batch.to_pylist())
+        )
+        if limit < PLENTY:
+            assert core.shards[0].bytes_in_memory <= limit
+    assert told[0] == told[1] and len(told[0]) > 100

@@ -10,8 +10,8 @@ from windrow.errors import SettingsError
 DEFAULT_BYTES = 512_000_000
 """What a shard may keep in memory where nobody says."""
 
-LEAST_BYTES = 2 << 20
-"""Two blocks: the newest, which is written, and the oldest, which is read."""
+LEAST_BYTES = 2_000_000
+"""Two blocks, as "2 MB" is written: the newest, which is written, and the oldest, which is read."""
 
 UNITS = {"b": 1, "bytes": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from windrow.runtime.rows.pending_rows import TIME
 from windrow.runtime.rows.row_space import known_since
 from windrow.runtime.share import Share
 from windrow.storage.blocks import Blocks, Snapshot
+from windrow.storage.working_set import NoRoomError
 from windrow.windows.entries import Entries, fields_of, joined, nothing
 
 
@@ -84,20 +85,49 @@ class PartitionSpaceState(KeyedSpace):
         new = self._numbered(self._taken(until))
         self._counts.widen(self._owners.width)
         self._were = self._needed()
-        held: HeldRows | None = None
         due = clock if self._window.is_early else until
-        for windows in due_key_windows(self._window, new, self._counts, before, due):
-            if held is None and self._window.bounded:
-                held = HeldRows(joined([self._rows.rows(self._of_due(new)), new]), self._owners is self.groups)
-            answers = self._unbounded(windows, new) if held is None else self._bounded(windows, held)
-            if answers is not None:
-                emit(answers)
+        if self._window.bounded:
+            self._in_parts(lambda: due_key_windows(self._window, new, self._counts, before, due), new, emit)
+        else:
+            for windows in due_key_windows(self._window, new, self._counts, before, due):
+                answers = self._unbounded(windows, new)
+                if answers is not None:
+                    emit(answers)
         self._new = new
         if len(new):
             self._counts.add(new.partials[0]["owner"], new.partials[0]["time"])
             if not self._window.bounded:
                 self._sums.add(Entries(new.panes, new.slots, new.partials[1:]), self.groups.width)
         self._passed = until
+
+    def _in_parts(
+        self,
+        due: Callable[[], Iterator[KeyWindows]],
+        new: Entries,
+        emit: Callable[[Answers], None],
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
+        """Answer the windows of one of so many parts of the keys; each by halves where its rows have no room together.
+
+        Rows of one key are folded together: those must have room.
+        """
+        needed, held = self._of_due(new), None
+        try:
+            for windows in due():
+                mine = windows if parts == 1 else windows.part(windows.owners % parts == part)
+                if held is None and len(mine):
+                    of_part = _of_part(needed, part, parts)
+                    fresh = new if parts == 1 else new.part(new.partials[0]["owner"] % parts == part)
+                    held = HeldRows(joined([self._rows.rows(of_part), fresh]), self._owners is self.groups)
+                answers = self._bounded(mine, held) if held is not None else None
+                if answers is not None:
+                    emit(answers)
+        except NoRoomError:
+            if held is not None or parts >= self._owners.width:
+                raise
+            self._in_parts(due, new, emit, part, 2 * parts)
+            self._in_parts(due, new, emit, part + parts, 2 * parts)
 
     def last_end(self, clock: int, newest: int) -> int:
         """Until when the clock must go for all rows up to `newest` to be answered."""
@@ -279,6 +309,13 @@ class PartitionSpaceState(KeyedSpace):
 def _folding(kernel: Kernel) -> Kernel:
     """The kernel that windows are folded by."""
     return kernel.clustering if isinstance(kernel, PointRows) else kernel
+
+
+def _of_part(needed: Needed, part: int, parts: int) -> Needed:
+    """Of the rows that are needed, those of one of so many parts of the keys."""
+    if parts == 1:
+        return needed
+    return lambda rows: needed(rows) & (rows.partials[0]["owner"] % parts == part)
 
 
 def _all(rows: Entries) -> np.ndarray:
