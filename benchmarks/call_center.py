@@ -22,4 +22,5 @@ _kpis = _loaded("kpis")
 FIELDS, FUNCTIONS, KEYS, WINDOW, kpi_queries = (
     _kpis.FIELDS, _kpis.FUNCTIONS, _kpis.KEYS, _kpis.WINDOW, _kpis.kpi_queries
 )  # fmt: skip
-write_calls = _loaded("generate").write_calls
+_generate = _loaded("generate")
+write_calls, CallCenter = _generate.write_calls, _generate.CallCenter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -72,7 +71,7 @@ def run_sql(rate: int, memory: str, home: Blocks, batch: int = 65_536) -> dict[s
         slowest = max(slowest, time.perf_counter() - start)
         events = ticks_table(ticks)
     took, cpu, done = time.perf_counter() - began, time.process_time() - cpu, ticks.rows - counted
-    _check(ticks, last)
+    check_last(ticks, last)
     store = query.shard._blocks
     return {
         "tuples a second of the stream": rate,
@@ -89,7 +88,7 @@ def run_sql(rate: int, memory: str, home: Blocks, batch: int = 65_536) -> dict[s
     }
 
 
-def _check(ticks: Ticks, answers: list[pa.Table] | None) -> None:
+def check_last(ticks: Ticks, answers: list[pa.Table] | None) -> None:
     """The last answers are those of the definition; the last instant of a batch may go on, and is not told yet."""
     assert answers
     told = answers[-1].filter(pc.equal(answers[-1]["op"], "+"))
@@ -144,12 +143,3 @@ def _moved(texts: dict[str, str], events: pa.Table, way: str) -> tuple[int, floa
         replayed.work_off(batch)
         most = max(most, home.bytes_held)
     return home.moved, most / 1e6
-
-
-if __name__ == "__main__":  # one rate of Table 1: python -m benchmarks.storage_sql 50000 /data/folder
-    folder = tempfile.mkdtemp(dir=sys.argv[2] if len(sys.argv) > 2 else None)
-    blocks = FileBlocks(Path(folder) / "window")
-    for name, value in run_sql(int(sys.argv[1]), LITTLE, blocks).items():
-        print(f"{name}: {value:,.6g}")
-    blocks.close()
-    (Path(folder) / "window").unlink()
