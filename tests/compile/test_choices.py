@@ -96,21 +96,27 @@ def told(found: pa.Table) -> list[tuple]:
 
 @pytest.fixture
 def calls(monkeypatch) -> Counter:
-    """Counts what is called of the maintenances, which answer only here."""
+    """Counts the windows that the maintenances answer, alone or together, which they do only here."""
     counted: Counter = Counter()
+    within: list[str] = []
 
-    def spied(name: str, kind: type) -> None:
-        method = "_whole" if hasattr(kind, "_whole") else "answer"
+    def spied(name: str, kind: type, method: str) -> None:
         own = getattr(kind, method)
 
         def spy(self, *given):
-            counted[name] += type(self) is kind
-            return own(self, *given)
+            if type(self) is kind and name not in within:
+                counted[name] += len(given[0]) if method == "answers" else 1
+            within.append(name)
+            try:
+                return own(self, *given)
+            finally:
+                within.pop()
 
         monkeypatch.setattr(kind, method, spy)
 
     for name, kind in MAINTENANCES.items():
-        spied(name, kind)
+        for method in ("_whole" if hasattr(kind, "_whole") else "answer", "answers"):
+            spied(name, kind, method)
     return counted
 
 

@@ -55,7 +55,7 @@ def test_figure_4_step_by_step(tmp_path):
     pool = window._pool
 
     def state() -> tuple[list[int], dict[int, int]]:
-        places = {number: place.slots[0] for (_, number), place in blocks._places.items()}
+        places = {number: place.runs[0][0] for (_, number), place in blocks._places.items()}
         return sorted(pool), places
 
     window.add(numbers(0, 4))  # 1: the recent block fills up
