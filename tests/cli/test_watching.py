@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from windrow.cli.figures import NONE_YET
 from windrow.cli.json_log import JsonLog
-from windrow.cli.view import LiveView, LogView
+from windrow.cli.view import LiveView, LogView, figures_table
 from windrow.cli.watch import StopSignals, watch
 
 FIGURES = {
@@ -163,3 +164,15 @@ def test_the_first_signal_stops_the_job_and_the_second_interrupts(
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
     assert "stopping after this batch" in capsys.readouterr().out
+
+
+def test_what_only_one_stream_tells_has_a_line_for_all() -> None:
+    """Rows that were shed are no fault of theirs: they are told beside those that were rejected."""
+    figures = [FIGURES | {"shed": 1_087, "share": 0.0625}, FIGURES | {"absent": {"v": {"files": 2, "rows": 12}}}]
+    for first, second in (figures, reversed(figures)):
+        out = io.StringIO()
+        Console(file=out, width=200).print(figures_table({"a": first, "b": second}))
+        lines = {line.split()[0]: line for line in out.getvalue().splitlines()}
+        assert "1,087 rows left out, takes 6.25% now" in lines["shed"] and NONE_YET in lines["shed"]
+        assert "column 'v' absent in 12 rows of 2 files" in lines["absent"] and NONE_YET in lines["absent"]
+        assert "1,087" not in lines["rejected"]

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import windrow
-from windrow.cli.figures import rejected
+from windrow.cli.figures import line_of
 from windrow.serve.metrics import metrics_text
 
 from .streams import START, finish, instants, put, rows_of, stream_of, until
@@ -77,7 +77,7 @@ def test_a_job_that_falls_behind_takes_the_share_that_its_checkpoint_notes_and_a
     shown = job.progress()["e"]
     job.stop()
     assert shown.shed > ROWS // 4 and shown.share < 1
-    assert "shed" in str(shown) and "shed" in rejected(shown)
+    assert "shed" in str(shown) and f"shed: {shown.shed:,} rows left out" in line_of("e", shown)
     text = metrics_text({"e": shown})
     assert f'windrow_shed_events_total{{stream="e"}} {float(shown.shed)}' in text
     assert f'windrow_share{{stream="e"}} {shown.share}' in text

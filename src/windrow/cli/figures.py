@@ -10,6 +10,12 @@ from windrow.spark.job.progress import absent_told
 
 Figures = Mapping[str, Any]
 NONE_YET = "-"
+ROWS = (
+    *("events", "clock", "windows", "rejected", "shed", "overflows", "absent", "dropped", "delay", "state"),
+    *("time", "dearest"),
+)
+"""The order in which a screen shows figures; some streams have not all of them."""
+
 MOST_DEAR = 2
 """So many of the dearest queries and sinks fit into a line."""
 
@@ -30,6 +36,7 @@ def rows_of(figures: Figures) -> dict[str, str]:
         "clock": clock(figures),
         "windows": f"{figures['windows']:,} answered",
         "rejected": rejected(figures),
+        **({"shed": shed(figures)} if figures.get("shed") else {}),
         "overflows": overflows(figures),
         **({"absent": absent(figures)} if figures.get("absent") else {}),
         "dropped": dropped(figures),
@@ -48,6 +55,7 @@ def line_of(stream: str, figures: Figures) -> str:
         f"clock {clock(figures)}",
         f"{figures['windows']:,} windows",
         f"rejected: {rejected(figures)}",
+        *([f"shed: {shed(figures)}"] if figures.get("shed") else []),
         f"overflows: {overflows(figures)}",
         *([f"absent: {absent(figures)}"] if figures.get("absent") else []),
         *([f"dropped: {dropped(figures)}"] if figures["dropped"] else []),
@@ -84,11 +92,18 @@ def rejected(figures: Figures) -> str:
         counted.append(f"{figures['duplicates']:,} duplicates")
     if figures.get("seam"):
         counted.append(f"{figures['seam']:,} at the seam of history and stream")
-    if figures.get("shed"):
-        counted.append(f"{figures['shed']:,} shed (takes {figures.get('share', 1.0):.2%} now)")
     if figures.get("missing_files"):
         counted.append(f"{figures['missing_files']:,} files missing")
     return ", ".join(counted) or "none"
+
+
+def shed(figures: Figures) -> str:
+    """How many rows were left out since the stream was delayed, and which share is taken now: no fault of theirs.
+
+    >>> shed({"shed": 1087, "share": 0.0625}), rejected({"rejected": {"late": 0}, "shed": 1087, "share": 0.0625})
+    ('1,087 rows left out, takes 6.25% now', 'none')
+    """
+    return f"{figures['shed']:,} rows left out, takes {figures.get('share', 1.0):.2%} now"
 
 
 def overflows(figures: Figures) -> str:

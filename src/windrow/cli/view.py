@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from windrow.cli.figures import NONE_YET, Figures, line_of, rows_of, shown_name
+from windrow.cli.figures import NONE_YET, ROWS, Figures, line_of, rows_of, shown_name
 
 LOG_SECONDS = 5.0
 MOST_QUERIES = 12
@@ -113,8 +113,9 @@ def figures_table(streams: Mapping[str, Figures]) -> Table:
     for stream in streams:
         table.add_column(shown_name(stream), header_style="bold", overflow="fold")
     columns = [rows_of(figures) for figures in streams.values()]
-    for name in columns[0]:
-        table.add_row(name, *(column[name] for column in columns))
+    told = {name for column in columns for name in column}
+    for name in (name for name in ROWS if name in told):
+        table.add_row(name, *(column.get(name, NONE_YET) for column in columns))
     return table
 
 
