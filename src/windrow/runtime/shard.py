@@ -52,7 +52,8 @@ class Shard:
         self.streams: dict[str, StreamState] = {}
         for plan in self.plan.streams:
             own = streams.get(plan.stream, {})
-            state = StreamState(plan, self._blocks, own, known.get(plan.stream), self.plan.forgets)
+            older_state = known.get(plan.stream)
+            state = StreamState(plan, self._blocks, own, older_state, self.plan.forgets, dict(self.plan.begun))
             self.streams[plan.stream] = state
         self._away = streams_away(kept, self.streams, self.plan.forgets, self._blocks)
         answering: list[AnyQuery] = [query for plan in self.plan.streams for query in plan.queries]

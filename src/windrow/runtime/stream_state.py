@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from windrow.plan.nodes.query_plan import QueryPlan
 from windrow.plan.nodes.spaces import RowSpace, Space
 from windrow.plan.nodes.stream_plan import StreamPlan
 from windrow.plan.windows.session_window import SessionWindow
+from windrow.runtime.answers.audience import Audience
 from windrow.runtime.answers.query_answers import QueryAnswers
 from windrow.runtime.contracts import KeptSpace
 from windrow.runtime.late import Answered, corrected_events, late_events
@@ -52,8 +54,12 @@ class StreamState:
         kept: Mapping[str, Any],
         older: StreamState | None = None,
         forgets: Collection[str] = (),
+        begun: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """As `kept` has it; an `older` view of the same state gives what it has in memory. `forgets` was dropped."""
+        """As `kept` has it; an `older` view of the same state gives what it has in memory. `forgets` was dropped.
+
+        `begun` is how often the answers of queries have begun anew.
+        """
         self.plan, self._blocks = plan, blocks
         self._settled_to: int | None = kept.get("settled_to")
         self.newest: int | None = kept.get("newest")
@@ -76,7 +82,13 @@ class StreamState:
             if space.name in known:
                 state.adopt(known[space.name])
             self.spaces[space] = state
-        self._told = QueryAnswers(plan, blocks, states)
+        asking: dict[str, list[str]] = {}
+        for query in plan.queries:
+            if query.is_compared:
+                asking.setdefault(query.compared, []).append(query.name)
+        known_of = {name for name in asking if f"changes-{name}" in states}
+        audience = Audience(asking, kept.get("audience"), known_of, begun, self._aside.moves)
+        self._told = QueryAnswers(plan, blocks, states, audience)
         told_since: dict[str, int | None] = kept.get("told_since", {})
         correcting = [query.answer_name for query in plan.queries if plan.correct_us]
         self._told_since = {name: told_since.get(name, self.clock) for name in correcting}
@@ -191,6 +203,7 @@ class StreamState:
         kept |= {"wall": self._wall.snapshot(), "settled_to": self._settled_to}
         kept |= {"told_since": self._told_since} if self._told_since else {}
         kept |= {"rows_shared": True} if self.plan.row_spaces else {}
+        kept |= {"audience": self._told.audience.snapshot()}
         return kept | {"differences": self._told.snapshot(), "aside": self._aside.snapshot(), "held": self.plan.held}
 
     def space_of(self, query: QueryPlan) -> SpaceState:

@@ -67,6 +67,9 @@ class StagePlan:
     forgets: tuple[str, ...] = ()
     """Names of state that was dropped: it is deleted, where no query asks for it any more."""
 
+    begun: tuple[tuple[str, int], ...] = ()
+    """How often the answers of queries have begun anew where sinks hold them, by name, where they have."""
+
     @classmethod
     def of(cls, stream: StreamPlan) -> StagePlan:
         """A stage that only folds the windows of one stream."""

@@ -1,5 +1,6 @@
 """What queries are told: rows, differences, clusters with their numbers, and what is made of them.
 
+audience          Which queries have been told of the last answers that new ones are compared with
 changed_items     The rows that a window holds, as changes: those that have come, and those that have gone
 changed_rows      Changes as their reader sees them: `-` what a group had, `+` what it has
 cluster_rows      The clusters of answered windows, in columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,13 @@ class LastAnswer:
     rows: pa.RecordBatch
 
 
+class Told(NamedTuple):
+    """What some windows change; `whole` is that for who has been told nothing before, if any window was compared."""
+
+    changes: list[pa.RecordBatch]
+    whole: list[pa.RecordBatch] | None
+
+
 class Differences:
     """Compares the answers of one query, window by window, and tells what differs.
 
@@ -57,32 +65,39 @@ class Differences:
         self._nothing, self._stale, self._changed = self._held, snapshot is not None, False
 
     def told(
-        self, answers: pa.RecordBatch, slots: np.ndarray, clusters: ClusterRows | None, noise: Noise
-    ) -> list[pa.RecordBatch]:
+        self, answers: pa.RecordBatch, slots: np.ndarray, clusters: ClusterRows | None, noise: Noise, anew: bool
+    ) -> Told:
         """What the answers of some windows change; row i of `answers` is of the group in slot `slots[i]`.
 
-        `noise` are columns that may be off by rounding, with how far: what differs by no more stays what it was.
+        `noise` are columns that may be off by rounding, with how far: what differs by no more stays what it was. The
+        whole is found out where it is told `anew`.
         """
         self._load()
         ends = pc.cast(answers.column("window_end"), pa.int64()).to_numpy()
         edges = [0, *(np.flatnonzero(np.diff(ends)) + 1).tolist(), len(ends)] if len(ends) else []
         rows = answers.select(self._kept.names)
         numbers = np.zeros(len(ends), np.int64) if clusters is None else clusters.numbers
-        found = []
+        found: list[pa.RecordBatch] = []
+        first: tuple[int, LastAnswer] | None = None
         for low, high in pairwise(edges):
             window = self._window.last_ended(int(ends[low]))
-            found += self.emptied(window - 1)
+            found += self.emptied(window - 1).changes
+            first = first or ((window, self._nothing) if found else None)
             fates = {} if clusters is None else clusters.followed[window].fates()
             held = LastAnswer(slots[low:high], numbers[low:high], rows.slice(low, high - low))
             found.append(self._compared(window, held, fates, {name: far[low:high] for name, far in noise.items()}))
-        return [batch for batch in found if batch.num_rows]
+            first = first or (window, self._held)
+        if first is None:
+            return Told([], None)
+        whole = [self._whole(*first), *found[1:]] if anew else []
+        return Told(*([batch for batch in told if batch.num_rows] for told in (found, whole)))
 
-    def emptied(self, last: int) -> list[pa.RecordBatch]:
+    def emptied(self, last: int) -> Told:
         """Window `last` has ended, and there was no answer after the one that was told last: all it held is gone."""
         self._load()
         if self._last is None or self._last >= last or not len(self._held.slots):
-            return []
-        return [self._compared(self._last + 1, self._nothing, {}, {})]
+            return Told([], None)
+        return Told([self._compared(self._last + 1, self._nothing, {}, {})], [])
 
     def release(self, slots: np.ndarray) -> None:
         """The groups in `slots` have left every window; the slots will be given to others."""
@@ -137,6 +152,16 @@ class Differences:
             _again(old, new, place, self._keys)
         new = _steady(old, new, place, noise)
         self._last, self._held, self._changed = window, new, True
+        return self._changes(window, old, new, place, fates)
+
+    def _whole(self, window: int, held: LastAnswer) -> pa.RecordBatch:
+        """All that a window holds, as what has come."""
+        return self._changes(window, self._nothing, held, np.full(len(held.slots), -1), {})
+
+    def _changes(
+        self, window: int, old: LastAnswer, new: LastAnswer, place: np.ndarray, fates: Fates
+    ) -> pa.RecordBatch:
+        """The same, where row i of the new ones is that of the old ones at `place[i]`, if there is one."""
         both = np.flatnonzero(place >= 0)
         differs = np.ones(len(place), bool)
         differs[both] = ~_same(new.rows, both, old.rows, place[both], self._keys)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from windrow.kernels.rounding import alike, numbers_in
 from windrow.plan.nodes.clusters import cluster_answer
 from windrow.plan.nodes.query_plan import QueryPlan
-from windrow.runtime.answers.differences import Noise
+from windrow.runtime.answers.differences import Noise, Told
 from windrow.runtime.answers.places import Places
 from windrow.runtime.keys import encode_keys
 from windrow.runtime.share import Share
@@ -57,18 +57,21 @@ class LineDifferences:
         levels = [] if level is None else [pa.repeat(pa.scalar(level, pa.int32()), len(places.times))]
         self._windows.append(([*levels, *keys], places))
 
-    def told(self, following: Following | None = None) -> list[pa.RecordBatch]:
-        """What all that has been gathered changes, by time; with `following` windows over time that are empty, too."""
+    def told(self, following: Following | None = None, anew: bool = False) -> Told:
+        """What all that has been gathered changes, by time; with `following` windows over time that are empty, too.
+
+        Where it is told `anew`, the whole has what was held of all lines, unless it has gone or changed first.
+        """
         self._load()
         if following is not None:
             self._follow(following)
         if not self._rows and not self._windows:
-            return []
+            return Told([], None)
         compared = _Compared(self)
-        changes = compared.changes()
+        changes, whole = compared.changes(anew)
         self._rows, self._windows = [], []
         self._held, self._when, self._changed = compared.held, compared.when, True
-        return [changes] if changes.num_rows else []
+        return Told(*([batch] if batch.num_rows else [] for batch in (changes, whole)))
 
     def keep(self, share: Share, by: Sequence[int], others: np.ndarray) -> None:
         """Let go of the rows of groups that are not of `share`, by their keys at the places `by`.
@@ -177,8 +180,11 @@ class _Compared:
         begins = np.concatenate([[True], np.diff(self._window_line) != 0])
         self._turn = np.arange(len(windows)) - np.maximum.accumulate(np.where(begins, np.arange(len(windows)), 0))
 
-    def changes(self) -> pa.RecordBatch:
-        """What differs, as rows of what is and what was."""
+    def changes(self, anew: bool) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """What differs, as rows of what is and what was; and the same for who has been told nothing of what was held.
+
+        The latter is nothing, unless it is told `anew`.
+        """
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         current = np.full(int(self._group.max(initial=-1)) + 1, -1)
         held = np.arange(self._old)
@@ -208,6 +214,18 @@ class _Compared:
             held = np.concatenate([held[~mine], new])
         self._keep(held)
         has, had, at = (np.concatenate(parts) for parts in zip(*found))
+        changes = self._in_order(has, had, at)
+        if not anew:
+            return changes, changes.slice(0, 0)
+        untouched = np.setdiff1d(np.arange(self._old), had)
+        had = np.where(had < self._old, -1, had)
+        there = (has >= 0) | (had >= 0)
+        first = np.full(len(untouched), self._window_time.min())
+        nothing = np.full(len(untouched), -1)
+        sides = ((untouched, has), (nothing, had), (first, at))
+        return changes, self._in_order(*(np.concatenate([one, other[there]]) for one, other in sides))
+
+    def _in_order(self, has: np.ndarray, had: np.ndarray, at: np.ndarray) -> pa.RecordBatch:
         by_time = np.argsort(at, kind="stable")
         return self._rows(has[by_time], had[by_time], at[by_time])
 

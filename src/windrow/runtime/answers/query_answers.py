@@ -17,9 +17,10 @@ from windrow.plan.windows.parts import NestedWindow, level_of, parts_of
 from windrow.plan.windows.row_levels import NestedRows, row_parts
 from windrow.plan.windows.row_window import CountWindow
 from windrow.plan.windows.time_window import TimeWindow
+from windrow.runtime.answers.audience import Audience
 from windrow.runtime.answers.changed_items import changed_items
 from windrow.runtime.answers.corrections import told_again, told_first
-from windrow.runtime.answers.differences import Differences
+from windrow.runtime.answers.differences import Differences, Told
 from windrow.runtime.answers.join_levels import RowLevels, rows_of_levels
 from windrow.runtime.answers.line_differences import Following, LineDifferences
 from windrow.runtime.answers.places import Places
@@ -47,7 +48,8 @@ class QueryAnswers:
     their names here: a space of a thousand windows has a plan that takes long to compare.
     """
 
-    def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, Snapshot]) -> None:
+    def __init__(self, plan: StreamPlan, blocks: Blocks, kept: Mapping[str, Snapshot], audience: Audience) -> None:
+        self.audience = audience
         self._user = dict(plan.user_code)
         self._asking: dict[tuple[str, TimeWindow | CountWindow | None], list[QueryPlan]] = {}
         for space in plan.spaces:
@@ -83,7 +85,7 @@ class QueryAnswers:
             outcome.alone += answers.count
         else:
             outcome.answer(_kind(name, answers), answers.told_apart)
-        told: dict[str, list[pa.RecordBatch]] = {}
+        told: dict[str, Told] = {}
         followed: dict[str, Answers] = {}
         for query in self._asking[name, answers.window]:
             mine = answers
@@ -113,21 +115,24 @@ class QueryAnswers:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 batches = [row_by_row(query, batch) if query.items else batch]
             elif (compared := self._compared_as[query.name]) in told:
-                batches, overflows = told[compared], 0
+                batches, overflows = self._mine(query, told[compared]), 0
             elif compared in self._lines:
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 clusters, places = mine.clusters_for(query), mine.places
                 places = places if clusters is None else places.taken(clusters.rows)
                 self._lines[compared].add(batch, places, answer_rounding(query, mine, self._user))
-                batches = told[compared] = []
+                batches, told[compared] = [], Told([], None)
             else:
                 clusters = mine.clusters_for(query)
                 batch, overflows = answer_rows(query, state.groups, mine, self._user)
                 slots = mine.slots if clusters is None else mine.slots[clusters.rows]
                 noise = answer_rounding(query, mine, self._user)
-                batches = told[compared] = self._differences[compared].told(batch, slots, clusters, noise)
+                anew = self.audience.has_new(compared)
+                told[compared] = self._differences[compared].told(batch, slots, clusters, noise, anew)
+                batches = self._mine(query, told[compared])
             outcome.failed += overflows
             outcome.add(query.name, batches)
+        self._have_told(told)
 
     def correct(
         self, space: AnySpace, state: SpaceState, outcome: Outcome, since: Mapping[str, int | None], told: Correction
@@ -173,20 +178,21 @@ class QueryAnswers:
 
     def changes(self, clock: int, newest: int | None, outcome: Outcome) -> None:
         """Tell what differs where each key or each level has windows of its own: all answers have been given by now."""
-        told: dict[str, list[pa.RecordBatch]] = {}
+        told: dict[str, Told] = {}
         asking = {query.name: (name, query) for changing in self._changing.values() for name, query in changing}
         for name, query in asking.values():  # each once, though it may be answered by several spaces
             if name not in self._lines:
                 continue
             if name not in told:
                 following = _following(query.window, clock, newest) if isinstance(query.window, TimeWindow) else None
-                told[name] = self._lines[name].told(following)
-            batches = told[name]
+                told[name] = self._lines[name].told(following, self.audience.has_new(name))
+            batches = self._mine(query, told[name])
             outcome.add(query.name, [changed_items(query, batch) for batch in batches] if query.items else batches)
+        self._have_told(told)
 
     def empty(self, space: AnySpace, clock: int, newest: int | None, outcome: Outcome) -> None:
         """Tell what is gone because windows have ended that hold nothing; with `newest` the input has ended there."""
-        told: dict[str, list[pa.RecordBatch]] = {}
+        told: dict[str, Told] = {}
         for name, query in self._changing[space.name]:
             if name in self._lines:
                 continue
@@ -196,7 +202,8 @@ class QueryAnswers:
                 if newest is not None:
                     last = max(last, query.window.last_over(newest))
                 told[name] = self._differences[name].emptied(last)
-            outcome.add(query.name, told[name])
+            outcome.add(query.name, self._mine(query, told[name]))
+        self._have_told(told)
 
     def release(self, space: AnySpace, slots: np.ndarray) -> None:
         """Groups have gone, and their slots will be those of others."""
@@ -225,6 +232,17 @@ class QueryAnswers:
     def snapshot(self) -> Snapshot:
         compared = {f"changes-{name}": differences.snapshot() for name, differences in self._all().items()}
         return compared | {name: follower.snapshot() for name, follower in self._followers.items()}
+
+    def _mine(self, query: QueryPlan, told: Told) -> list[pa.RecordBatch]:
+        """What one of those who share what is compared is told."""
+        if told.whole is None or not self.audience.is_new(self._compared_as[query.name], query.name):
+            return told.changes
+        return told.whole
+
+    def _have_told(self, told: Mapping[str, Told]) -> None:
+        for name, each in told.items():
+            if each.whole is not None:
+                self.audience.tell(name)
 
     def _of(self, space: RowSpace) -> list[RowFollower]:
         return [follower for follower in self._followers.values() if follower.space == space]

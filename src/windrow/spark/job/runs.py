@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -13,7 +14,7 @@ from windrow.current.answers import Answers
 from windrow.errors import SettingsError
 from windrow.language import CreateIndex, parse_query, to_sql
 from windrow.places.place import AnyPlace, place_of
-from windrow.plan.nodes.stage import AnyQuery
+from windrow.plan.nodes.stage import AnyQuery, StagePlan
 from windrow.plan.nodes.wanted import Wanted
 from windrow.plan.sink import HOLDS_CHANGES, Sink
 from windrow.plan.window_index import bind_index, index_sink
@@ -23,7 +24,7 @@ from windrow.spark.job.forget_state import forgetting
 from windrow.spark.job.keepers import choose_keepers, read_keepers, write_keepers
 from windrow.spark.job.sink_writers import SinkWriters
 from windrow.spark.job.stream_run import StreamRun
-from windrow.spark.sinks.answer_files import forget_answers
+from windrow.spark.sinks.answer_files import forget_answers, times_begun_anew
 from windrow.spark.sinks.covered import Coverage
 from windrow.spark.sinks.keep_answers import Keeping
 from windrow.spark.sinks.shared_index import wider_indexes
@@ -99,7 +100,7 @@ class Runs:
         wider = wider_indexes(queries, sinks)
         return StreamRun(
             self._spark,
-            forgetting(plan, QueryEdits.read(self._checkpoint)),
+            self._counted(forgetting(plan, QueryEdits.read(self._checkpoint))),
             self._sources,
             self._checkpoint,
             {
@@ -113,6 +114,13 @@ class Runs:
             self._may_commit,
             None if is_connect(self._spark) else keeping,
         )
+
+    def _counted(self, plan: StagePlan) -> StagePlan:
+        """The same plan, which tells who begins anew from who has been told already, in all its stages."""
+        names = sorted({query.name for stage in plan.stages for query in stage.queries})
+        begun = tuple((name, count) for name in names if (count := times_begun_anew(self._checkpoint, name)))
+        before = None if plan.before is None else self._counted(plan.before)
+        return replace(plan, begun=begun, before=before)
 
     def _rejecting(self, query: AnyQuery) -> dict[str, AnyWriter]:
         """Who writes the rejected events of each stream that `query` reads, where its Spark query keeps them."""
