@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -128,6 +129,20 @@ def test_a_query_that_is_away_for_no_batch_goes_on(window: str):
     core = with_plan(core, alone)
     core.step(ticks(60, 60))
     core = with_plan(core, both)
+    outcomes = core.step(ticks(60, 75))
+    assert told(outcomes, both, "q0") == told(outcomes, both, "q1") != []
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_the_queries_of_a_checkpoint_from_before_have_been_told(window: str):
+    text = COUNTED.format(WINDOWS[window]) + "CHANGES"
+    both = plan_of([text, text], SCHEMA)
+    core = Core(both)
+    core.step(ticks(0, 60))
+    kept = json.loads(core.snapshots[0])
+    del kept["streams"]["ticks"]["audience"]
+    core.snapshots = [json.dumps(kept).encode()]
+    core = with_plan(core, both, {"q1": 2})
     outcomes = core.step(ticks(60, 75))
     assert told(outcomes, both, "q0") == told(outcomes, both, "q1") != []
 
