@@ -14,6 +14,7 @@ from windrow.operators.changes import Changes, joined, nothing
 from windrow.operators.join_side import JoinSide, Waiting
 from windrow.operators.operator import Evaluate
 from windrow.operators.pairs import matches
+from windrow.operators.repository import range_of
 from windrow.operators.row_table import RowTable
 from windrow.operators.row_wise import true_rows
 from windrow.plan.nodes.joins import Join
@@ -51,8 +52,15 @@ class JoinRows:
     """
 
     def __init__(
-        self, node: Join, evaluate: Evaluate, family: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self,
+        node: Join,
+        evaluate: Evaluate,
+        family: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
+        every_instant: bool = False,
     ) -> None:
+        """With `every_instant` no row comes later than its time, so that those of a stream leave as they came."""
         snapshot = snapshot or {"keys": None, "sides": [None, None]}
         self._node, self._evaluate = node, evaluate
         inputs = (node.left, node.right)
@@ -62,7 +70,9 @@ class JoinRows:
         self._keys = RowTable(types, (), f"{family}.keys", blocks, snapshot["keys"])
         self._types = [side.types for side in inputs]
         self._sides = [
-            JoinSide(types, f"{family}.{name}", blocks, kept, waiting_of(node, i))
+            JoinSide(
+                types, f"{family}.{name}", blocks, kept, waiting_of(node, i), every_instant and leaves_in_turn(node, i)
+            )
             for i, (types, name, kept) in enumerate(zip(self._types, ("left", "right"), snapshot["sides"]))
         ]
         between = node.between
@@ -108,7 +118,17 @@ class JoinRows:
             if known is not None:
                 changes = changes.keep(known)
         columns = [changes.columns[place] for place in self._places[side]]
-        return Keyed(changes, self._keys.slots_of(columns, len(changes)), self._sides[side].instants(changes))
+        return Keyed(changes, self._numbers(self._sides[side], columns, changes), self._sides[side].instants(changes))
+
+    def _numbers(self, side: JoinSide, columns: Sequence[pa.Array], changes: Changes) -> np.ndarray:
+        """The number of the key of each change; a row that leaves in turn has had it since it came."""
+        comes = changes.weights > 0
+        if not side.in_turn or comes.all():
+            return self._keys.slots_of(columns, len(changes))
+        mask, keys = pa.array(comes), np.empty(len(changes), np.int64)
+        coming = self._keys.slots_of([column.filter(mask) for column in columns], int(comes.sum()))
+        keys[comes], keys[~comes] = coming, side.keys_in_turn(coming, len(changes) - len(coming))
+        return keys
 
     def _with_those_there(self, keyed: Keyed, side: int, low: int, high: int) -> Iterator[Changes]:
         """New rows with those of `side` that are there."""
@@ -214,6 +234,12 @@ def waiting_of(node: Join, side: int) -> Waiting | None:
     if side == 0:
         return Waiting(node.left.names.index(node.between.left), node.between.left_waits_us)
     return Waiting(node.right.names.index(node.between.right), node.between.right_waits_us)
+
+
+def leaves_in_turn(node: Join, side: int) -> bool:
+    """Whether the rows of one side come as events do and leave as they came, and none is forgotten before."""
+    waiting = waiting_of(node, side)
+    return range_of(node.children[side]) is not None and (waiting is None or waiting.waits_us is None)
 
 
 def _all_places(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:

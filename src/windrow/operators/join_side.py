@@ -20,6 +20,9 @@ no row that comes can meet it. Only where a condition compares instants are ther
 
 NONE = np.empty(0, np.int64)
 
+LONG_AGO = -(2**63)
+"""When rows leave that have left."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -34,6 +37,9 @@ class JoinSide:
 
     Rows are told apart by their time and their end as well, so that what a `-` takes away is what its `+` brought. A
     row that no other can meet any more, since it has ended or its `waiting` is over, is passed over and forgotten.
+
+    Rows that leave `in_turn` are those of a stream, all there for as long: each comes once, and the first `-` takes
+    away the first that is there. Nothing is looked for, and what left is a number, not a change of each row.
     """
 
     def __init__(
@@ -43,12 +49,16 @@ class JoinSide:
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         waiting: Waiting | None = None,
+        in_turn: bool = False,
     ) -> None:
-        self._types, self._waiting = tuple(types), waiting
+        self._types, self._waiting, self.in_turn = tuple(types), waiting, in_turn
         side, times = ("weight", "key", "next"), (UNTIL,) if waiting is None else (UNTIL, INSTANT, LEAVES)
-        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, family, blocks, snapshot, times)
+        self._rows = RowTable([*types, pa.int64(), pa.int64()], side, family, blocks, snapshot, times, not in_turn)
         if not self._rows.complete:
             self._read_times()
+        self._gone = 0
+        if in_turn:
+            self._leave_up_to(self._left_before(snapshot))
         self._heads = np.full(0, -1)
         self._in_order = True
         self._link(0)
@@ -97,8 +107,20 @@ class JoinSide:
         times = since.to_numpy()
         return Changes(times, times, until.to_numpy(), self._rows.side["weight"][entries], tuple(columns))
 
+    def keys_in_turn(self, coming: np.ndarray, count: int) -> np.ndarray:
+        """The keys of the `count` rows that leave next, of those that are there and those that are `coming`."""
+        side, first = self._rows.side, slice(self._gone, min(self._gone + count, len(self._rows)))
+        there = np.repeat(side["key"][first], side["weight"][first])
+        return np.concatenate([there, coming])[:count]
+
     def add(self, keys: np.ndarray, changes: Changes, instants: np.ndarray) -> None:
         known = len(self._rows)
+        if self.in_turn:
+            comes = changes.weights > 0
+            self._append(keys[comes], changes.keep(comes), instants[comes])
+            self._link(known)
+            self._leave(len(changes) - int(comes.sum()))
+            return
         identity = [*changes.columns, pa.array(changes.since), pa.array(changes.until)]
         slots = self._rows.slots_of(identity, len(changes))
         side = self._rows.side
@@ -114,6 +136,7 @@ class JoinSide:
             side = self._rows.side
             kept = self._rows.sweep((side["weight"] != 0) & (side.get(LEAVES, side[UNTIL]) > clock))
             if kept is not None:
+                self._gone = 0
                 self._heads = np.full(0, -1)
                 self._link(0)
 
@@ -135,7 +158,37 @@ class JoinSide:
         self._rows.save(version)
 
     def snapshot(self) -> Snapshot:
-        return self._rows.snapshot()
+        return self._rows.snapshot() | ({"gone": self._gone} if self.in_turn else {})
+
+    def _append(self, keys: np.ndarray, changes: Changes, instants: np.ndarray) -> None:
+        slots = self._rows.append([*changes.columns, pa.array(changes.since), pa.array(changes.until)], len(changes))
+        side = self._rows.side
+        side["weight"][slots], side["key"][slots] = changes.weights, keys
+        self._time(slots, changes.until, instants)
+
+    def _leave(self, count: int) -> None:
+        """The next `count` rows leave. In older checkpoints one may be there several times, and leaves as often."""
+        weights = self._rows.side["weight"][self._gone : min(self._gone + count, len(self._rows))]
+        left = np.cumsum(weights)
+        whole = int(np.searchsorted(left, count, side="right"))
+        rest = count - (int(left[whole - 1]) if whole else 0)
+        if rest and whole < len(weights):
+            weights[whole] -= rest
+            self._rows.touch(np.array([self._gone + whole]))
+        self._leave_up_to(self._gone + whole)
+
+    def _leave_up_to(self, gone: int) -> None:
+        """Rows before `gone` are there no more: who follows a chain to one of them need not go on."""
+        side, left = self._rows.side, slice(self._gone, gone)
+        side["weight"][left] = 0
+        side[LEAVES if LEAVES in side else UNTIL][left] = LONG_AGO
+        self._gone = gone
+
+    def _left_before(self, snapshot: Snapshot | None) -> int:
+        """How many rows had left when the snapshot was made; older ones say so by how often each is there."""
+        weights = self._rows.side["weight"][: len(self._rows)]
+        some = np.flatnonzero(weights)
+        return max(int((snapshot or {}).get("gone", 0)), int(some[0]) if len(some) else len(weights))
 
     def _time(self, slots: np.ndarray, until: np.ndarray, instants: np.ndarray) -> None:
         """Note until when the rows in `slots` are there."""

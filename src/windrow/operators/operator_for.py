@@ -112,11 +112,11 @@ def operator_for(
         case SetNode():
             return SetRows(rule_of(node), node.types, *place)
         case Join(kind="inner"):
-            return JoinRows(node, around.evaluate, *place)
+            return JoinRows(node, around.evaluate, *place, around.ends is None)
         case Join(final=True):
             return FinalJoinRows(node, around.evaluate, *place)
         case Join():
-            return OuterJoinRows(node, around.evaluate, *place)
+            return OuterJoinRows(node, around.evaluate, *place, around.ends is None)
         case Ranked():
             return RankRows(node, *place, around.ends)
         case Single():

@@ -31,12 +31,18 @@ class OuterJoinRows:
     """
 
     def __init__(
-        self, node: Join, evaluate: Evaluate, family: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self,
+        node: Join,
+        evaluate: Evaluate,
+        family: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
+        every_instant: bool = False,
     ) -> None:
         snapshot = snapshot or {}
         self._node = node
         self._types = [node.left.types, node.right.types]
-        self._pairs = JoinRows(node, evaluate, f"{family}.pairs", blocks, snapshot.get("pairs"))
+        self._pairs = JoinRows(node, evaluate, f"{family}.pairs", blocks, snapshot.get("pairs"), every_instant)
         rule = Rule.WITH if node.kind == "semi" else Rule.WITHOUT
         names = {"left": "alone", "right": "alone_right"}
         self._alone = {

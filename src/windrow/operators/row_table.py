@@ -29,7 +29,8 @@ class RowTable:
     `side` are columns of int64 beside the rows, 0 for new ones, which are always in memory, as the index is. Those that
     are `derived` from the rows are stored only where rows are in blocks; else whoever opens the table makes them again,
     if it is not `complete`. Slots are never reused: when most of them are no longer needed, `sweep` numbers the others
-    anew. State is in chunks of slots, of which only the touched ones are written.
+    anew. State is in chunks of slots, of which only the touched ones are written. Rows that are not `sought` are put
+    there by `append`, each in a slot of its own, and are known by their slots alone.
 
     >>> from windrow.storage.blocks import MemoryBlocks
     >>> table = RowTable([pa.string()], ("n",), "items", MemoryBlocks())
@@ -47,7 +48,9 @@ class RowTable:
         blocks: Blocks,
         snapshot: Snapshot | None = None,
         derived: Sequence[str] = (),
+        sought: bool = True,
     ) -> None:
+        self._sought = sought
         self._types, self._names, self._derived = tuple(types), (*side, *derived), frozenset(derived)
         self._family, self._store = f"{family}.pages", blocks
         self._chunks = SlotChunks(family, blocks, snapshot, keeps=False)
@@ -63,17 +66,19 @@ class RowTable:
 
     def _open(self, pages: Snapshot | None) -> None:
         if pages is not None:
-            self._stored = RowsInBlocks(self._types, self._family, self._store, pages)
+            self._stored = RowsInBlocks(self._types, self._family, self._store, pages, self._sought)
             self._rows = self._stored if len(self._stored) else self._rows
         self.complete = self._rows is self._stored
         batches: Iterable[pa.RecordBatch] = self._chunks.each()
         if self.complete and self._stored is not None:
             batches = list(batches)  # without rows they are small
-            self._stored.restore(np.concatenate([batch.column(HASH).to_numpy() for batch in batches]))
+            without = [np.zeros(batch.num_rows, np.int64) for batch in batches]
+            hashes = [batch.column(HASH).to_numpy() for batch in batches] if self._sought else without
+            self._stored.restore(np.concatenate(hashes))
         done = 0
         for batch in batches:
             if not self.complete:
-                self._rows.slots_of([batch.column(f"row_{i}") for i in range(len(self._types))], batch.num_rows)
+                self._put([batch.column(f"row_{i}") for i in range(len(self._types))], batch.num_rows)
             slots = slice(done, done + batch.num_rows)
             done = slots.stop
             self._fit_side()
@@ -112,11 +117,11 @@ class RowTable:
         rows = self._rows
         if isinstance(rows, RowsInBlocks):
             return
-        self._stored = self._stored or RowsInBlocks(self._types, self._family, self._store)
+        self._stored = self._stored or RowsInBlocks(self._types, self._family, self._store, sought=self._sought)
         self._stored.begin(len(rows), rows.nbytes * len(rows) // rows.capacity)
         for start in range(0, len(rows), PART):
             columns = rows.columns_of(np.arange(start, min(start + PART, len(rows))))
-            self._stored.append(columns, hashes_of(self._types, columns))
+            self._stored.append(columns, self._hashes(columns))
         before, self._rows = self.nbytes, self._stored
         self._chunks.touch(np.arange(len(self)))
         self._fit_side()
@@ -129,6 +134,14 @@ class RowTable:
         known = len(self)
         slots = self._rows.slots_of(columns, rows)
         self._chunks.touch(np.arange(known, len(self)))
+        self._fit_side()
+        self._claim()
+        return slots
+
+    def append(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
+        """New slots for rows that nobody seeks."""
+        slots = self._put(columns, rows)
+        self._chunks.touch(slots)
         self._fit_side()
         self._claim()
         return slots
@@ -159,7 +172,8 @@ class RowTable:
             rows = RowsInMemory(self._types)
             for start in range(0, len(kept), PART):
                 part = kept[start : start + PART]
-                rows.slots_of(self._rows.columns_of(part), len(part))
+                put = rows.slots_of if self._sought else rows.append
+                put(self._rows.columns_of(part), len(part))
             if self._stored is not None:
                 self._stored.clear()
             self._rows = rows
@@ -180,12 +194,26 @@ class RowTable:
 
     def _saved(self, slots: slice) -> dict[str, pa.Array]:
         if isinstance(self._rows, RowsInBlocks):
-            names, saved = self._names, {HASH: pa.array(self._rows.hashes[slots].copy())}
+            names = self._names
+            saved = {HASH: pa.array(self._rows.hashes[slots].copy())} if self._sought else {}
         else:
             rows = self._rows.columns_of(np.arange(slots.start, slots.stop))
             names = tuple(name for name in self._names if name not in self._derived)
             saved = {f"row_{i}": column for i, column in enumerate(rows)}
         return saved | {name: pa.array(self.side[name][slots].copy()) for name in names}
+
+    def _put(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
+        """The slots of rows, new ones where they are not sought."""
+        if self._sought:
+            return self._rows.slots_of(columns, rows)
+        if isinstance(self._rows, RowsInMemory):
+            return self._rows.append(columns, rows)
+        known = len(self._rows)
+        self._rows.append(tuple(columns), self._hashes(columns))
+        return np.arange(known, known + rows)
+
+    def _hashes(self, columns: Sequence[pa.Array]) -> np.ndarray:
+        return hashes_of(self._types, columns) if self._sought else np.zeros(len(columns[0]), np.int64)
 
     def _fit_side(self) -> None:
         """Make room beside all rows that there is room for."""

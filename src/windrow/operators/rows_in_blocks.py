@@ -20,6 +20,9 @@ from windrow.storage.working_set import distance
 PAGE_BYTES = 64 * 1024
 """What a block of rows holds before it is compressed."""
 
+LARGE_BYTES = 1024 * 1024
+"""The same where rows are not looked for one by one: those that a join meets are in all blocks."""
+
 FEWEST, MOST = 16, 8192
 """Rows in a block, however large or small they are."""
 
@@ -43,9 +46,18 @@ class RowsInBlocks:
     """
 
     def __init__(
-        self, types: Sequence[pa.DataType], family: str, blocks: Blocks, snapshot: Snapshot | None = None
+        self,
+        types: Sequence[pa.DataType],
+        family: str,
+        blocks: Blocks,
+        snapshot: Snapshot | None = None,
+        sought: bool = True,
     ) -> None:
-        """As the snapshot has it, but for the hashes of its rows, which `restore` gives back."""
+        """As the snapshot has it, but for the hashes of its rows, which `restore` gives back.
+
+        Rows that are never `sought` have none, and nothing finds them.
+        """
+        self._sought = sought
         snapshot = snapshot or {"page": MOST, "first": 0, "rows": 0, "row_bytes": 0}
         self._types = tuple(types)
         self._schema = pa.schema([(row_column(i), type) for i, type in enumerate(self._types)])
@@ -69,13 +81,14 @@ class RowsInBlocks:
         while capacity < len(hashes):
             capacity *= 2
         self.hashes = np.concatenate([hashes, np.zeros(capacity - len(hashes), np.int64)])
-        self._index = np.full(2 * capacity, -1, np.int32)
-        _insert(self._index, self.hashes, 0, len(hashes))
+        self._index = np.full(2 * capacity if self._sought else 0, -1, np.int32)
+        if self._sought:
+            _insert(self._index, self.hashes, 0, len(hashes))
 
     def begin(self, rows: int, nbytes: int) -> None:
         """So many rows will come, which take so much in memory."""
         self.row_bytes = -(-nbytes // max(rows, 1))
-        self._page_rows = page_rows(rows, nbytes)
+        self._page_rows = page_rows(rows, nbytes, PAGE_BYTES if self._sought else LARGE_BYTES)
 
     def __len__(self) -> int:
         return self._used
@@ -124,7 +137,8 @@ class RowsInBlocks:
             self._used += part.num_rows
             done += part.num_rows
             self._kept.spill()
-        _insert(self._index, self.hashes, start, self._used)
+        if self._sought:
+            _insert(self._index, self.hashes, start, self._used)
 
     def columns_of(self, slots: np.ndarray, first: int | None = None) -> tuple[pa.Array, ...]:
         """The rows in `slots`: all their columns, or the `first` ones."""
@@ -214,8 +228,9 @@ class RowsInBlocks:
         while capacity < rows:
             capacity *= 2
         self.hashes = np.concatenate([self.hashes, np.zeros(capacity - self.capacity, np.int64)])
-        self._index = np.full(2 * capacity, -1, np.int32)
-        _insert(self._index, self.hashes, 0, self._used)
+        if self._sought:
+            self._index = np.full(2 * capacity, -1, np.int32)
+            _insert(self._index, self.hashes, 0, self._used)
 
 
 def hashes_of(types: Sequence[pa.DataType], columns: Sequence[pa.Array]) -> np.ndarray:
@@ -224,13 +239,13 @@ def hashes_of(types: Sequence[pa.DataType], columns: Sequence[pa.Array]) -> np.n
     return hashes
 
 
-def page_rows(rows: int, nbytes: int) -> int:
-    """How many rows make a block, where so many rows take so many bytes: a power of two.
+def page_rows(rows: int, nbytes: int, page_bytes: int = PAGE_BYTES) -> int:
+    """How many rows make a block of so many bytes, where so many rows take so many bytes: a power of two.
 
     >>> page_rows(1000, 40_000)
     1024
     """
-    fitting = PAGE_BYTES * max(rows, 1) // max(nbytes, 1)
+    fitting = page_bytes * max(rows, 1) // max(nbytes, 1)
     return min(max(1 << max(fitting, 1).bit_length() - 1, FEWEST), MOST)
 
 

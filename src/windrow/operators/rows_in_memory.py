@@ -53,6 +53,20 @@ class RowsInMemory:
                 self._grow(self._used + (self._used - known) * (rows - done) // max(done, 1))
         return slots
 
+    def append(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
+        """New slots for all rows, whatever is here already: such a table is never looked into by content."""
+        slots = np.arange(self._used, self._used + rows)
+        capacity = self.capacity
+        while capacity < self._used + rows:
+            capacity *= 2
+        if capacity > self.capacity:
+            larger = np.empty((capacity, self._rows.shape[1]), np.int64)
+            larger[: self._used] = self._rows[: self._used]
+            self._rows = larger
+        self._rows[self._used : self._used + rows] = self._words.of(columns, rows)
+        self._used += rows
+        return slots
+
     def find(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
         """The slot of each row, -1 for rows that are not here."""
         slots = np.empty(rows, np.int64)
